@@ -1,0 +1,69 @@
+# SHRAG. `make` alone prints what there is to make.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+CORPUS ?= demo
+HOST ?= 127.0.0.1
+PORT ?= 8080
+ROOMS := corpora models prompts indexing serving evaluation cli
+
+export SHRAG_HOME ?= var
+
+.PHONY: help setup index serve test check fix bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.lean ## install what searching and serving need (no torch; under 1 GB)
+
+index: setup ## read and index CORPUS (default: demo, the project's own records)
+	@if [ "$(CORPUS)" = demo ]; then $(BIN)/shrag corpus add demo --format scienceon corpora/demo/records.jsonl; fi
+	$(BIN)/shrag index $(CORPUS)
+
+serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is not
+	@if [ ! -e "$(SHRAG_HOME)/indexes/$(CORPUS)/CURRENT" ]; then $(MAKE) --no-print-directory index; fi
+	$(BIN)/shrag-serve $(CORPUS) --host $(HOST) --port $(PORT)
+
+test: $(VENV)/.dev ## run the tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev .typing ## lint, format and strict types, over source and tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy -p shrag
+	$(BIN)/mypy tests bench
+
+fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev ## measure cold start and quality (the latter where the development corpora are)
+	$(BIN)/python bench/run.py
+
+clean: ## remove what can be made again, but no corpus and no index
+	rm -rf build .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)
+	find . -name __pycache__ -type d -not -path './var/*' -prune -exec rm -rf {} +
+
+# Pyserini is here for its Lucene jar; nothing that it declares (torch, transformers, …) is needed for that.
+$(VENV)/.lean: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	$(PIP) install --quiet --constraint constraints.txt --no-deps pyserini
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.lean
+	$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+# Type checkers follow files, not the editable install's import hook: a hidden folder of links shows them `shrag.<room>`.
+.typing: Makefile
+	@mkdir -p .typing/shrag
+	@for room in $(ROOMS); do ln -sfn ../../$$room .typing/shrag/$$room; done
+	@ln -sfn ../../shrag/__init__.py .typing/shrag/__init__.py
+	@ln -sfn ../../shrag/py.typed .typing/shrag/py.typed
+	@touch .typing

@@ -1,0 +1,32 @@
+"""SHRAG: offline search and cited answers over Korean and English scholarly text.
+
+    import shrag
+
+    engine = shrag.open("demo")
+    engine.search("그래핀은 전자파를 얼마나 차단하는가?").ranking.records[0].record.title
+    engine.ask("How long should a lecture video be?").answer
+
+What a command can do, a call can do: :func:`open` here, building in :mod:`shrag.corpora.addition` and
+:mod:`shrag.indexing.build`, bulk evaluation in :mod:`shrag.evaluation`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shrag.serving.engine import Engine
+
+__all__ = ["open"]
+
+
+def open(index: str, home: str | os.PathLike[str] | None = None) -> Engine:
+    """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
+
+    Raises :class:`shrag.indexing.errors.IndexingError`, whose message says what to do.
+    """
+    from shrag.serving.engine import open_engine
+
+    return open_engine(Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes", index)

@@ -1,0 +1,24 @@
+"""The examples in docstrings run and give what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "corpora.clean",
+        "corpora.language",
+        "indexing.bm25",
+        "indexing.folding",
+        "indexing.sentences",
+    ],
+)
+def test_examples_in_docstrings_hold(module: str) -> None:
+    results = doctest.testmod(importlib.import_module(f"shrag.{module}"))
+    assert results.attempted > 0
+    assert results.failed == 0

