@@ -1,0 +1,55 @@
+"""Writing so that a crash leaves the old file or the new one; one writer at a time in a folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class FolderBusy(Exception):
+    """Another process is writing in the folder; ``pid`` is its number where it left one."""
+
+    def __init__(self, folder: Path, pid: str) -> None:
+        super().__init__(f"{folder} is being written by process {pid or 'unknown'}: wait for it to end, or stop it.")
+
+
+def sync_file(path: Path) -> None:
+    """Have the system put a written file, or a folder's list of names, on the disk itself."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_durably(path: Path, data: bytes) -> None:
+    """Make ``data`` the whole content of ``path`` by one rename: a reader sees the old content or the new."""
+    draft = path.with_name(f".{path.name}.new")
+    with draft.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    draft.replace(path)
+    sync_file(path.parent)
+
+
+@contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; raise :class:`FolderBusy` at once where another process holds it.
+
+    The lock is the kernel's (``flock``): it ends with the process, so a killed writer leaves nothing to clean up.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a+") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.seek(0)
+            raise FolderBusy(folder, stream.read().strip()) from None
+        stream.truncate(0)
+        stream.write(str(os.getpid()))
+        stream.flush()
+        yield

@@ -1,0 +1,15 @@
+"""What can go wrong on the way from a raw file to a stored corpus."""
+
+from __future__ import annotations
+
+
+class CorpusError(Exception):
+    """A source, a record or a stored corpus cannot be used; the message says what to do about it."""
+
+
+class RejectedLine(CorpusError):
+    """One line of a source is not a record. Carries the reason alone: where the line stands is the reader's to add."""
+
+
+class TooManyRejects(CorpusError):
+    """More lines were rejected than the caller allowed, so nothing was stored."""

@@ -1,0 +1,66 @@
+"""Typed access to the fields of one decoded JSON line, with reasons instead of exceptions of the language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from shrag.corpora.clean import clean_text, is_absent
+from shrag.corpora.errors import RejectedLine
+
+LONGEST_DOCID = 512
+"""Characters an identifier may have."""
+
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+_INNER_SPACE = re.compile(r"\s")
+
+
+def text_field(fields: Mapping[str, object], key: str) -> str:
+    """Return the field as clean text: ``""`` where it is missing, null or only says that there is none.
+
+    Numbers are written out. Raises :class:`RejectedLine` for a list or an object.
+    """
+    text = clean_text(_raw_text(fields, key))
+    return "" if is_absent(text) else text
+
+
+def docid_field(fields: Mapping[str, object], key: str) -> str:
+    """Return the identifier: non-empty, NFC, without whitespace (a TREC run could not hold it otherwise)."""
+    docid = unicodedata.normalize("NFC", _raw_text(fields, key)).strip()
+    if not docid:
+        raise RejectedLine(f"no identifier: {key!r} is missing or empty")
+    if len(docid) > LONGEST_DOCID:
+        raise RejectedLine(f"the identifier has {len(docid)} characters, at most {LONGEST_DOCID} are allowed")
+    if _INNER_SPACE.search(docid) or not docid.isprintable():
+        raise RejectedLine(
+            f"the identifier {docid!r} holds whitespace or control characters, which a run file cannot hold"
+        )
+    return docid
+
+
+def year_field(fields: Mapping[str, object], key: str) -> int | None:
+    """Return the first four-digit year from 1500 to 2099 in the field, or None."""
+    match = _YEAR.search(_raw_text(fields, key))
+    return int(match.group()) if match else None
+
+
+def names_field(fields: Mapping[str, object], key: str, separator: str = ";") -> tuple[str, ...]:
+    """Return the names of a separated list, cleaned, without empty ones."""
+    return tuple(name for part in text_field(fields, key).split(separator) if (name := part.strip()))
+
+
+def _raw_text(fields: Mapping[str, object], key: str) -> str:
+    value = fields.get(key)
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise RejectedLine(f"{key!r} is {_json_kind(value)}, expected text")
+
+
+def _json_kind(value: object) -> str:
+    kinds: dict[type, str] = {list: "a list", dict: "an object", bool: "true or false"}
+    return kinds.get(type(value), type(value).__name__)

@@ -1,0 +1,18 @@
+"""What a corpus or an index may be called."""
+
+from __future__ import annotations
+
+import re
+
+from shrag.corpora.errors import CorpusError
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` where it may name a corpus or an index; names become folder names, so nothing else passes."""
+    if not _NAME.fullmatch(name):
+        raise CorpusError(
+            f"{name!r} cannot be a name: use up to 64 lower-case letters, digits, - and _, a letter or digit first."
+        )
+    return name

@@ -1,0 +1,53 @@
+"""The records every room shares. Plain values: no behaviour beyond them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Language = Literal["ko", "en", "und"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One document as it is searched, shown and cited.
+
+    ``title`` and ``text`` are clean (:func:`shrag.corpora.clean.clean_text`); either may be empty, never both. ``text``
+    is the abstract of a scholarly record, the passage of a MIRACL one. ``complete`` says whether the record has all
+    that its format asks of evidence: only complete records may support an answer.
+    """
+
+    docid: str
+    title: str
+    text: str
+    language: Language
+    complete: bool
+    authors: tuple[str, ...] = ()
+    journal: str = ""
+    publisher: str = ""
+    year: int | None = None
+    link: str = ""
+
+
+class Reject(NamedTuple):
+    """A line that did not become a record. ``offset`` counts bytes of the decompressed file, ``line`` counts from 1."""
+
+    file: str
+    line: int
+    offset: int
+    reason: str
+
+
+class Topic(NamedTuple):
+    """One question of an evaluation."""
+
+    qid: str
+    text: str
+
+
+class Qrel(NamedTuple):
+    """One judgement: ``relevance`` is 0 for a document that does not answer, larger for one that does."""
+
+    qid: str
+    docid: str
+    relevance: int

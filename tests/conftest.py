@@ -1,0 +1,57 @@
+"""What tests share: a home of their own, the demonstration index built once by the real code, small records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.addition import add_corpus
+from shrag.corpora.records import Record
+from shrag.indexing.build import build_index
+from shrag.indexing.korean import KoreanEnglishAnalyzer
+from shrag.serving.engine import Engine, open_engine
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO = ROOT / "corpora" / "demo"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give every test an empty home and working folder, so that none reads or writes the developer's."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("SHRAG_HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    return home
+
+
+@pytest.fixture(scope="session")
+def analyzer() -> KoreanEnglishAnalyzer:
+    """Return one analyser, Kiwi loaded once."""
+    return KoreanEnglishAnalyzer()
+
+
+@pytest.fixture(scope="session")
+def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a home with the demonstration corpus added and indexed. Tests only read it."""
+    home = tmp_path_factory.mktemp("demo-home")
+    add_corpus(home / "corpora", "demo", "scienceon", [DEMO / "records.jsonl"])
+    build_index(home / "corpora", home / "indexes", "demo")
+    return home
+
+
+@pytest.fixture(scope="session")
+def demo(demo_home: Path) -> Iterator[Engine]:
+    """Return an engine over the demonstration index."""
+    engine = open_engine(demo_home / "indexes", "demo")
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def record() -> Record:
+    """Return one small complete record."""
+    return Record(
+        "A#1", "그래핀 차폐재", "그래핀(graphene) 필름을 만들었다. 차폐 효율은 30 dB였다.", "ko", complete=True
+    )
