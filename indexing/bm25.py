@@ -1,0 +1,72 @@
+"""BM25 as Lucene computes it, in pure functions: Robertson's formula with Lucene's idf and one-byte lengths.
+
+``score(t, d) = idf(t) · tf / (tf + k1 · (1 − b + b · |d| / avg))`` summed over the question's terms, once for
+``contents`` and once, times :attr:`Bm25.title_boost`, for ``title``. Source: Lucene 9.9, ``BM25Similarity``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from shrag.indexing.engine import FieldStatistics
+
+
+class Bm25(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The parameters an index is scored with, kept in its manifest.
+
+    ``title_boost`` is the weight of a match in the title field beside the same match in the contents. Over the
+    development sets 0.2 to 0.3 was best for titled abstracts (CACM nDCG@10 0.484 without, 0.511 with 0.3) and cost the
+    least where titles are article names (wiki-en first place 0.765 without, 0.760 with 0.2, 0.669 with 1).
+    """
+
+    k1: float = 0.9
+    b: float = 0.4
+    title_boost: float = 0.2
+
+
+def idf(document_frequency: int, documents: int) -> float:
+    """Return ``ln(1 + (N − df + ½) / (df + ½))``: positive, largest for a term in no document, 0 in an empty index."""
+    if not documents:
+        return 0.0
+    return math.log(1 + (documents - document_frequency + 0.5) / (document_frequency + 0.5))
+
+
+def bm25_score(query: Mapping[str, int], terms: Sequence[str], field: FieldStatistics, parameters: Bm25) -> float:
+    """Score one field's ``terms`` for a bag of query terms (term → how often the query has it)."""
+    counts = Counter(term for term in terms if term in query)
+    if not counts:
+        return 0.0
+    length = byte_length(len(terms))
+    norm = parameters.k1 * (1 - parameters.b + parameters.b * length / field.average_length)
+    return sum(
+        query[term] * idf(field.document_frequencies[term], field.documents) * count / (count + norm)
+        for term, count in counts.items()
+    )
+
+
+def byte_length(length: int) -> int:
+    """Return the field length that Lucene remembers: exact below 40, then rounded down to four significant bits.
+
+    Lucene keeps a length in one byte (``SmallFloat.intToByte4``); scores equal its own only with the same rounding.
+
+    >>> [byte_length(n) for n in (39, 40, 41, 42, 1000)]
+    [39, 40, 40, 42, 984]
+    """
+    return length if length < _EXACT_LENGTHS else _EXACT_LENGTHS + _decode(_encode(length - _EXACT_LENGTHS))
+
+
+def _encode(value: int) -> int:
+    bits = value.bit_length()
+    return value if bits < 4 else ((value >> (bits - 4)) & 0x07) | ((bits - 3) << 3)
+
+
+def _decode(code: int) -> int:
+    shift = (code >> 3) - 1
+    return code & 0x07 if shift == -1 else ((code & 0x07) | 0x08) << shift
+
+
+_EXACT_LENGTHS = 255 - _encode(2**31 - 1)

@@ -1,0 +1,27 @@
+"""What can go wrong between stored records and a searcher."""
+
+from __future__ import annotations
+
+
+class IndexingError(Exception):
+    """An index cannot be built or used; the message says what to do about it."""
+
+
+class IndexMissing(IndexingError):
+    """There is no index of that name."""
+
+
+class IndexDamaged(IndexingError):
+    """Files of the index are missing, cut, or changed since it was sealed."""
+
+
+class IndexMismatch(IndexingError):
+    """The index is whole, but was made by parts that this process does not have."""
+
+
+class NoSpace(IndexingError):
+    """The disk is full."""
+
+
+class PartMissing(IndexingError):
+    """A part that indexing needs (the Java runtime, the Lucene jar, Kiwi) is not installed."""

@@ -1,0 +1,79 @@
+"""Golden token lists: what is searched for is decided here, so a change of Kiwi or of a rule must show."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from shrag.corpora.clean import plain_line
+from shrag.indexing import korean
+from shrag.indexing.analysis import Token
+from shrag.indexing.korean import KoreanEnglishAnalyzer
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        (
+            "인공지능 교육에서 설명 가능한 인공지능은 어떤 의미가 있나요?",
+            ["인공", "지능", "교육", "설명", "가능", "인공", "지능", "의미"],
+        ),
+        ("인공신경망(Artificial Neural Network, ANN)을", ["인공신경망", "artifici", "neural", "network", "ann"]),
+        ("비정상적인 초고속 반응속도를 학습하였다.", ["정상", "적", "고속", "반응", "속도", "학습"]),
+        ("2차전지의 용량은 1,200 mAh이다", ["2", "차", "전지", "용량", "1200", "mah"]),
+        ("GPT-4와 A₃, H2O, 5G를 비교", ["gpt", "gpt4", "4", "a3", "h2o", "5g", "비교"]),
+        ("자동화된 깨끗한 물", ["자동", "화", "깨끗하", "물"]),
+        ("β-카로틴과 PM2.5", ["beta", "카로틴", "pm2", "pm25", "pm", "5"]),
+        ("東洋의 大學", ["東洋", "大學"]),
+        ("무엇을 어떻게 하는 것인가?", []),
+        ("…!? · 「」", []),
+        ("", []),
+    ],
+)
+def test_these_texts_have_these_terms(analyzer: KoreanEnglishAnalyzer, text: str, terms: list[str]) -> None:
+    (found,) = analyzer.terms([text])
+    assert sorted(found) == sorted(terms)
+
+
+def test_nfd_half_width_and_spacing_make_no_difference(analyzer: KoreanEnglishAnalyzer) -> None:
+    plain = "한글 검색 GPT-4"
+    for form in (unicodedata.normalize("NFD", plain), "한글\u3000검색  ＧＰＴ－４", "ﾤﾡﾱ" and "한글\t검색\nGPT‑4"):
+        assert analyzer.terms([plain_line(form)]) == analyzer.terms([plain]), form
+
+
+def test_tokens_lie_on_the_characters_they_came_from(analyzer: KoreanEnglishAnalyzer) -> None:
+    text = "「검색엔진을」 ㎏당 A₃와"
+    (tokens,) = analyzer.tokens([text])
+    assert tokens == [
+        Token("검색", 1, 3, "noun"),
+        Token("엔진", 3, 5, "noun"),
+        Token("kg", 8, 9, "foreign"),
+        Token("당", 9, 10, "affix"),
+        Token("a3", 11, 13, "foreign"),
+    ]
+
+
+def test_terms_are_the_terms_of_the_tokens(analyzer: KoreanEnglishAnalyzer) -> None:
+    texts = ["COVID-19 백신(vaccine)의 효과", "", "plain English only"]
+    assert analyzer.terms(texts) == [[token.term for token in tokens] for tokens in analyzer.tokens(texts)]
+
+
+@pytest.mark.parametrize("letter", ["가", "a", "ㅋ", "中", "1", "가a1"])
+def test_one_endless_word_is_analysed_in_pieces_and_in_time(analyzer: KoreanEnglishAnalyzer, letter: str) -> None:
+    (terms,) = analyzer.terms([letter * 20_000])
+    assert all(len(term) <= 64 for term in terms)
+
+
+def test_the_cache_forgets_its_oldest_half_when_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(korean, "_CACHED_WORDS", 100)
+    small = KoreanEnglishAnalyzer()
+    small.terms([" ".join(f"word{n}" for n in range(101))])
+    assert small.terms(["word3 word100"]) == [["word3", "word", "word100", "word"]]
+
+
+def test_the_fingerprint_names_what_decides_the_terms(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert analyzer.fingerprint == (
+        "rules 1; kiwipiepy 0.24.1, model 0.24.0 without multi.dict; tags NNG NNP NR XR SH NNB NP VV VA MAG XSN; "
+        "snowball english (PyStemmer 3.1.0); stop words 3eb425f0"
+    )
