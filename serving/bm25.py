@@ -1,0 +1,48 @@
+"""The baseline every comparison needs: the whole question as one OR query, ranked by BM25 and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shrag.indexing.opening import OpenIndex
+from shrag.indexing.query import any_of
+from shrag.models.reranker import Reranker
+from shrag.serving.events import Event, Keyword, Keywords, Queries, RankedRecord, Ranking
+from shrag.serving.retrieval import collect, finish
+from shrag.serving.stopwatch import Stopwatch
+from shrag.serving.strategy import Request
+from shrag.serving.words import question_words, why_nothing
+
+
+class Bm25Strategy:
+    """Implements :class:`~shrag.serving.strategy.Strategy`. Ranks incomplete records too; answers leave them out."""
+
+    name = "bm25"
+
+    def run(self, request: Request, index: OpenIndex, reranker: Reranker) -> Iterator[Event]:
+        """See :class:`~shrag.serving.strategy.Strategy`; the re-ranker is not used."""
+        watch = Stopwatch()
+        with watch.stage("keywords"):
+            words = question_words(request.question.text, index.analyzer, index.engine)
+            (terms,) = index.analyzer.terms([request.question.text])
+        known = [word for word in words if word.known]
+        yield Keywords(
+            keywords=tuple(Keyword(word.text, word.terms, word.uses * word.idf) for word in known),
+            unknown=tuple(word.text for word in words if not word.known),
+        )
+        yield Queries((tuple(word.text for word in known),) if terms else ())
+        with watch.stage("search"):
+            hits, pool = collect([any_of(terms)] if terms else [], index, request.k, complete_only=False)
+        yield hits
+        scores = {found.docid: found.score for found in hits.hits[0]} if hits.hits else {}
+        ranking = Ranking(
+            records=tuple(
+                RankedRecord(rank, rank, scores[analysed.record.docid], analysed.record)
+                for rank, analysed in enumerate(pool, 1)
+            ),
+            reranker="BM25",
+            reranker_is_model=False,
+            reason="" if pool else why_nothing(words),
+        )
+        yield ranking
+        yield from finish(request, words, ranking, pool, watch)

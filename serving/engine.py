@@ -1,0 +1,136 @@
+"""One open index and the ways to question it: what the commands, the server and evaluation all go through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from shrag.corpora.records import Record
+from shrag.indexing.lexical_reranker import LexicalReranker
+from shrag.indexing.manifest import IndexManifest
+from shrag.indexing.opening import OpenIndex, open_index
+from shrag.models.reranker import Reranker
+from shrag.serving.bm25 import Bm25Strategy
+from shrag.serving.errors import QuestionError, UnknownStrategy
+from shrag.serving.events import Answer, Event, Hits, Keywords, Queries, Ranking, Timings
+from shrag.serving.question import Question, read_question
+from shrag.serving.shrag import ShragStrategy
+from shrag.serving.strategy import Request, Strategy
+
+_Kind = TypeVar("_Kind")
+
+DEFAULT_STRATEGY = "shrag"
+DEFAULT_K = 10
+LARGEST_K = 1_000
+
+STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in (ShragStrategy(), Bm25Strategy())}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What happened up to the ranking, and how long it took."""
+
+    question: Question
+    strategy: str
+    index: str
+    generation: int
+    keywords: Keywords
+    queries: Queries
+    hits: Hits
+    ranking: Ranking
+    timings: Timings
+
+
+@dataclass(frozen=True, slots=True)
+class AskResult:
+    """An answer, and the search it was made from; the search's timings are those of both."""
+
+    answer: Answer
+    search: SearchResult
+
+
+class Engine:
+    """Answers questions over one generation of one index. Safe to share between threads."""
+
+    def __init__(self, index: OpenIndex) -> None:
+        self._index = index
+        self._reranker: Reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
+
+    @property
+    def name(self) -> str:
+        """The index's name."""
+        return self._index.name
+
+    @property
+    def manifest(self) -> IndexManifest:
+        """What the index says of itself."""
+        return self._index.manifest
+
+    @property
+    def open_index(self) -> OpenIndex:
+        """The index itself."""
+        return self._index
+
+    def search(self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY) -> SearchResult:
+        """Find at most ``k`` records. Raises :class:`QuestionError` and :class:`UnknownStrategy`."""
+        request = self._request(question, k, answered=False)
+        return self._search_result(request, strategy, list(self._run(request, strategy)))
+
+    def ask(self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY) -> AskResult:
+        """Find at most ``k`` records and answer from the best of them. Raises as :meth:`search` does."""
+        request = self._request(question, k, answered=True)
+        events = list(self._run(request, strategy))
+        return AskResult(_first(Answer, events), self._search_result(request, strategy, events))
+
+    def events(self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY) -> Iterator[Event]:
+        """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
+        return self._run(self._request(question, k, answered=True), strategy)
+
+    def document(self, docid: str) -> Record | None:
+        """Return the record of ``docid``, None where the index has none."""
+        (found,) = self._index.store.fetch([docid])
+        return found.record if found else None
+
+    def close(self) -> None:
+        """Let go of the index's files."""
+        self._index.close()
+
+    def _request(self, question: str, k: int, *, answered: bool) -> Request:
+        if not 1 <= k <= LARGEST_K:
+            raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
+        return Request(read_question(question), k, answered)
+
+    def _run(self, request: Request, strategy: str) -> Iterator[Event]:
+        return find_strategy(strategy).run(request, self._index, self._reranker)
+
+    def _search_result(self, request: Request, strategy: str, events: Sequence[Event]) -> SearchResult:
+        return SearchResult(
+            question=request.question,
+            strategy=strategy,
+            index=self._index.name,
+            generation=self._index.manifest.generation,
+            keywords=_first(Keywords, events),
+            queries=_first(Queries, events),
+            hits=_first(Hits, events),
+            ranking=_first(Ranking, events),
+            timings=_first(Timings, events),
+        )
+
+
+def open_engine(indexes: Path, name: str, first_question: str | None = None) -> Engine:
+    """Open the index ``name`` for questions; arguments and errors as :func:`~shrag.indexing.opening.open_index` has."""
+    return Engine(open_index(indexes, name, first_question))
+
+
+def find_strategy(name: str) -> Strategy:
+    """Return the strategy called ``name``; raises :class:`UnknownStrategy` naming those there are."""
+    try:
+        return STRATEGIES[name]
+    except KeyError:
+        raise UnknownStrategy(f"There is no strategy {name!r}: use one of {', '.join(STRATEGIES)}.") from None
+
+
+def _first(kind: type[_Kind], events: Iterable[Event]) -> _Kind:
+    return next(event for event in events if isinstance(event, kind))

@@ -1,0 +1,23 @@
+"""What can go wrong with a question or a server."""
+
+from __future__ import annotations
+
+
+class ServingError(Exception):
+    """A question cannot be answered or the server cannot run; the message says what to do about it."""
+
+
+class QuestionError(ServingError):
+    """The question itself is at fault; ``code`` is stable and for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class AddressTaken(ServingError):
+    """The server cannot listen where it was told to."""
+
+
+class UnknownStrategy(ServingError):
+    """There is no strategy of that name."""

@@ -1,0 +1,141 @@
+"""What happens while a question is answered, as values: the page shows, the API streams and evaluation records these.
+
+Each carries an ``event`` tag, so a stream of them survives JSON in both directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shrag.corpora.records import Record
+
+Part = Literal["title", "introduction", "body", "conclusion"]
+"""The parts of an answer, in their order."""
+
+Reason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_fits"]
+"""Why there is nothing: the question has no word to search for; the index has none of its words; no complete record was
+found; none of those found answers. Empty where there is something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A keyword as the question writes it, its terms, and its tf-idf."""
+
+    text: str
+    terms: tuple[str, ...]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """The keywords in order of importance, and the question's words that the index does not have."""
+
+    keywords: tuple[Keyword, ...]
+    unknown: tuple[str, ...]
+    event: Literal["keywords"] = "keywords"
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """The queries in the order they are run, each as the keywords it joins by OR."""
+
+    queries: tuple[tuple[str, ...], ...]
+    event: Literal["queries"] = "queries"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit of one query."""
+
+    docid: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What each query found, best first; the pool they make together; what was left out of it as incomplete."""
+
+    hits: tuple[tuple[Found, ...], ...]
+    pool: tuple[str, ...]
+    left_out: tuple[str, ...]
+    event: Literal["hits"] = "hits"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRecord:
+    """A record in its final place. ``pool_rank`` is its place before re-ranking; both ranks count from 1."""
+
+    rank: int
+    pool_rank: int
+    score: float
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The records found, best first. ``reranker`` names what ranked, ``reranker_is_model`` whether that is a model."""
+
+    records: tuple[RankedRecord, ...]
+    reranker: str
+    reranker_is_model: bool
+    reason: Reason = ""
+    event: Literal["ranking"] = "ranking"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of the answer and the numbers of the records it cites. ``sound`` is false where a check failed."""
+
+    text: str
+    citations: tuple[int, ...]
+    sound: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSentence:
+    """The answer grows by a sentence."""
+
+    part: Part
+    sentence: Sentence
+    event: Literal["answer_sentence"] = "answer_sentence"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of an answer."""
+
+    part: Part
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A record the answer may cite, under the number it cites it by."""
+
+    number: int
+    docid: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The whole answer. ``kind`` says who wrote it; where ``reason`` is not empty, nothing is claimed or cited."""
+
+    kind: Literal["extractive"]
+    language: Literal["ko", "en"]
+    sections: tuple[Section, ...]
+    citations: tuple[Citation, ...]
+    reason: Reason = ""
+    event: Literal["answer"] = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds each stage took, in order; the last event of every stream."""
+
+    seconds: dict[str, float]
+    event: Literal["timings"] = "timings"
+
+
+Event = Keywords | Queries | Hits | Ranking | AnswerSentence | Answer | Timings

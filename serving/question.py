@@ -1,0 +1,36 @@
+"""Reading a question as it came: bounded, one line, in one of two languages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shrag.corpora.clean import plain_line
+from shrag.corpora.language import detect_language
+from shrag.serving.errors import QuestionError
+
+LONGEST_QUESTION = 2_000
+"""Characters a question may have."""
+
+AnswerLanguage = Literal["ko", "en"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question fit to be searched for; ``language`` is the one it is answered in."""
+
+    text: str
+    language: AnswerLanguage
+
+
+def read_question(raw: str) -> Question:
+    """Return the question in ``raw``; raises :class:`QuestionError` for an empty or too long one."""
+    if len(raw) > LONGEST_QUESTION:
+        raise QuestionError(
+            "question_too_long",
+            f"The question has {len(raw)} characters, at most {LONGEST_QUESTION} are read: shorten it.",
+        )
+    text = plain_line(raw)
+    if not text:
+        raise QuestionError("question_empty", "The question is empty: write one.")
+    return Question(text, "ko" if detect_language(text) == "ko" else "en")

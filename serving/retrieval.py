@@ -1,0 +1,77 @@
+"""From queries to an answer: what strategies share once they have decided what to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.opening import OpenIndex
+from shrag.indexing.query import Query
+from shrag.models.reranker import Passage, Reranker
+from shrag.serving.citations import check_quotes
+from shrag.serving.events import Answer, AnswerSentence, Event, Found, Hits, RankedRecord, Ranking, Reason, Timings
+from shrag.serving.extractive import EVIDENCE, extract_answer
+from shrag.serving.question import Question
+from shrag.serving.stopwatch import Stopwatch
+from shrag.serving.strategy import Request
+from shrag.serving.words import Word
+
+
+def collect(
+    queries: Sequence[Query], index: OpenIndex, depth: int, *, complete_only: bool
+) -> tuple[Hits, list[AnalysedRecord]]:
+    """Run the queries, ``depth`` hits each; return what they found, and the pool's records in the pool's order.
+
+    The pool is the union of all hits, in the order in which the queries first found them, each record once. With
+    ``complete_only``, records that cannot support an answer (a scholarly one without title or abstract) are left out of
+    it, by name.
+    """
+    found = index.engine.search(queries, depth) if queries else []
+    docids = list(dict.fromkeys(hit.docid for hits in found for hit in hits))
+    records = [analysed for analysed in index.store.fetch(docids) if analysed is not None]
+    pool = [analysed for analysed in records if analysed.record.complete or not complete_only]
+    kept = [analysed.record.docid for analysed in pool]
+    hits = Hits(
+        hits=tuple(tuple(Found(hit.docid, hit.score) for hit in hits) for hits in found),
+        pool=tuple(kept),
+        left_out=tuple(docid for docid in docids if docid not in set(kept)),
+    )
+    return hits, pool
+
+
+def rerank(question: Question, pool: Sequence[AnalysedRecord], reranker: Reranker, k: int, reason: Reason) -> Ranking:
+    """Return the pool's best ``k`` records by the re-ranker's scores, ties by docid."""
+    passages = [Passage(a.record.title, a.record.text, a.title_terms, a.sentence_terms) for a in pool]
+    scores = reranker.score(question.text, passages)
+    order = sorted(range(len(pool)), key=lambda place: (-scores[place], pool[place].record.docid))[:k]
+    return Ranking(
+        records=tuple(
+            RankedRecord(rank, place + 1, scores[place], pool[place].record) for rank, place in enumerate(order, 1)
+        ),
+        reranker=reranker.name,
+        reranker_is_model=reranker.is_model,
+        reason=reason,
+    )
+
+
+def finish(
+    request: Request, words: Sequence[Word], ranking: Ranking, pool: Sequence[AnalysedRecord], watch: Stopwatch
+) -> Iterator[Event]:
+    """Yield the answer's events, if one is wanted, and the timings. ``pool`` holds the records ranked."""
+    if request.answered:
+        with watch.stage("answer"):
+            answer = _answer(request.question, words, ranking, pool)
+        for section in answer.sections:
+            for sentence in section.sentences:
+                yield AnswerSentence(section.part, sentence)
+        yield answer
+    yield Timings(watch.seconds)
+
+
+def _answer(question: Question, words: Sequence[Word], ranking: Ranking, pool: Sequence[AnalysedRecord]) -> Answer:
+    """Answer from the best complete records, and check what was written."""
+    if ranking.reason:
+        return Answer("extractive", question.language, (), (), ranking.reason)
+    analysed = {each.record.docid: each for each in pool}
+    best = [analysed[ranked.record.docid] for ranked in ranking.records if ranked.record.complete][:EVIDENCE]
+    return check_quotes(extract_answer(question, words, best), [each.record for each in best])

@@ -1,0 +1,34 @@
+"""The strategy seam: a question × an open index → a stream of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from shrag.indexing.opening import OpenIndex
+from shrag.models.reranker import Reranker
+from shrag.serving.events import Event
+from shrag.serving.question import Question
+
+
+class Request(NamedTuple):
+    """What is asked: at most ``k`` records, ranked, and an answer from the best of them if ``answered``."""
+
+    question: Question
+    k: int
+    answered: bool
+
+
+class Strategy(Protocol):
+    """A way to answer. Keeps nothing of a question: one object serves any number at once."""
+
+    @property
+    def name(self) -> str:
+        """The name it is asked for by."""
+
+    def run(self, request: Request, index: OpenIndex, reranker: Reranker) -> Iterator[Event]:
+        """Yield what happens as it is done: keywords, queries, hits, ranking, answer sentences, the answer, timings.
+
+        The events of the answer are there only where the request wants one; the others always come, once each, even
+        where there is nothing to find.
+        """

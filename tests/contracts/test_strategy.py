@@ -1,0 +1,76 @@
+"""What every strategy keeps to: the same events, once each, in one order, found something or not."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+import pytest
+
+from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.events import Answer, AnswerSentence, Event, Hits, Keywords, Queries, Ranking, Timings
+from shrag.serving.strategy import Strategy
+
+_Kind = TypeVar("_Kind")
+
+QUESTIONS = [
+    "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?",
+    "How fast does a restored salt marsh bury blue carbon?",
+    "김치찌개 끓이는 법은?",
+    "zzzz qqqq",
+    "…?!",
+    "what is it?",
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=list(STRATEGIES))
+def test_every_question_gives_every_event_in_order(demo: Engine, strategy: Strategy, question: str) -> None:
+    events = list(demo.events(question, strategy=strategy.name))
+    kinds = [type(event) for event in events if not isinstance(event, AnswerSentence)]
+    assert kinds == [Keywords, Queries, Hits, Ranking, Answer, Timings]
+    hits, ranking, answer = _first(Hits, events), _first(Ranking, events), _first(Answer, events)
+    assert len(hits.hits) == len(_first(Queries, events).queries)
+    assert {ranked.record.docid for ranked in ranking.records} <= set(hits.pool)
+    assert [ranked.rank for ranked in ranking.records] == list(range(1, len(ranking.records) + 1))
+    assert bool(ranking.reason) == (not ranking.records)
+    said = [event.sentence for event in events if isinstance(event, AnswerSentence)]
+    assert said == [sentence for section in answer.sections for sentence in section.sentences]
+    assert bool(answer.reason) == (not answer.sections)
+    cited = {number for sentence in said for number in sentence.citations}
+    assert cited == {citation.number for citation in answer.citations}
+    by_docid = {ranked.record.docid: ranked.record for ranked in ranking.records}
+    for sentence in said:
+        assert sentence.sound
+        for citation in answer.citations:
+            if citation.number in sentence.citations:
+                record = by_docid[citation.docid]
+                assert sentence.text in record.text or sentence.text == record.title
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=list(STRATEGIES))
+def test_a_search_is_an_ask_without_the_answer(demo: Engine, strategy: Strategy) -> None:
+    for question in QUESTIONS:
+        searched = demo.search(question, k=7, strategy=strategy.name)
+        asked = demo.ask(question, k=7, strategy=strategy.name).search
+        assert (searched.ranking, searched.hits, searched.keywords) == (asked.ranking, asked.hits, asked.keywords)
+        assert "answer" not in searched.timings.seconds
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=list(STRATEGIES))
+def test_events_survive_json(demo: Engine, strategy: Strategy) -> None:
+    for event in demo.events(QUESTIONS[0], strategy=strategy.name):
+        again = msgspec.json.decode(msgspec.json.encode(event), type=type(event))
+        assert again == event
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=list(STRATEGIES))
+def test_k_bounds_the_records_and_more_of_them_begin_with_the_same(demo: Engine, strategy: Strategy) -> None:
+    three = demo.search(QUESTIONS[1], k=3, strategy=strategy.name).ranking.records
+    ten = demo.search(QUESTIONS[1], k=10, strategy=strategy.name).ranking.records
+    assert (len(three), len(ten)) == (3, 10)
+    assert [ranked.record for ranked in ten[:3]] == [ranked.record for ranked in three]
+
+
+def _first(kind: type[_Kind], events: list[Event]) -> _Kind:
+    return next(event for event in events if isinstance(event, kind))

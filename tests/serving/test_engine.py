@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.addition import add_corpus
+from shrag.corpora.topics import read_qrels, read_topics
+from shrag.indexing.build import build_index
+from shrag.serving.engine import Engine, find_strategy, open_engine
+from shrag.serving.errors import QuestionError, UnknownStrategy
+from shrag.serving.events import Ranking
+
+DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
+
+
+def test_every_demonstration_question_finds_a_record_that_answers_within_its_first_four(demo: Engine) -> None:
+    best: dict[str, set[str]] = {}
+    for qrel in read_qrels(DEMO / "qrels.txt"):
+        if qrel.relevance == 2:
+            best.setdefault(qrel.qid, set()).add(qrel.docid)
+    ranks = {}
+    for topic in read_topics(DEMO / "topics.tsv"):
+        records = demo.search(topic.text).ranking.records
+        ranks[topic.qid] = min((r.rank for r in records if r.record.docid in best[topic.qid]), default=99)
+    assert sum(rank == 1 for rank in ranks.values()) == 32
+    assert {qid: rank for qid, rank in ranks.items() if rank > 4} == {"ko-16": 9}
+
+
+def test_the_ladder_collects_what_its_rungs_find_each_record_once(demo: Engine) -> None:
+    result = demo.search("LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?")
+    assert [len(query) for query in result.queries.queries] == list(range(len(result.keywords.keywords), 0, -1))
+    assert all(len(hits) <= 10 for hits in result.hits.hits)
+    found = {hit.docid for hits in result.hits.hits for hit in hits}
+    assert found == {*result.hits.pool, *result.hits.left_out}
+    assert len(result.hits.pool) == len(set(result.hits.pool))
+
+
+def test_a_record_without_abstract_is_left_out_by_name_and_found_by_the_baseline(demo: Engine) -> None:
+    question = "결핵 접촉자 검진 사업의 성과"
+    result = demo.search(question)
+    assert "DEMO-MED-011" in result.hits.left_out
+    assert "DEMO-MED-011" not in [ranked.record.docid for ranked in result.ranking.records]
+    baseline = demo.search(question, strategy="bm25")
+    assert baseline.ranking.records[0].record.docid == "DEMO-MED-011"
+    answer = demo.ask(question, strategy="bm25").answer
+    assert "DEMO-MED-011" not in [citation.docid for citation in answer.citations]
+
+
+def test_the_same_question_gives_the_same_result(demo: Engine) -> None:
+    question = "아파트 층간소음을 줄이려면 바닥 완충재를 어떻게 골라야 하는가?"
+    one, other = demo.ask(question), demo.ask(f"  {question}\n")
+    assert (one.answer, one.search.ranking) == (other.answer, other.search.ranking)
+
+
+def test_what_is_not_asked_for_is_not_done(demo: Engine) -> None:
+    events = demo.events("그래핀")
+    assert not isinstance(next(events), Ranking)
+    events.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("k", [0, -1, 1001])
+def test_k_has_bounds(demo: Engine, k: int) -> None:
+    with pytest.raises(QuestionError, match=f"k must be from 1 to 1000, got {k}"):
+        demo.search("그래핀", k=k)
+
+
+def test_an_unknown_strategy_is_answered_with_those_there_are(demo: Engine) -> None:
+    with pytest.raises(UnknownStrategy, match="'toq': use one of shrag, bm25"):
+        demo.events("그래핀", strategy="toq")
+    assert find_strategy("shrag").name == "shrag"
+
+
+def test_a_document_is_found_by_an_identifier_of_any_characters(tmp_path: Path) -> None:
+    docids = ["10.1/a;b", "39#0", "a<b>&c", "논문-1", "a/../b", "%2e"]
+    (tmp_path / "docs-0.jsonl").write_text(
+        "".join(f'{{"docid": "{docid}", "title": "제목", "text": "본문 {n}"}}\n' for n, docid in enumerate(docids)),
+        encoding="utf-8",
+    )
+    add_corpus(tmp_path / "corpora", "ids", "miracl", [tmp_path / "docs-0.jsonl"])
+    build_index(tmp_path / "corpora", tmp_path / "indexes", "ids")
+    engine = open_engine(tmp_path / "indexes", "ids")
+    for n, docid in enumerate(docids):
+        record = engine.document(docid)
+        assert record is not None
+        assert (record.docid, record.text) == (docid, f"본문 {n}")
+    assert engine.document("39") is None
+    engine.close()
+
+
+def test_many_threads_get_what_one_gets(demo: Engine) -> None:
+    questions = [topic.text for topic in read_topics(DEMO / "topics.tsv")][:12]
+    alone = [demo.ask(question).answer for question in questions]
+    wrong: list[str] = []
+
+    def ask(offset: int) -> None:
+        for turn in range(len(questions)):
+            place = (turn + offset) % len(questions)
+            if demo.ask(questions[place]).answer != alone[place]:
+                wrong.append(questions[place])
+
+    threads = [threading.Thread(target=ask, args=(offset,)) for offset in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
