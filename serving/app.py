@@ -1,0 +1,141 @@
+"""The HTTP application: a function of an engine. Routes stand in one place, errors become problems in one place."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from shrag.corpora.records import Record
+from shrag.serving.engine import Engine
+from shrag.serving.errors import QuestionError, UnknownStrategy
+from shrag.serving.guard import LOOPBACK, Guard
+from shrag.serving.rendering import PAGE_FOLDER, Asked, choose_language, render_page
+from shrag.serving.wire import (
+    AskResponse,
+    Health,
+    Problem,
+    QuestionRequest,
+    SearchResponse,
+    ask_response,
+    search_response,
+)
+
+_Done = TypeVar("_Done")
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {422: {"model": Problem, "description": "The question cannot be read."}}
+
+
+def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
+    """Return the application over ``engine``, for requests to one of ``hosts``. It closes the engine when it ends."""
+    # Threads of our own: Lucene and Kiwi work outside the interpreter's lock, and Java knows each thread that calls it.
+    workers = ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1), thread_name_prefix="question")
+
+    async def work(function: Callable[[], _Done]) -> _Done:
+        return await asyncio.get_running_loop().run_in_executor(workers, function)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        workers.shutdown()
+        engine.close()
+
+    app = FastAPI(
+        title="SHRAG",
+        version=version("shrag"),
+        description="Search and cited answers over Korean and English scholarly text.",
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's pages load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.add_middleware(Guard, hosts=tuple(hosts))
+    app.add_exception_handler(Exception, _unexpected)
+    app.add_exception_handler(HTTPException, _http_problem)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(QuestionError, _question_problem)
+    app.add_exception_handler(UnknownStrategy, _question_problem)
+    app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
+
+    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
+    async def page(request: Request, q: str | None = None, ui: str | None = None) -> HTMLResponse:
+        asked = Asked(q, choose_language(ui, request.headers.get("accept-language", "")))
+        status, html = await work(lambda: render_page(engine, asked))
+        return HTMLResponse(html, status, headers={"Vary": "Accept-Language", "Cache-Control": "no-store"})
+
+    @app.post("/v1/search", response_model=SearchResponse, responses=_PROBLEMS, tags=["questions"])
+    async def search(body: QuestionRequest) -> Response:
+        """Find records for a question."""
+        result = await work(lambda: engine.search(body.question, k=body.k, strategy=body.strategy))
+        return _json(search_response(result))
+
+    @app.post("/v1/ask", response_model=AskResponse, responses=_PROBLEMS, tags=["questions"])
+    async def ask(body: QuestionRequest) -> Response:
+        """Answer a question from the records found, with citations."""
+        result = await work(lambda: engine.ask(body.question, k=body.k, strategy=body.strategy))
+        return _json(ask_response(result))
+
+    @app.get("/v1/documents", response_model=Record, responses={404: {"model": Problem}}, tags=["documents"])
+    async def document(docid: Annotated[str, Query(min_length=1, max_length=512)]) -> Response:
+        """Return one record. The identifier is a parameter because it may hold ``#``, ``/`` and ``;``."""
+        record = await work(lambda: engine.document(docid))
+        if record is None:
+            return _problem(404, "document_missing", f"Index {engine.name} has no document {docid!r}.")
+        return _json(record)
+
+    @app.get("/health/live", tags=["health"])
+    async def live() -> dict[str, str]:
+        """Say that the process turns."""
+        return {"status": "live"}
+
+    @app.get("/health", response_model=Health, tags=["health"])
+    @app.get("/health/ready", response_model=Health, tags=["health"])
+    async def ready() -> Response:
+        """Say that questions are answered, and over what."""
+        manifest = engine.manifest
+        return _json(Health("ready", engine.name, manifest.generation, manifest.records, language_model=None))
+
+    return app
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def _problem(status: int, code: str, detail: str) -> Response:
+    titles = {404: "Not found", 405: "Method not allowed", 422: "Question not readable", 500: "Unexpected error"}
+    problem = Problem("about:blank", titles.get(status, "Request not served"), status, detail, code)
+    return Response(msgspec.json.encode(problem), status, media_type="application/problem+json")
+
+
+async def _question_problem(_: Request, error: Exception) -> Response:
+    code = error.code if isinstance(error, QuestionError) else "unknown_strategy"
+    return _problem(422, code, str(error))
+
+
+async def _invalid_request(_: Request, error: Exception) -> Response:
+    first = error.errors()[0] if isinstance(error, RequestValidationError) else {}
+    where = ".".join(str(part) for part in first.get("loc", ()))
+    return _problem(422, "invalid_request", f"{where}: {first.get('msg', 'invalid')}.")
+
+
+async def _http_problem(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = error.headers if isinstance(error, HTTPException) else None
+    problem = _problem(status, "not_found" if status == 404 else "http_error", str(getattr(error, "detail", error)))
+    problem.headers.update(headers or {})
+    return problem
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    return _problem(500, "unexpected", f"The server failed with {type(error).__name__}; its log says where.")

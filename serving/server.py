@@ -1,0 +1,68 @@
+"""Running the application on an address of this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from shrag.serving.app import create_app
+from shrag.serving.engine import Engine, open_engine
+from shrag.serving.errors import AddressTaken, ServingError
+
+_GRACE_SECONDS = 10
+
+
+def serve(indexes: Path, name: str, *, host: str, port: int, ready: Callable[[Engine, str], None]) -> None:
+    """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
+
+    The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
+    other machines can reach, :class:`ServingError`: there is no access control yet.
+    """
+    if not _is_loopback(host):
+        raise ServingError(
+            f"{host} can be reached from other machines, and SHRAG has no access control yet: "
+            "serve on 127.0.0.1 and put a proxy with access control before it."
+        )
+    with _listen(host, port) as listener:
+        engine = open_engine(indexes, name)
+        bound = listener.getsockname()[1]
+        ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
+        config = uvicorn.Config(
+            create_app(engine),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        # uvicorn drains on SIGTERM and then raises it again for whoever else listens: stopped as told is success.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(socket.SOMAXCONN)
+    except OSError as error:
+        listener.close()
+        raise AddressTaken(
+            f"{host}:{port} cannot be listened on ({error.strerror}): stop what uses it or give another --port."
+        ) from None
+    return listener

@@ -1,0 +1,126 @@
+"""The shapes of the HTTP interface. Requests are checked here; responses are built from what the engine returned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shrag.serving.answer_text import answer_text
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AskResult, SearchResult
+from shrag.serving.events import Citation, Keyword, RankedRecord, Reason, Section
+from shrag.serving.phrases import EXTRACTIVE_LABEL, REASONS
+from shrag.serving.question import AnswerLanguage
+
+
+class QuestionRequest(BaseModel):
+    """The body of ``POST /v1/search`` and ``POST /v1/ask``. Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    question: str
+    k: int = Field(default=DEFAULT_K, ge=1, le=LARGEST_K, description="Records at most.")
+    strategy: str = DEFAULT_STRATEGY
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResponse:
+    """What was found, and how. ``reason`` and its sentence ``message`` are empty where there is something."""
+
+    question: str
+    language: AnswerLanguage
+    index: str
+    generation: int
+    strategy: str
+    reason: Reason
+    message: str
+    keywords: tuple[Keyword, ...]
+    unknown_words: tuple[str, ...]
+    queries: tuple[tuple[str, ...], ...]
+    pool: tuple[str, ...]
+    left_out: tuple[str, ...]
+    reranker: str
+    reranker_is_model: bool
+    records: tuple[RankedRecord, ...]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBody:
+    """The answer, whole and in its parts; ``kind`` and ``label`` say who wrote it."""
+
+    kind: str
+    label: str
+    language: AnswerLanguage
+    reason: Reason
+    text: str
+    sections: tuple[Section, ...]
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskResponse:
+    """The answer and the search it was made from."""
+
+    answer: AnswerBody
+    search: SearchResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether questions are answered, and over what."""
+
+    status: str
+    index: str
+    generation: int
+    records: int
+    language_model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error, as RFC 9457 has it; ``code`` is stable and for programs."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+
+
+def search_response(result: SearchResult) -> SearchResponse:
+    """Return the body of ``/v1/search``."""
+    reason = result.ranking.reason
+    return SearchResponse(
+        question=result.question.text,
+        language=result.question.language,
+        index=result.index,
+        generation=result.generation,
+        strategy=result.strategy,
+        reason=reason,
+        message=REASONS[result.question.language][reason] if reason else "",
+        keywords=result.keywords.keywords,
+        unknown_words=result.keywords.unknown,
+        queries=result.queries.queries,
+        pool=result.hits.pool,
+        left_out=result.hits.left_out,
+        reranker=result.ranking.reranker,
+        reranker_is_model=result.ranking.reranker_is_model,
+        records=result.ranking.records,
+        seconds=result.timings.seconds,
+    )
+
+
+def ask_response(result: AskResult) -> AskResponse:
+    """Return the body of ``/v1/ask``."""
+    answer = result.answer
+    body = AnswerBody(
+        kind=answer.kind,
+        label=EXTRACTIVE_LABEL[answer.language],
+        language=answer.language,
+        reason=answer.reason,
+        text=answer_text(answer),
+        sections=answer.sections,
+        citations=answer.citations,
+    )
+    return AskResponse(body, search_response(result.search))

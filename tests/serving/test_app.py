@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from shrag.corpora.addition import add_corpus
+from shrag.indexing.build import build_index
+from shrag.serving.app import create_app
+from shrag.serving.engine import Engine, open_engine
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+
+
+@pytest.fixture(scope="module")
+def client(demo_home: Path) -> Iterator[TestClient]:
+    """Return a client of the application over an engine of its own, which the application closes."""
+    engine = open_engine(demo_home / "indexes", "demo")
+    with TestClient(create_app(engine), base_url="http://127.0.0.1") as opened:
+        yield opened
+
+
+def test_search_returns_what_the_engine_ranks(client: TestClient, demo: Engine) -> None:
+    body = client.post("/v1/search", json={"question": QUESTION, "k": 3}).json()
+    ranked = demo.search(QUESTION, k=3).ranking.records
+    assert [record["record"]["docid"] for record in body["records"]] == [r.record.docid for r in ranked]
+    assert (body["language"], body["index"], body["generation"], body["reason"]) == ("ko", "demo", 1, "")
+    assert [keyword["text"] for keyword in body["keywords"]][:2] == ["재택근무", "갈등"]
+    assert body["reranker_is_model"] is False
+    assert set(body["seconds"]) == {"keywords", "search", "ranking"}
+
+
+def test_ask_returns_a_labelled_answer_whose_citations_are_documents(client: TestClient) -> None:
+    body = client.post("/v1/ask", json={"question": QUESTION}).json()
+    answer = body["answer"]
+    assert answer["kind"] == "extractive"
+    assert "언어 모델 없이" in answer["label"]
+    assert answer["text"].startswith("##제목##\n재택근무 강도와 일-가정 갈등")
+    for citation in answer["citations"]:
+        document = client.get("/v1/documents", params={"docid": citation["docid"]})
+        assert document.status_code == 200
+        assert document.json()["title"] == citation["title"]
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [("…?!", "no_keywords"), ("zzzz qqqq", "unknown_words"), ("<zzz onqqq=>", "unknown_words")],
+)
+def test_a_question_with_nothing_to_find_is_answered_with_its_reason(
+    client: TestClient, question: str, reason: str
+) -> None:
+    response = client.post("/v1/search", json={"question": question})
+    body = response.json()
+    assert (response.status_code, body["reason"], body["records"]) == (200, reason, [])
+    assert body["message"]
+    assert client.post("/v1/ask", json={"question": question}).json()["answer"]["citations"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"question": ""}, "question_empty"),
+        ({"question": "\u200b"}, "question_empty"),
+        ({"question": "가" * 100_000}, "question_too_long"),
+        ({"question": "a", "strategy": "nope"}, "unknown_strategy"),
+        ({"question": "a", "k": 0}, "invalid_request"),
+        ({"question": "a", "k": 10**9}, "invalid_request"),
+        ({"question": 7}, "invalid_request"),
+        ({"question": "a", "path": "/etc/passwd"}, "invalid_request"),
+        ({}, "invalid_request"),
+        ([], "invalid_request"),
+    ],
+)
+def test_what_cannot_be_read_is_a_problem_with_a_code(client: TestClient, body: object, code: str) -> None:
+    for path in ("/v1/search", "/v1/ask"):
+        response = client.post(path, json=body)
+        assert response.status_code == 422
+        assert response.headers["content-type"] == "application/problem+json"
+        assert response.json()["code"] == code
+    assert client.get("/health").status_code == 200
+
+
+def test_broken_json_and_wrong_methods_and_paths_are_problems_too(client: TestClient) -> None:
+    broken = client.post("/v1/search", content=b"{", headers={"content-type": "application/json"})
+    assert (broken.status_code, broken.json()["code"]) == (422, "invalid_request")
+    assert client.get("/v1/search").status_code == 405
+    assert client.get("/v1/search").headers["allow"] == "POST"
+    assert client.get("/nothing").json()["code"] == "not_found"
+
+
+@pytest.mark.parametrize("docid", ["nothing", "../../etc/passwd", "a#b", "%00", "x" * 500])
+def test_a_missing_document_is_a_404_whatever_its_name(client: TestClient, docid: str) -> None:
+    response = client.get("/v1/documents", params={"docid": docid})
+    assert (response.status_code, response.json()["code"]) == (404, "document_missing")
+
+
+def test_health_says_what_is_served(client: TestClient) -> None:
+    assert client.get("/health/live").json() == {"status": "live"}
+    ready = {"status": "ready", "index": "demo", "generation": 1, "records": 170, "language_model": None}
+    assert client.get("/health/ready").json() == client.get("/health").json() == ready
+
+
+def test_the_openapi_file_describes_every_route(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert set(paths) == {"/v1/search", "/v1/ask", "/v1/documents", "/health", "/health/live", "/health/ready"}
+
+
+def test_another_host_name_is_refused_on_every_route(client: TestClient) -> None:
+    for path in ("/", "/v1/documents?docid=a", "/static/page.css", "/health", "/openapi.json"):
+        for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost.evil:8080"):
+            assert client.get(path, headers={"host": host}).status_code == 400
+        for host in ("localhost:8080", "127.0.0.1", "[::1]:9", "LOCALHOST"):
+            assert client.get(path, headers={"host": host}).status_code != 400
+
+
+def test_every_response_forbids_scripts_and_foreign_content(client: TestClient) -> None:
+    for path in ("/", "/?q=a", "/static/page.css", "/v1/documents?docid=a", "/nothing"):
+        policy = client.get(path).headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; style-src 'self'")
+        assert "script-src" not in policy
+        assert client.get(path).headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_shows_the_answer_its_records_and_the_way(client: TestClient) -> None:
+    page = client.get("/", params={"q": QUESTION, "ui": "ko"})
+    html = page.text
+    assert page.status_code == 200
+    assert '<html lang="ko">' in html
+    assert "발췌 답변" in html
+    assert '<a class="mark" href="#record-1"' in html
+    assert 'id="record-1"' in html
+    assert "<mark>재택근무</mark>" in html
+    assert html.count('<li><span class="rung">') == 5
+
+
+def test_the_page_speaks_the_browsers_language_and_can_be_switched(client: TestClient) -> None:
+    korean = client.get("/", headers={"accept-language": "ko-KR,ko;q=0.9"}).text
+    english = client.get("/", headers={"accept-language": "fr, en-GB;q=0.8"}).text
+    assert '<html lang="ko">' in korean
+    assert '<html lang="en">' in english
+    assert 'href="/?ui=en&amp;q=a%26b"' in client.get("/", params={"q": "a&b", "ui": "ko"}).text
+    assert "Extractive answer" in client.get("/", params={"q": QUESTION, "ui": "en"}).text
+
+
+@pytest.mark.parametrize(
+    "question", ["", " ", "가" * 3000, "?!…", "zzzz", "' OR 1=1 --", '"><script>alert(1)</script>', "{{7*7}}"]
+)
+def test_the_page_lives_through_any_question(client: TestClient, question: str) -> None:
+    page = client.get("/", params={"q": question, "ui": "en"})
+    assert page.status_code == (422 if not question.strip() or len(question) > 2000 else 200)
+    assert "<script" not in page.text
+    assert "49" not in page.text.partition("<form")[2].partition("</form>")[0]
+
+
+def test_the_page_has_no_outside_address(client: TestClient) -> None:
+    html = client.get("/", params={"q": QUESTION}).text + client.get("/static/page.css").text
+    assert "http://" not in html
+    assert "https://" not in html
+    assert "url(" not in html
+    assert "@import" not in html
+
+
+def test_hostile_records_are_shown_as_text(tmp_path: Path) -> None:
+    hostile = (
+        '{"CN": "X<img>1", "title": "<script>alert(1)</script> graphene", '
+        '"abstract": "graphene <img src=x onerror=alert(1)> [x](http://evil.example) \\u202e &lt;svg onload=1&gt;", '
+        '"author": "<b onclick=1>;", "journal": "<iframe>", "year": "2020"}'
+    )
+    (tmp_path / "records.jsonl").write_text(hostile, encoding="utf-8")
+    add_corpus(tmp_path / "corpora", "hostile", "scienceon", [tmp_path / "records.jsonl"])
+    build_index(tmp_path / "corpora", tmp_path / "indexes", "hostile")
+    engine = open_engine(tmp_path / "indexes", "hostile")
+    with TestClient(create_app(engine), base_url="http://127.0.0.1") as client:
+        html = client.get("/", params={"q": "graphene"}).text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    for active in ("<script", "<img", "<svg", "<iframe", "<b ", "\u202e", 'href="http'):
+        assert active not in html
+
+
+def test_an_unexpected_failure_is_a_500_that_tells_nothing(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(Engine, "search", fail)
+    client = TestClient(create_app(demo), base_url="http://127.0.0.1", raise_server_exceptions=False)
+    response = client.post("/v1/search", json={"question": "a"})
+    assert (response.status_code, response.json()["code"]) == (500, "unexpected")
+    assert "secret" not in response.text
