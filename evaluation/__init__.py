@@ -1,0 +1,1 @@
+"""Questions in bulk, run files and tables out; everything is asked of the same engine that serves."""

@@ -1,0 +1,48 @@
+"""Asking an engine many questions, and writing what it ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from shrag.corpora.records import Topic
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.runs import write_topic
+from shrag.indexing.engine import Hit
+from shrag.serving.engine import Engine, find_strategy
+from shrag.serving.errors import QuestionError
+
+
+def write_run(
+    engine: Engine,
+    topics: Sequence[Topic],
+    output: Path,
+    *,
+    k: int,
+    strategy: str,
+    report: Callable[[str, int], None] = lambda stage, done: None,
+) -> int:
+    """Write the ranking of every topic to ``output``, tagged ``shrag-STRATEGY``; return how many topics found nothing.
+
+    The file is written whole or not at all. Raises :class:`EvaluationError` naming the topic that cannot be asked.
+    """
+    tag = f"shrag-{find_strategy(strategy).name}"
+    draft = output.with_name(f".{output.name}.part")
+    nothing = 0
+    try:
+        with draft.open("w", encoding="utf-8") as stream:
+            for done, topic in enumerate(topics, 1):
+                try:
+                    ranking = engine.search(topic.text, k=k, strategy=strategy).ranking
+                except QuestionError as error:
+                    raise EvaluationError(f"Topic {topic.qid} cannot be asked: {error}") from None
+                nothing += not ranking.records
+                hits = [Hit(ranked.record.docid, ranked.score) for ranked in ranking.records]
+                write_topic(stream, topic.qid, hits, tag)
+                report("topics", done)
+        draft.replace(output)
+    except OSError as error:
+        raise EvaluationError(f"{output} cannot be written: {error.strerror}.") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return nothing

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.records import Topic
+from shrag.evaluation.batch import write_run
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.runs import read_run
+from shrag.serving.engine import Engine
+
+TOPICS = [Topic("a", "그래핀 전자파 차폐"), Topic("b", "???"), Topic("c", "salt marsh blue carbon")]
+
+
+@pytest.mark.parametrize("strategy", ["shrag", "bm25"])
+def test_a_run_is_what_the_engine_ranks(demo: Engine, tmp_path: Path, strategy: str) -> None:
+    assert write_run(demo, TOPICS, tmp_path / "r", k=5, strategy=strategy) == 1
+    lines = read_run(tmp_path / "r")
+    for topic in TOPICS:
+        ranked = demo.search(topic.text, k=5, strategy=strategy).ranking.records
+        assert [line.docid for line in lines if line.qid == topic.qid] == [r.record.docid for r in ranked]
+    assert {line.tag for line in lines} == {f"shrag-{strategy}"}
+
+
+def test_two_runs_of_the_same_are_the_same_bytes(demo: Engine, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_run(demo, TOPICS, tmp_path / name, k=100, strategy="shrag")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_topic_that_cannot_be_asked_is_named_and_leaves_no_half_run(demo: Engine, tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="Topic x cannot be asked: The question is empty"):
+        write_run(demo, [TOPICS[0], Topic("x", " ")], tmp_path / "r", k=5, strategy="shrag")
+    assert list(tmp_path.glob("*r*")) == []
+    with pytest.raises(EvaluationError, match="cannot be written"):
+        write_run(demo, TOPICS, tmp_path / "no" / "r", k=5, strategy="shrag")
