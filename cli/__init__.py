@@ -1,0 +1,1 @@
+"""The ``shrag`` commands: each parses, calls one function, prints."""

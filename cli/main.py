@@ -1,0 +1,141 @@
+"""The ``shrag`` command: its subcommands, loaded when called, and the one place where errors become exit statuses."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
+from shrag.corpora.errors import CorpusError
+from shrag.evaluation.errors import EvaluationError
+from shrag.indexing.errors import (
+    IndexDamaged,
+    IndexingError,
+    IndexMismatch,
+    IndexMissing,
+    NoSpace,
+    PartMissing,
+)
+from shrag.serving.errors import AddressTaken, ServingError, UnknownStrategy
+
+COMMANDS = {
+    "ask": "shrag.cli.ask",
+    "corpus": "shrag.cli.corpus",
+    "doctor": "shrag.cli.doctor",
+    "evaluate": "shrag.cli.evaluate",
+    "index": "shrag.cli.index",
+    "run": "shrag.cli.run",
+    "search": "shrag.cli.search",
+    "serve": "shrag.cli.serve",
+}
+"""Command → the module that has it, as the object ``command``."""
+
+EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (UnknownStrategy, 2),
+    (AddressTaken, 2),
+    (CorpusError, 3),
+    (EvaluationError, 3),
+    (ServingError, 3),
+    (IndexMissing, 4),
+    (IndexDamaged, 4),
+    (IndexMismatch, 4),
+    (NoSpace, 5),
+    (PartMissing, 6),
+    (IndexingError, 1),
+)
+"""0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or
+GPU, 6 a dependency missing or down, 130 interrupted. The first class that fits decides."""
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when the command is called, so that none pays for another's engine."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See click."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See click; options for the command in ``shrag.toml`` are checked here."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
+        check_options((ctx.default_map or {}).get(cmd_name, {}), command, cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See click; a mistyped command is answered with the nearest one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "SHRAG", "max_content_width": 100},
+)
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("var"),
+    show_default=True,
+    help="Folder of everything built (SHRAG_HOME).",
+)
+@click.version_option(version("shrag"), prog_name="shrag")
+@click.pass_context
+def shrag(ctx: click.Context, home: Path) -> None:
+    """Offline search and cited answers over Korean and English scholarly text."""
+    ctx.obj = Home(home)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; return its exit status. What went wrong is one line on stderr."""
+    try:
+        config = read_config(Path(CONFIG_FILE), COMMANDS)
+        result: Any = shrag.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except SystemExit:
+        return 0  # click's way to say that the reader of our output has left, as `head` does
+    except Exception as error:
+        return _failed(error)
+    return result if isinstance(result, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    for kind, status in EXIT_STATUS:
+        if isinstance(error, kind):
+            click.echo(f"shrag: {error}", err=True)
+            return status
+    if os.environ.get("SHRAG_TRACEBACK"):
+        raise error
+    where = f"{type(error).__name__}: {error}"
+    click.echo(f"shrag: unexpected {where} (set SHRAG_TRACEBACK=1 to see where, and report it).", err=True)
+    return 1
+
+
+def main() -> None:
+    """Run the command line of this process and end it."""
+    status = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        status = 0
+    # Taking Java and Kiwi down in order takes a third of a second and saves nothing.
+    os._exit(status)

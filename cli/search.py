@@ -1,0 +1,48 @@
+"""``shrag search``: records for a question."""
+
+from __future__ import annotations
+
+import click
+
+from shrag.cli.settings import Home
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_engine
+from shrag.serving.events import Ranking
+from shrag.serving.phrases import REASONS
+
+
+@click.command()
+@click.argument("name")
+@click.argument("question")
+@click.option("-k", type=click.IntRange(1, LARGEST_K), default=DEFAULT_K, show_default=True, help="Records at most.")
+@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.pass_obj
+def command(home: Home, name: str, question: str, k: int, strategy: str, as_json: bool) -> None:
+    """Find records in the index NAME for QUESTION, Korean or English.
+
+    Example: shrag search demo "그래핀 전자파 차폐" -k 3
+    """
+    result = open_engine(home.indexes, name, question).search(question, k=k, strategy=strategy)
+    if as_json:
+        print_json_records(result.ranking)
+    elif result.ranking.reason:
+        click.echo(REASONS[result.question.language][result.ranking.reason], err=True)
+    else:
+        print_records(result.ranking)
+
+
+def print_records(ranking: Ranking) -> None:
+    """Print the records found, two lines each."""
+    for ranked in ranking.records:
+        record = ranked.record
+        about = " · ".join(part for part in (record.language, str(record.year or ""), record.journal) if part)
+        click.echo(f"{ranked.rank:>3}  {ranked.score:7.3f}  {record.docid}  {about}")
+        click.echo(f"     {record.title or record.text[:80]}")
+
+
+def print_json_records(ranking: Ranking) -> None:
+    """Print the records found as JSON, one a line."""
+    import msgspec
+
+    for ranked in ranking.records:
+        click.echo(msgspec.json.encode(ranked).decode())

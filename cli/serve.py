@@ -1,0 +1,37 @@
+"""``shrag serve`` and ``shrag-serve``: the local endpoint and the page."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from shrag.cli.settings import Home
+
+
+@click.command()
+@click.argument("name", default="demo")
+@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine only.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any free one.")
+@click.pass_obj
+def command(home: Home, name: str, host: str, port: int) -> None:
+    """Serve the index NAME (default: demo): the page at /, the interface under /v1.
+
+    Example: shrag-serve sci --port 8080
+    """
+    from shrag.serving.engine import Engine
+    from shrag.serving.server import serve
+
+    def ready(engine: Engine, address: str) -> None:
+        click.echo(f"SHRAG serves {engine.name} ({engine.manifest.records:,} records) at {address}", err=True)
+        click.echo("No language model: answers are extractive. Ctrl-C stops.", err=True)
+
+    serve(home.indexes, name, host=host, port=port, ready=ready)
+
+
+def main() -> None:
+    """Run ``shrag-serve``: ``shrag serve`` under a name of its own."""
+    from shrag.cli.main import main as shrag
+
+    sys.argv.insert(1, "serve")
+    shrag()

@@ -1,0 +1,59 @@
+"""Where things are kept, and the options of ``shrag.toml``: the environment is read here and nowhere below."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+CONFIG_FILE = "shrag.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of everything built."""
+
+    path: Path
+
+    @property
+    def corpora(self) -> Path:
+        """Stored corpora, a folder each."""
+        return self.path / "corpora"
+
+    @property
+    def indexes(self) -> Path:
+        """Published indexes, a folder each."""
+        return self.path / "indexes"
+
+
+def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:
+    """Return the options in ``path``, none where there is no such file.
+
+    Top-level keys are options of ``shrag`` itself (``home``), tables are commands: ``[search]`` with ``k = 5`` is
+    ``shrag search -k 5``. The command line and ``SHRAG_*`` variables go before.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path} is not TOML: {error}.") from None
+    known = {"home", *commands}
+    for key in config:
+        if key not in known:
+            raise click.UsageError(f"{path} has the unknown key {key!r}: use {', '.join(sorted(known))}.")
+    return config
+
+
+def check_options(section: Mapping[str, Any], command: click.Command, where: str) -> None:
+    """Refuse options the command does not have: a misspelt one would otherwise be ignored in silence."""
+    known = {parameter.name for parameter in command.params if parameter.name}
+    if isinstance(command, click.Group):
+        known |= set(command.commands)
+    for key in section:
+        if key not in known:
+            raise click.UsageError(f"[{where}] in {CONFIG_FILE} has no option {key!r}: use {', '.join(sorted(known))}.")
