@@ -19,12 +19,12 @@ from shrag.indexing.korean import KoreanEnglishAnalyzer
             "인공지능 교육에서 설명 가능한 인공지능은 어떤 의미가 있나요?",
             ["인공", "지능", "교육", "설명", "가능", "인공", "지능", "의미"],
         ),
-        ("인공신경망(Artificial Neural Network, ANN)을", ["인공신경망", "artifici", "neural", "network", "ann"]),
+        ("인공신경망(Artificial Neural Network, ANN)을", ["인공", "신경망", "artifici", "neural", "network", "ann"]),
         ("비정상적인 초고속 반응속도를 학습하였다.", ["정상", "적", "고속", "반응", "속도", "학습"]),
         ("2차전지의 용량은 1,200 mAh이다", ["2", "차", "전지", "용량", "1200", "mah"]),
         ("GPT-4와 A₃, H2O, 5G를 비교", ["gpt", "gpt4", "4", "a3", "h2o", "5g", "비교"]),
         ("자동화된 깨끗한 물", ["자동", "화", "깨끗하", "물"]),
-        ("β-카로틴과 PM2.5", ["beta", "카로틴", "pm2", "pm25", "pm", "5"]),
+        ("β-carotene(카로틴)의 PM2.5", ["beta", "betacaroten", "caroten", "카로틴", "pm2", "pm25", "pm", "5"]),
         ("東洋의 大學", ["東洋", "大學"]),
         ("무엇을 어떻게 하는 것인가?", []),
         ("…!? · 「」", []),
@@ -74,6 +74,6 @@ def test_the_cache_forgets_its_oldest_half_when_full(monkeypatch: pytest.MonkeyP
 
 def test_the_fingerprint_names_what_decides_the_terms(analyzer: KoreanEnglishAnalyzer) -> None:
     assert analyzer.fingerprint == (
-        "rules 1; kiwipiepy 0.24.1, model 0.24.0 without multi.dict; tags NNG NNP NR XR SH NNB NP VV VA MAG XSN; "
+        "rules 1; kiwipiepy 0.24.1, model 0.24.0, no name dictionaries; tags NNG NNP NR XR SH NNB NP VV VA MAG XSN; "
         "snowball english (PyStemmer 3.1.0); stop words 3eb425f0"
     )
