@@ -22,11 +22,11 @@ setup: $(VENV)/.lean ## install what searching and serving need (no torch; under
 
 index: setup ## read and index CORPUS (default: demo, the project's own records)
 	@if [ "$(CORPUS)" = demo ]; then $(BIN)/shrag corpus add demo --format scienceon corpora/demo/records.jsonl; fi
-	$(BIN)/shrag index $(CORPUS)
+	@$(BIN)/shrag index $(CORPUS)
 
 serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is not
 	@if [ ! -e "$(SHRAG_HOME)/indexes/$(CORPUS)/CURRENT" ]; then $(MAKE) --no-print-directory index; fi
-	$(BIN)/shrag-serve $(CORPUS) --host $(HOST) --port $(PORT)
+	@$(BIN)/shrag-serve $(CORPUS) --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest
@@ -50,14 +50,16 @@ clean: ## remove what can be made again, but no corpus and no index
 
 # Pyserini is here for its Lucene jar; nothing that it declares (torch, transformers, …) is needed for that.
 $(VENV)/.lean: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --constraint constraints.txt --editable .
-	$(PIP) install --quiet --constraint constraints.txt --no-deps pyserini
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
+	@echo "Setting up $(VENV): about 350 MB of packages, a minute or two."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --quiet --constraint constraints.txt --editable .
+	@$(PIP) install --quiet --constraint constraints.txt --no-deps pyserini
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.lean
-	$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
+	@echo "Adding what tests and checks need."
+	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 # Type checkers follow files, not the editable install's import hook: a hidden folder of links shows them `shrag.<room>`.

@@ -31,13 +31,13 @@ _FITS_OTHER_LANGUAGE = 0.08
 _OTHER_LANGUAGE_WORTH = 1.5
 
 _SHORTEST, _LONGEST = 15, 450
-_PER_RECORD, _IN_BODY = 2, 6
+_PER_RECORD, _IN_BODY = 3, 6
 _RELEVANT = 0.5  # of the best sentence's score
 _SAME_SENTENCE = 0.6  # Jaccard similarity of terms from which two sentences say the same
 _NO_STATEMENT = re.compile(r"다음과 같(?:다|이|습니다)|as follows[.:]?$|\?$")
 _FINDING = re.compile(
-    r"결과|나타났|확인되|확인하였|시사|결론|밝혀|보였다|향상|감소|증가|"
-    r"\b(?:conclu|result|suggest|show|found|demonstrat|indicat|therefore|thus|reveal|improv|increas|reduc)",
+    r"결과|나타났|확인되|확인하였|시사|결론|밝혀|보였다|향상|감소|증가|되어야|하여야|필요하|제안|기대|"
+    r"\b(?:conclu|result|suggest|show|found|demonstrat|indicat|therefore|thus|reveal|improv|increas|reduc|should|propos)",
     re.IGNORECASE,
 )
 
@@ -62,11 +62,12 @@ def extract_answer(question: Question, words: Sequence[Word], evidence: Sequence
 
     ``words`` are the question's. Where no record fits, the answer has no section, no citation, and says why.
     """
-    candidates = [
-        candidate
-        for number, analysed in enumerate(evidence, 1)
-        for candidate in _fitting_sentences(number, analysed, question.language, words)
-    ]
+    candidates: list[_Candidate] = []
+    for number, analysed in enumerate(evidence, 1):
+        sentences = _fitting_sentences(number, analysed, question.language, words)
+        # One paper can stand in an index twice: its second copy would only answer with what the first left over.
+        if 2 * sum(_repeats(sentence, candidates) for sentence in sentences) <= len(sentences):
+            candidates.extend(sentences)
     if not candidates:
         return Answer("extractive", question.language, (), (), "nothing_fits" if evidence else "nothing_found")
     records = [analysed.record for analysed in evidence]
@@ -117,7 +118,7 @@ def _title(question: Question, records: Sequence[Record], candidates: Sequence[_
 
 
 class _Composition:
-    """Shares sentences out: the best to the body, an earlier one of its record to open, a finding to close, more."""
+    """Shares sentences out: an opening, the body, a finding to close. Where there are few, the body has them."""
 
     def __init__(self, candidates: Sequence[_Candidate]) -> None:
         self._candidates = candidates
@@ -128,29 +129,46 @@ class _Composition:
         best = self._take(lambda _: True, lambda candidate: candidate.score)
         if best is None:
             return []
-        opening = self._take(
+        earlier = self._take(
             lambda candidate: candidate.number == best.number and candidate.place < best.place,
             lambda candidate: candidate.score * (1.1 - 0.1 * candidate.place),
         )
+        # A best sentence that nothing comes before is an opening itself.
+        opening, body = ([earlier], [best]) if earlier else ([best], [])
         floor = _RELEVANT * best.score
-        finding = self._take(
-            lambda candidate: candidate.place > 0.5 and candidate.score >= floor,
-            lambda candidate: candidate.score * (1.5 if _FINDING.search(candidate.text) else 1.0),
-        )
-        body = [best]
+        closing = self._closing(best, floor)
         while len(body) < _IN_BODY and (more := self._more(body, floor)):
             body.append(more)
+        if not body:
+            rest = self._take(lambda candidate: candidate.number == best.number, lambda candidate: candidate.score)
+            if rest:
+                body = [rest]
+            elif closing:
+                body, closing = closing, []
+            else:
+                opening, body = [], opening
         body.sort(key=lambda candidate: (candidate.number != best.number, candidate.number, candidate.order))
         parts: list[tuple[Part, list[_Candidate]]] = [
-            ("introduction", [opening] if opening else []),
+            ("introduction", opening),
             ("body", body),
-            ("conclusion", [finding] if finding else []),
+            ("conclusion", closing),
         ]
         return [
             Section(part, tuple(Sentence(candidate.text, (candidate.number,)) for candidate in chosen))
             for part, chosen in parts
             if chosen
         ]
+
+    def _closing(self, best: _Candidate, floor: float) -> list[_Candidate]:
+        """Take a finding from the later half of a record; failing that, whatever the best record ends on."""
+        finding = self._take(
+            lambda candidate: candidate.place > 0.5 and candidate.score >= floor,
+            lambda candidate: candidate.score * candidate.place * (1.5 if _FINDING.search(candidate.text) else 1.0),
+        ) or self._take(
+            lambda candidate: candidate.number == best.number and candidate.place > 0.5,
+            lambda candidate: candidate.place,
+        )
+        return [finding] if finding else []
 
     def _more(self, body: Sequence[_Candidate], floor: float) -> _Candidate | None:
         numbers = [candidate.number for candidate in body]
@@ -161,16 +179,19 @@ class _Composition:
 
     def _take(self, allowed: Callable[[_Candidate], bool], value: Callable[[_Candidate], float]) -> _Candidate | None:
         """Take the most valuable sentence that is allowed and says nothing said already; ties to the better record."""
-        free = [candidate for candidate in self._candidates if allowed(candidate) and not self._said(candidate)]
+        free = [
+            candidate for candidate in self._candidates if allowed(candidate) and not _repeats(candidate, self._taken)
+        ]
         best = max(free, key=lambda candidate: (value(candidate), -candidate.number, -candidate.order), default=None)
         if best is not None:
             self._taken.append(best)
         return best
 
-    def _said(self, candidate: _Candidate) -> bool:
-        """Say whether the sentence is taken, or says what a taken one does: one paper can stand in an index twice."""
-        return any(
-            candidate[:2] == other[:2]
-            or len(candidate.terms & other.terms) > _SAME_SENTENCE * len(candidate.terms | other.terms)
-            for other in self._taken
-        )
+
+def _repeats(candidate: _Candidate, others: Sequence[_Candidate]) -> bool:
+    """Say whether the sentence is one of ``others`` or says the same."""
+    return any(
+        candidate[:2] == other[:2]
+        or len(candidate.terms & other.terms) > _SAME_SENTENCE * len(candidate.terms | other.terms)
+        for other in others
+    )
