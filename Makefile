@@ -6,9 +6,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-CORPUS ?= demo
-HOST ?= 127.0.0.1
-PORT ?= 8080
+# Set on the command line only: some shells export a HOST of their own.
+CORPUS := demo
+HOST := 127.0.0.1
+PORT := 8080
 ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var

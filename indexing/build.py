@@ -23,7 +23,7 @@ from shrag.indexing.generations import current_generation, drop_old, next_genera
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_writer import LexicalWriter
-from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, Source, check_files, part_versions, seal_files
+from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, check_files, part_versions, seal_files
 from shrag.indexing.question_words import QUESTION_WORDS
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import write_wordbook
@@ -118,15 +118,7 @@ def _manifest(
         format_version=FORMAT_VERSION,
         generation=generation,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=Source(
-            name=source.name,
-            format=source.format,
-            fingerprint=source.fingerprint,
-            records=source.records,
-            complete=source.complete,
-            languages=source.languages,
-            accounts=source.sources,
-        ),
+        source=source,
         analyzer=analyzer.fingerprint,
         bm25=parameters,
         records=indexed,

@@ -20,6 +20,7 @@ from shrag.indexing.errors import IndexingError, NoSpace, PartMissing
 JavaClass = Any
 """A Java class or object seen from Python; the bridge has no types to offer."""
 
+# Lucene's own buffers take a quarter of it; the index itself is mapped, not loaded.
 _HEAP = "1g"
 _MOST_CLAUSES = 65_536
 
@@ -38,18 +39,15 @@ def java(name: str) -> JavaClass:
     return _bridge().JClass(name)
 
 
-def start_java(heap: str = _HEAP) -> None:
-    """Start the machine with at most ``heap`` (``512m``, ``4g``) of Java memory; does nothing where it runs already.
-
-    There is one machine a process, and it cannot be started twice. Any use of a class starts it too.
-    """
+def start_java() -> None:
+    """Start the machine; does nothing where it runs already. Any use of a class starts it too."""
     jpype = _import_bridge()
     with _starting:
         if jpype.isJVMStarted():
             return
         jpype.startJVM(
             str(_java_home() / "lib" / "server" / "libjvm.so"),
-            f"-Xmx{heap}",
+            f"-Xmx{_HEAP}",
             "-Xrs",  # signals are Python's
             "-XX:+UseSerialGC",
             classpath=[str(lucene_jar())],

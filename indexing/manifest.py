@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.manifest import Account
+from shrag.corpora.manifest import CorpusManifest
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.jvm import lucene_jar
@@ -26,25 +26,17 @@ class FileSeal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The corpus the index was made of; ``accounts`` say what became of every line read for it."""
-
-    name: str
-    format: str
-    fingerprint: str
-    records: int
-    complete: int
-    languages: dict[str, int]
-    accounts: tuple[Account, ...]
-
-
 class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``analyzer`` is a fingerprint; ``versions`` are for the reader, nothing is refused because of them."""
+    """What one generation is.
+
+    ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint;
+    ``versions`` are for people, nothing is refused because of them.
+    """
 
     format_version: int
     generation: int
     created: str
-    source: Source
+    source: CorpusManifest
     analyzer: str
     bm25: Bm25
     records: int

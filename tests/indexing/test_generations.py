@@ -24,7 +24,7 @@ def home(tmp_path: Path, demo_home: Path) -> Path:
 def test_the_index_accounts_for_every_line_of_its_sources(demo_home: Path) -> None:
     folder, manifest = current_generation(demo_home / "indexes" / "demo")
     assert folder.name == "gen-000001"
-    (account,) = manifest.source.accounts
+    (account,) = manifest.source.sources
     assert manifest.records == manifest.source.records == account.records == 170
     assert account.lines == account.records + account.rejected + account.duplicates + account.blank
     assert (manifest.bm25.k1, manifest.bm25.b, manifest.bm25.title_boost) == (0.9, 0.4, 0.2)

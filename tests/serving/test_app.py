@@ -82,6 +82,13 @@ def test_what_cannot_be_read_is_a_problem_with_a_code(client: TestClient, body: 
     assert client.get("/health").status_code == 200
 
 
+def test_a_lone_surrogate_in_a_question_is_only_a_character(client: TestClient) -> None:
+    body = b'{"question": "\\ud800 blue carbon"}'
+    response = client.post("/v1/search", content=body, headers={"content-type": "application/json"})
+    assert response.status_code in (200, 422)
+    assert client.get("/health").status_code == 200
+
+
 def test_broken_json_and_wrong_methods_and_paths_are_problems_too(client: TestClient) -> None:
     broken = client.post("/v1/search", content=b"{", headers={"content-type": "application/json"})
     assert (broken.status_code, broken.json()["code"]) == (422, "invalid_request")
