@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
+from shrag.corpora.durable import DiskFull
 from shrag.corpora.errors import CorpusError
 from shrag.evaluation.errors import EvaluationError
 from shrag.indexing.errors import (
@@ -21,7 +22,6 @@ from shrag.indexing.errors import (
     IndexingError,
     IndexMismatch,
     IndexMissing,
-    NoSpace,
     PartMissing,
 )
 from shrag.serving.errors import AddressTaken, ServingError, UnknownStrategy
@@ -47,7 +47,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (IndexMissing, 4),
     (IndexDamaged, 4),
     (IndexMismatch, 4),
-    (NoSpace, 5),
+    (DiskFull, 5),
     (PartMissing, 6),
     (IndexingError, 1),
 )

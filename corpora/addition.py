@@ -12,7 +12,7 @@ from typing import TextIO
 
 import msgspec
 
-from shrag.corpora.durable import FolderBusy, sole_writer, sync_file
+from shrag.corpora.durable import FolderBusy, sole_writer, sync_file, telling_full_disk
 from shrag.corpora.errors import CorpusError, TooManyRejects
 from shrag.corpora.formats import Format, find_files, find_format
 from shrag.corpora.manifest import FORMAT_VERSION, Account, CorpusManifest, write_manifest
@@ -44,13 +44,13 @@ def add_corpus(
 
     A line that is no record is rejected with its reason; a record read twice, identical, is counted as a duplicate; the
     same identifier with another content is rejected. Raises :class:`TooManyRejects` for more than ``max_rejects``, and
-    :class:`CorpusError` for a source that cannot be read: the corpus that was there then stays as it was.
+    :class:`CorpusError` for a source that cannot be read, ``DiskFull``: the corpus that was there then stays as it was.
     """
     folder = corpora / check_name(name)
     chosen = find_format(format)
     files = find_files(chosen, sources)
     try:
-        with sole_writer(folder):
+        with telling_full_disk(folder), sole_writer(folder):
             draft = folder / ".draft"
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()

@@ -1,12 +1,17 @@
-"""Writing so that a crash leaves the old file or the new one; one writer at a time in a folder."""
+"""Writing so that a crash leaves the old file or the new one; one writer at a time in a folder; full disks said so."""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class FolderBusy(Exception):
@@ -14,6 +19,26 @@ class FolderBusy(Exception):
 
     def __init__(self, folder: Path, pid: str) -> None:
         super().__init__(f"{folder} is being written by process {pid or 'unknown'}: wait for it to end, or stop it.")
+
+
+class DiskFull(Exception):
+    """There is no space left to write to."""
+
+
+@contextmanager
+def telling_full_disk(folder: Path) -> Iterator[None]:
+    """Turn whatever a full disk raises, here or in SQLite, into :class:`DiskFull` with the space that is left."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        full = error.errno in _FULL if isinstance(error, OSError) else "disk is full" in str(error)
+        if not full:
+            raise
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        free = shutil.disk_usage(there).free
+        raise DiskFull(
+            f"The disk is full ({free:,} bytes left under {folder}): free some space and run again."
+        ) from error
 
 
 def sync_file(path: Path) -> None:

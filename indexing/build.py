@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from shrag.corpora.addition import Report
-from shrag.corpora.durable import FolderBusy, sole_writer
+from shrag.corpora.durable import FolderBusy, sole_writer, telling_full_disk
 from shrag.corpora.manifest import CorpusManifest
 from shrag.corpora.names import check_name
 from shrag.corpora.records import Record
@@ -18,7 +16,7 @@ from shrag.corpora.store import open_corpus
 from shrag.indexing.analysed import analyse_record
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing, NoSpace
+from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.generations import current_generation, drop_old, next_generation, publish, start_build
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
@@ -51,7 +49,7 @@ def build_index(
     parameters = bm25 or Bm25()
     analyzer = KoreanEnglishAnalyzer()
     try:
-        with sole_writer(index), _full_disk(index):
+        with telling_full_disk(index), sole_writer(index):
             current = None if force else _up_to_date(index, source, analyzer, parameters)
             if current is not None:
                 return current, False
@@ -125,17 +123,3 @@ def _manifest(
         files=seal_files(build),
         versions=part_versions(),
     )
-
-
-@contextmanager
-def _full_disk(index: Path) -> Iterator[None]:
-    """Say in one sentence that the disk is full, whoever met it first."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            free = shutil.disk_usage(index).free
-            raise NoSpace(
-                f"The disk is full ({free} bytes left under {index}): free some space and run again."
-            ) from error
-        raise

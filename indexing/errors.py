@@ -19,9 +19,5 @@ class IndexMismatch(IndexingError):
     """The index is whole, but was made by parts that this process does not have."""
 
 
-class NoSpace(IndexingError):
-    """The disk is full."""
-
-
 class PartMissing(IndexingError):
     """A part that indexing needs (the Java runtime, the Lucene jar, Kiwi) is not installed."""

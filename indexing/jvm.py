@@ -15,7 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from shrag.indexing.errors import IndexingError, NoSpace, PartMissing
+from shrag.corpora.durable import DiskFull
+from shrag.indexing.errors import IndexingError, PartMissing
 
 JavaClass = Any
 """A Java class or object seen from Python; the bridge has no types to offer."""
@@ -69,14 +70,14 @@ def lucene_jar() -> Path:
 
 @contextmanager
 def java_errors(doing: str) -> Iterator[None]:
-    """Turn Java's exceptions into one sentence: :class:`NoSpace` for a full disk, else :class:`IndexingError`."""
+    """Turn Java's exceptions into one sentence: :class:`DiskFull` for a full disk, else :class:`IndexingError`."""
     jpype = _bridge()
     try:
         yield
     except jpype.JException as error:
         message = str(error.getMessage() or error.getClass().getName())
         if "No space left" in message or "File too large" in message:
-            raise NoSpace(f"The disk is full while {doing}: free some space and run the command again.") from error
+            raise DiskFull(f"The disk is full while {doing}: free some space and run the command again.") from error
         raise IndexingError(f"Lucene failed while {doing}: {message}.") from error
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import jinja2
 
+from shrag.corpora.language import detect_language
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import Analyzer
 from shrag.serving.engine import AskResult, Engine
@@ -55,7 +56,7 @@ def render_page(engine: Engine, asked: Asked) -> tuple[int, str]:
     if asked.question is not None:
         try:
             result = engine.ask(asked.question)
-            view = _view(result, engine.open_index.analyzer)
+            view = _view(result, asked.language, engine.open_index.analyzer)
         except QuestionError as error:
             problem, status = words.get(error.code, str(error)), 422
     manifest = engine.manifest
@@ -97,15 +98,17 @@ def _templates() -> jinja2.Environment:
     )
 
 
-def _view(result: AskResult, analyzer: Analyzer) -> dict[str, Any]:
+def _view(result: AskResult, interface: InterfaceLanguage, analyzer: Analyzer) -> dict[str, Any]:
     """Return what the templates show of a result."""
     answer, search = result.answer, result.search
+    # A question of digits or signs alone is in no language: the reader's is the better guess.
+    language = interface if detect_language(search.question.text) == "und" else answer.language
     ranks = {ranked.record.docid: ranked.rank for ranked in search.ranking.records}
     numbers = {citation.docid: citation.number for citation in answer.citations}
     terms = {term for terms in analyzer.terms([search.question.text]) for term in terms}
     return {
-        "answer_language": answer.language,
-        "reason": REASONS[answer.language][answer.reason] if answer.reason else "",
+        "answer_language": language,
+        "reason": REASONS[language][answer.reason] if answer.reason else "",
         "sections": _sections(answer, ranks),
         "sources": [
             {"number": c.number, "rank": ranks[c.docid], "title": c.title, "docid": c.docid} for c in answer.citations

@@ -161,6 +161,11 @@ def test_the_page_lives_through_any_question(client: TestClient, question: str) 
     assert "49" not in page.text.partition("<form")[2].partition("</form>")[0]
 
 
+def test_a_question_in_no_language_is_answered_in_the_readers(client: TestClient) -> None:
+    assert "질문에 검색할 낱말이 없습니다" in client.get("/", params={"q": "?!", "ui": "ko"}).text
+    assert "no word to search for" in client.get("/", params={"q": "?!", "ui": "en"}).text
+
+
 def test_the_page_has_no_outside_address(client: TestClient) -> None:
     html = client.get("/", params={"q": QUESTION}).text + client.get("/static/page.css").text
     assert "http://" not in html
