@@ -40,6 +40,17 @@ def java(name: str) -> JavaClass:
     return _bridge().JClass(name)
 
 
+def java_bytes(data: bytes) -> JavaClass:
+    """Return ``data`` as a Java array; passed as it is, the bridge could take it for text."""
+    return _bytes_type()(data)
+
+
+@cache
+def _bytes_type() -> JavaClass:
+    jpype = _bridge()
+    return jpype.JArray(jpype.JByte)
+
+
 def start_java() -> None:
     """Start the machine; does nothing where it runs already. Any use of a class starts it too."""
     jpype = _import_bridge()

@@ -10,7 +10,7 @@ import msgspec
 
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.jvm import JavaClass, java, java_errors, lucene
+from shrag.indexing.jvm import JavaClass, java, java_bytes, java_errors, lucene
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
 
 _BUFFER_MB = 256.0
@@ -61,7 +61,7 @@ class LexicalWriter:
         document.add(self._docid_value(DOCID, self._bytes(docid)))
         document.add(self._field(TITLE, " ".join(analysed.title_terms), self._analysed))
         document.add(self._field(CONTENTS, " ".join(analysed.contents_terms), self._analysed))
-        document.add(self._stored_field(STORED, msgspec.json.encode(analysed).decode()))
+        document.add(self._stored_field(STORED, java_bytes(msgspec.json.encode(analysed))))
         with java_errors(self._doing):
             self._writer.addDocument(document)
 
