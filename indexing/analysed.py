@@ -27,7 +27,7 @@ class AnalysedRecord:
         return [*self.title_terms, *chain.from_iterable(self.sentence_terms)]
 
 
-class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
+class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """An analysed record as Lucene is given it: the terms of both fields joined by spaces, and what is stored."""
 
     docid: str

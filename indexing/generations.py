@@ -27,15 +27,6 @@ def next_generation(index: Path) -> int:
     return max(numbers, default=0) + 1
 
 
-def start_build(index: Path, generation: int) -> Path:
-    """Return an empty folder to build ``generation`` in; what an earlier builder left half-done is removed."""
-    for left in index.glob("build-*"):
-        shutil.rmtree(left)
-    folder = index / f"build-{generation:06d}"
-    folder.mkdir()
-    return folder
-
-
 def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
     """Seal ``build`` with its manifest and make it the current generation; return its folder.
 
@@ -50,9 +41,19 @@ def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
     replace_durably(build / MANIFEST_FILE, data)
     final = index / f"gen-{manifest.generation:06d}"
     build.rename(final)
-    sync_file(index)
-    replace_durably(index / CURRENT_FILE, f"{final.name} {hashlib.sha256(data).hexdigest()}\n".encode())
+    sync_file(build.parent)
+    make_current(index, manifest.generation)
     return final
+
+
+def make_current(index: Path, generation: int) -> IndexManifest:
+    """Point ``CURRENT`` to a whole generation, by one rename; return its manifest."""
+    path = index / f"gen-{generation:06d}" / MANIFEST_FILE
+    data = path.read_bytes()
+    manifest = decode_manifest(data, path)
+    sync_file(index)
+    replace_durably(index / CURRENT_FILE, f"{path.parent.name} {hashlib.sha256(data).hexdigest()}\n".encode())
+    return manifest
 
 
 def drop_old(index: Path, current: Path) -> None:

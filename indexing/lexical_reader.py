@@ -13,17 +13,13 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import msgspec
-
-from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.analysed import AnalysedRecord, unpack_stored
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.engine import FieldStatistics, Hit, Statistics
 from shrag.indexing.jvm import JavaClass, java, java_errors, lucene
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
 from shrag.indexing.lexical_query import QueryTranslation
 from shrag.indexing.query import Query
-
-_DECODER = msgspec.json.Decoder(AnalysedRecord)
 
 _REMEMBERED_PLACES = 100_000
 
@@ -119,7 +115,7 @@ class LexicalReader:
                 return None
             place = int(found[0].doc)
         stored = fields.document(place).getBinaryValue(STORED)
-        return _DECODER.decode(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))
+        return unpack_stored(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))
 
     def _field_statistics(self, field: str, terms: Sequence[str]) -> FieldStatistics:
         collection = self._searcher.collectionStatistics(field)

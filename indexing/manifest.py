@@ -29,8 +29,9 @@ class FileSeal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one generation is.
 
-    ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint;
-    ``versions`` are for people, nothing is refused because of them.
+    ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint.
+    The corpus's records are ``records`` and those ``rejected``. ``busy`` (each stage's share of the time the build
+    took) and ``versions`` are for people, nothing is refused because of them.
     """
 
     format_version: int
@@ -40,6 +41,8 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     analyzer: str
     bm25: Bm25
     records: int
+    rejected: int
+    busy: dict[str, float]
     files: dict[str, FileSeal]
     versions: dict[str, str]
 

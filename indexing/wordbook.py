@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -41,19 +42,14 @@ class WordBook:
         self._database.close()
 
 
-def write_wordbook(path: Path, words: Iterable[tuple[str, tuple[Token, ...]]]) -> int:
-    """Write a new book of words and their tokens; return how many it holds."""
-    database = sqlite3.connect(path, isolation_level=None)
-    try:
+def write_wordbook(path: Path, words: Iterable[tuple[str, bytes]]) -> None:
+    """Write a new book of words and their tokens (as JSON), which come in order."""
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE words (word TEXT PRIMARY KEY, tokens BLOB) WITHOUT ROWID")
         database.execute("BEGIN")
         database.executemany(
-            "INSERT INTO words VALUES (?, ?)",
-            ((word, msgspec.json.encode(tokens)) for word, tokens in sorted(words) if len(word) <= _LONGEST_WORD),
+            "INSERT INTO words VALUES (?, ?)", (entry for entry in words if len(entry[0]) <= _LONGEST_WORD)
         )
         database.execute("COMMIT")
-        count: int = database.execute("SELECT count(*) FROM words").fetchone()[0]
-        return count
-    finally:
-        database.close()
