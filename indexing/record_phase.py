@@ -72,12 +72,13 @@ class RecordPhase:
             for frame in pool.analyse(self._records, done, total):
                 self._write(frame, done, writer, notes)
                 reached = done + len(frame.records)
-                if reached == total or reached // size > done // size:
+                if reached // size > done // size:
                     self._checkpoint(reached, writer, notes)
                 done = reached
                 self._report("records indexed", done)
             with self._busy.at("merging"):
                 self._report("merging", done)
+                notes.commit()
                 writer.commit(self._about(done, writer))
 
     def _done(self, writer: LexicalWriter, notes: BuildNotes) -> int:
