@@ -47,7 +47,9 @@ class _Stored(msgspec.Struct, frozen=True):
 _DECODER = msgspec.json.Decoder(_Stored)
 
 
-def analyse_record(record: Record, analyzer: Analyzer, before_part: Callable[[], None] = lambda: None) -> AnalysedRecord:
+def analyse_record(
+    record: Record, analyzer: Analyzer, before_part: Callable[[], None] = lambda: None
+) -> AnalysedRecord:
     """Analyse a record's title and each sentence of its text, calling ``before_part`` before each of them."""
     parts: list[list[str]] = []
     for start, end in [(-1, -1), *split_sentences(record.text)]:

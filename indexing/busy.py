@@ -32,6 +32,4 @@ class Busy:
     def shares(self) -> dict[str, float]:
         """Return, by stage, the share of the time since the start that it was at work, 0 to 1."""
         passed = max(time.monotonic() - self._started, 1e-9)
-        return {
-            stage: round(seconds / self._lanes[stage] / passed, 3) for stage, seconds in self._seconds.items()
-        }
+        return {stage: round(seconds / self._lanes[stage] / passed, 3) for stage, seconds in self._seconds.items()}

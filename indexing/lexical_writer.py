@@ -8,7 +8,7 @@ from types import TracebackType
 
 from shrag.indexing.analysed import AnalysedRecord, PackedRecord, pack
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.jvm import JavaClass, java_bytes, java, java_errors, lucene
+from shrag.indexing.jvm import JavaClass, java, java_bytes, java_errors, lucene
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
 
 _BUFFER_MB = 256.0

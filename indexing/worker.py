@@ -210,7 +210,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the builder's to answer
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a worker that has ended is nobody's concern here
     try:
-        import shrag.corpora.parquet
         from shrag.indexing.korean import load_kiwi
 
         kiwi = load_kiwi()

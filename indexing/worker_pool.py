@@ -40,7 +40,7 @@ class WorkerPool:
         self._control, other = socket.socketpair()
         command = [*COMMAND, str(other.fileno()), msgspec.json.encode(setup).decode()]
         with other:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603  (our own module)
                 command,
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -50,6 +50,7 @@ class WorkerPool:
         self._forking = threading.Lock()
         self._connections: set[socket.socket] = set()
         self._pending: list[_Pending] = []
+        self._lanes: list[threading.Thread] = []
         self._closed = False
 
     def __enter__(self) -> WorkerPool:
@@ -60,11 +61,13 @@ class WorkerPool:
     ) -> None:
         with self._forking:
             self._closed = True
-            for connection in self._connections:
+            for connection in list(self._connections):
                 # Whoever waits for it, here or there, wakes up to its end.
                 connection.shutdown(socket.SHUT_RDWR)
         for task in self._pending:
             task.fail(EOFError())
+        for lane in self._lanes:
+            lane.join()
         self._control.close()
         self._process.kill()
         self._process.wait()
@@ -72,15 +75,14 @@ class WorkerPool:
 
     def analyse_words(self, words: Sequence[str]) -> Frame:
         """Return a frame with the given words, each as the analyser has it."""
-        task = _Pending(Task("", 0, 0, 0, tuple(words)))
-        with self._connect() as connection:
-            send(connection, task.task)
-            try:
-                return _decode(receive(connection))
-            except EOFError:
-                raise self._trouble() from None
-            finally:
-                self._connections.discard(connection)
+        connection = self.connect()
+        try:
+            send(connection, Task("", 0, 0, 0, tuple(words)))
+            return _decode(receive(connection))
+        except (EOFError, ConnectionError):
+            raise self.trouble() from None
+        finally:
+            self.let_go(connection)
 
     def analyse(self, path: Path, start: int, stop: int) -> Iterator[Frame]:
         """Yield frames of the records ``start`` to ``stop`` of a file, in order, every record in one of them.
@@ -93,75 +95,58 @@ class WorkerPool:
             for begin in range(start, stop, _TASK_RECORDS)
         ]
         waiting = deque(self._pending)
-        lanes = [
+        self._lanes = [
             threading.Thread(target=self._work, args=(waiting,), name=f"analysis-{number}", daemon=True)
             for number in range(min(self._workers, len(waiting)))
         ]
-        for lane in lanes:
+        for lane in self._lanes:
             lane.start()
         for task in self._pending:
             yield from task.frames()
 
     def _work(self, waiting: deque[_Pending]) -> None:
-        """Do one task after another, all by one worker as long as it lives."""
-        connection: socket.socket | None = None
-        crashes = 0
-        while waiting and not self._closed:
-            try:
-                task = waiting.popleft()
-            except IndexError:
-                break
-            one_by_one = 0
-            try:
-                while task.left:
-                    if connection is None:
-                        connection = self._connect()
-                    if self._run(connection, task, one_by_one):
-                        one_by_one = crashes = 0
-                        continue
-                    self._connections.discard(connection)
-                    connection.close()
-                    connection = None
-                    crashes += 1
-                    if crashes > _MOST_CRASHES_IN_A_ROW or self._process.poll() is not None:
-                        raise self._trouble()  # noqa: TRY301
-                    if one_by_one:
-                        task.refuse("the analysis of this record crashed, or took longer than it may")
-                        one_by_one -= 1
-                    else:
-                        one_by_one = min(_FRAME_RECORDS, task.left)
-            except Exception as error:
-                task.fail(error)
-                return
-        if connection is not None:
-            self._connections.discard(connection)
-            connection.close()
-
-    def _run(self, connection: socket.socket, task: _Pending, one_by_one: int) -> bool:
-        """Have a worker do what is left of a task, or its next few records singly; return whether it lived."""
-        ends = task.left - one_by_one if one_by_one else 0
+        """Do one task after another, by one worker as long as it lives."""
+        lane = _Lane(self)
         try:
-            send(connection, task.rest(one_by_one))
-            while task.left > ends:
-                task.put(_decode(received := receive(connection)), len(received))
-        except (EOFError, ConnectionError):
-            return False
-        return True
+            while not self._closed:
+                try:
+                    task = waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    lane.do(task)
+                except Exception as error:
+                    task.fail(error)
+                    return
+        finally:
+            lane.close()
 
-    def _connect(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs, self._forking:
+    def connect(self) -> socket.socket:
+        """Return a connection to a new worker."""
+        with self._forking:
             if self._closed:
                 raise EOFError
-            try:
-                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
-            except OSError:
-                raise self._trouble() from None
+            ours, theirs = socket.socketpair()
             self._connections.add(ours)
+            with theirs:
+                try:
+                    socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+                except OSError:
+                    self.let_go(ours)
+                    raise self.trouble() from None
         return ours
 
-    def _trouble(self) -> IndexingError:
-        """Say why there are no workers."""
+    def let_go(self, connection: socket.socket) -> None:
+        """Close a connection; its worker ends."""
+        self._connections.discard(connection)
+        connection.close()
+
+    def ended(self) -> bool:
+        """Whether the process that workers are forked from is gone."""
+        return self._process.poll() is not None
+
+    def trouble(self) -> IndexingError:
+        """Return the error that says why there are no workers."""
         try:
             status = self._process.wait(1.0)
         except subprocess.TimeoutExpired:
@@ -173,6 +158,50 @@ class WorkerPool:
         return IndexingError(
             f"The analysis processes keep ending (exit status {status}, {last}): free some memory and run again."
         )
+
+
+class _Lane:
+    """One worker at a time, and a new one after each that did not survive its record."""
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self._pool = pool
+        self._connection: socket.socket | None = None
+        self._crashes = 0
+
+    def do(self, task: _Pending) -> None:
+        """Do a task to its end, refusing the records that kill a worker twice: in company, then alone."""
+        one_by_one = 0
+        while task.left:
+            if self._run(task, one_by_one):
+                one_by_one = self._crashes = 0
+                continue
+            self.close()
+            self._crashes += 1
+            if self._crashes > _MOST_CRASHES_IN_A_ROW or self._pool.ended():
+                raise self._pool.trouble()
+            if one_by_one:
+                task.refuse("the analysis of this record crashed, or took longer than it may")
+            one_by_one = min(_FRAME_RECORDS, task.left)
+
+    def close(self) -> None:
+        """Let go of the worker."""
+        if self._connection is not None:
+            self._pool.let_go(self._connection)
+            self._connection = None
+
+    def _run(self, task: _Pending, one_by_one: int) -> bool:
+        """Have a worker do what is left of a task, or its next few records singly; return whether it lived."""
+        ends = task.left - one_by_one if one_by_one else 0
+        if self._connection is None:
+            self._connection = self._pool.connect()
+        try:
+            send(self._connection, task.rest(one_by_one))
+            while task.left > ends:
+                received = receive(self._connection)
+                task.put(_decode(received), len(received))
+        except (EOFError, ConnectionError):
+            return False
+        return True
 
 
 class _Pending:
