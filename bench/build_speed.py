@@ -1,7 +1,7 @@
 """Passages indexed per second, beside the plain way, in one run: ``python bench/build_speed.py``.
 
 The plain way is what the parts offer without SHRAG: Kiwi over whole texts on all cores, its morphemes joined by spaces
-in JSON files, then Pyserini's own indexer (``IndexCollection``) over these with all cores. Both ways start from one file
+in JSON files, then Pyserini's own indexer (``IndexCollection``) over these with all cores. Both start from one file
 and are timed as whole processes, processor seconds of all their processes beside.
 ``--count`` passages are mixed from the development sets (SHRAG_DATA); ``--grow`` measures SHRAG alone over 10,000,
 100,000 and (``--grow 1000000``) more passages made of their words: passages per second and the memory it takes.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,8 @@ class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     versions: dict[str, str]
 
 
-class HalfBuilt(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HalfBuilt:
     """The folder of one build. ``index`` is what will be published, ``stage`` what is needed only until then."""
 
     folder: Path

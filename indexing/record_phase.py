@@ -7,7 +7,6 @@ killed goes on after the last of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 from shrag.corpora.parquet import RecordFile
@@ -113,5 +112,5 @@ class RecordPhase:
         return {"corpus": self._build.plan.corpus, "read": str(done), "records": str(writer.count())}
 
     def _docid(self, number: int) -> str:
-        with RecordFile(self._records) as file, closing(file.read(number, 1)) as records:
-            return next(records).docid
+        with RecordFile(self._records) as file:
+            return next(file.read(number, 1)).docid

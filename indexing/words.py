@@ -67,7 +67,7 @@ def find_words(text: str) -> list[WordTerm]:
 
 
 def plain_word_terms(word: str) -> tuple[str, ...]:
-    """Return what :func:`find_words` finds in a word of ASCII letters alone, which is most of them, at a tenth of the cost.
+    """Return what :func:`find_words` finds in a word of ASCII letters alone, as most are, at a tenth of the cost.
 
     >>> plain_word_terms("Learning"), plain_word_terms("the")
     (('learn',), ())

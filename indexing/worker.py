@@ -179,7 +179,7 @@ class _Worker:
 
 
 def _reader() -> Callable[[str, int, int], Iterator[Record]]:
-    """Return a function that reads a stretch of a file of records and keeps the file open until another is asked for."""
+    """Return a function that reads a stretch of a file of records, and keeps the file open for the next."""
     from shrag.corpora.parquet import RecordFile
 
     files: dict[str, RecordFile] = {}

@@ -132,7 +132,8 @@ def test_r1_a_resumed_build_repeats_less_than_one_shard(home: Path) -> None:
         "from shrag.indexing import record_phase; record_phase._SMALLEST_SHARD = 256\n"
         "from shrag.indexing.build import BuildOptions, build_index\n"
         "options = BuildOptions(report=lambda what, done: print(what, done))\n"
-        f"build_index(Path(sys.argv[1]) / 'corpora', Path(sys.argv[1]) / 'indexes', {NAME!r}, force=True, options=options)"
+        "home = Path(sys.argv[1])\n"
+        f"build_index(home / 'corpora', home / 'indexes', {NAME!r}, force=True, options=options)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(home)], capture_output=True, text=True, check=True)
     first = int(done.stdout.splitlines()[0].removeprefix("records indexed "))
@@ -153,7 +154,7 @@ def test_r1_killed_at_200_random_moments_a_build_ends_as_if_it_never_was(
     home: Path, whole: dict[str, object], identity: Callable[[Path], dict[str, object]]
 ) -> None:
     seed = int(os.environ.get("SHRAG_SEED", random.randrange(10**6)))
-    print(f"SHRAG_SEED={seed}")
+    print(f"SHRAG_SEED={seed}")  # noqa: T201  (shown where it fails)
     rng = random.Random(seed)
     kills, longest, generation = 0, 3.0, _answers(home)
     while kills < 200:
