@@ -17,12 +17,23 @@ from shrag.indexing.analysed import analyse_record
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
-from shrag.indexing.generations import current_generation, drop_old, next_generation, publish, start_build
+from shrag.indexing.generations import (
+    KEPT_GENERATIONS,
+    check_files,
+    current_generation,
+    drop_old,
+    next_generation,
+    publish,
+    read_current,
+    start_build,
+)
+from shrag.indexing.golden import write_golden
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_writer import LexicalWriter
-from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, check_files, part_versions, seal_files
+from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
 from shrag.indexing.question_words import QUESTION_WORDS
+from shrag.indexing.seals import seal_files
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import write_wordbook
 
@@ -36,14 +47,18 @@ def build_index(
     *,
     bm25: Bm25 | None = None,
     force: bool = False,
+    keep: int = KEPT_GENERATIONS,
     report: Report = lambda stage, done: None,
 ) -> tuple[IndexManifest, bool]:
     """Index the corpus ``name`` and publish the result as the index ``name``'s next generation.
 
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
     records, by the same analyser, with the same parameters, there is nothing to build unless ``force`` asks for it.
-    Until the new generation is whole the old one stays current.
+    Until the new generation is whole the old one stays current, and after that ``keep`` generations are kept, the new
+    one among them.
     """
+    if keep < 1:
+        raise ValueError(f"At least one generation must be kept, got {keep}.")
     source, records = open_corpus(corpora, name)
     index = indexes / check_name(name)
     parameters = bm25 or Bm25()
@@ -59,9 +74,12 @@ def build_index(
                 indexed = _write_lucene(build, source, records, analyzer, parameters, report)
                 analyzer.terms(QUESTION_WORDS)
                 write_wordbook(build / WORDBOOK, analyzer.korean_words())
+                write_golden(build, parameters)
                 manifest = _manifest(build, generation, source, analyzer, parameters, indexed)
                 report("sealing", indexed)
-                drop_old(index, publish(index, build, manifest))
+                before = _current_number(index)
+                publish(index, build, manifest)
+                drop_old(index, generation, before, keep)
             finally:
                 shutil.rmtree(build, ignore_errors=True)
             return manifest, True
@@ -81,6 +99,13 @@ def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, paramet
         and manifest.bm25 == parameters
     )
     return manifest if same else None
+
+
+def _current_number(index: Path) -> int | None:
+    try:
+        return read_current(index)[0]
+    except (IndexMissing, IndexDamaged):
+        return None
 
 
 def _write_lucene(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -48,6 +48,29 @@ class LexicalReader:
         # Where the documents found lately stand, so that fetching them needs no second search.
         self._places: dict[str, int] = {}
         self._remembering = threading.Lock()
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are; their numbers run from 0."""
+        return self._documents
+
+    def docids(self) -> Iterator[str]:
+        """Yield the identifier of every document, in the order of their numbers."""
+        with java_errors(self._doing):
+            values = self._doc_values.getSortedValues(self._reader, DOCID)
+            for number in range(self._documents):
+                values.advanceExact(number)
+                yield str(values.lookupOrd(values.ordValue()).utf8ToString())
+
+    def distinct_docids(self) -> int:
+        """Return how many different identifiers there are."""
+        with java_errors(self._doing):
+            return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
+
+    def record_at(self, number: int) -> AnalysedRecord:
+        """Return the record of a document number."""
+        with java_errors(self._doing):
+            return self._stored(self._searcher.storedFields(), number)
 
     def about(self) -> dict[str, str]:
         """Return what :meth:`LexicalWriter.commit` was told of this content."""
@@ -118,6 +141,9 @@ class LexicalReader:
             if not len(found):
                 return None
             place = int(found[0].doc)
+        return self._stored(fields, place)
+
+    def _stored(self, fields: JavaClass, place: int) -> AnalysedRecord:
         stored = fields.document(place).getBinaryValue(STORED)
         return _DECODER.decode(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))
 

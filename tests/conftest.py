@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +39,16 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("demo-home")
     add_corpus(home / "corpora", "demo", "scienceon", [DEMO / "records.jsonl"])
     build_index(home / "corpora", home / "indexes", "demo")
+    return home
+
+
+@pytest.fixture(scope="session")
+def three_generations(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a home like it whose index has three generations. Tests only read it."""
+    home = tmp_path_factory.mktemp("three") / "home"
+    shutil.copytree(demo_home, home)
+    for _ in range(2):
+        build_index(home / "corpora", home / "indexes", "demo", force=True, keep=3)
     return home
 
 
