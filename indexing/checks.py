@@ -17,7 +17,7 @@ from shrag.indexing.lucene_check import check_lucene
 from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.seals import find_damage
 
-_REPORT_EVERY = 10_000
+_BATCH = 10_000
 
 
 class Problem(NamedTuple):
@@ -78,18 +78,18 @@ def check_counts(contents: Contents) -> Check:
     problems = []
     counts = {
         "manifest": contents.manifest.records,
-        "documents": reader.documents,
+        "documents": reader.count(),
         "identifiers": reader.distinct_docids(),
     }
     if len(set(counts.values())) > 1:
         problems.append(f"counts differ: {', '.join(f'{what} {count}' for what, count in counts.items())}")
-    for number, docid in enumerate(reader.docids()):
-        record = reader.record_at(number).record
-        if record.docid != docid:
-            problems.append(f"document {number} is found as {docid}, and is the record {record.docid}")
-        if (number + 1) % _REPORT_EVERY == 0:
-            contents.report("records read back", number + 1)
-    return Check("records", reader.documents, tuple(contents.problem(FOLDER, says) for says in problems))
+    for start in range(0, reader.count(), _BATCH):
+        numbers = range(start, min(start + _BATCH, reader.count()))
+        for docid, stored in zip(reader.docids(numbers), reader.documents(numbers), strict=True):
+            if stored.record.docid != docid:
+                problems.append(f"the record {stored.record.docid} is found as {docid}")
+        contents.report("records read back", numbers.stop)
+    return Check("records", reader.count(), tuple(contents.problem(FOLDER, says) for says in problems))
 
 
 def check_golden(contents: Contents) -> Check:
@@ -101,8 +101,8 @@ def check_golden(contents: Contents) -> Check:
 
 def check_analysis(contents: Contents) -> Check:
     """Analyse a sample of the records again: an analyser of the same name should be the same analyser."""
-    numbers = golden.sample(contents.reader.documents)
-    stored = [contents.reader.record_at(number) for number in numbers]
+    numbers = golden.sample(contents.reader.count())
+    stored = list(contents.reader.documents(numbers))
     others = [found.record.docid for found in stored if analyse_record(found.record, contents.analyzer) != found]
     problems = (contents.problem(FOLDER, f"{docid} has other terms than this process gives it") for docid in others)
     return Check("analysis", len(numbers), tuple(problems))

@@ -35,7 +35,7 @@ def write_golden(generation: Path, parameters: Bm25) -> int:
     """Ask the generation's Lucene index its golden queries and keep the answers; return how many there are."""
     reader = LexicalReader(generation / FOLDER, parameters)
     try:
-        wanted = [terms for number in sample(reader.documents) if (terms := _terms(reader.record_at(number)))]
+        wanted = [terms for record in reader.documents(sample(reader.count())) if (terms := _terms(record))]
         golden = [GoldenQuery(terms, _ask(reader, terms)) for terms in wanted]
     finally:
         reader.close()
