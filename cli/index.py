@@ -27,24 +27,33 @@ def command() -> None:
 @command.command(context_settings={"auto_envvar_prefix": "SHRAG_INDEX"})
 @click.argument("name")
 @click.option("--force", is_flag=True, help="Build even where the current index is up to date.")
+@click.option("--update", is_flag=True, help="Write what the corpus added, changed and deleted, and nothing else.")
 @click.option(
     "--keep", type=click.IntRange(min=1), default=_KEEP, show_default=True, help="Generations kept, the new one too."
 )
 @click.pass_obj
-def build(home: Home, name: str, force: bool, keep: int) -> None:
+def build(home: Home, name: str, force: bool, update: bool, keep: int) -> None:
     """Index the corpus NAME and publish the result.
 
     Example: shrag index sci
     """
     from shrag.corpora.store import open_corpus
     from shrag.indexing.build import build_index
+    from shrag.indexing.update import update_index
 
+    if force and update:
+        raise click.UsageError("--force builds all of the index and --update as little as can be: choose one.")
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
-        manifest, new = build_index(home.corpora, home.indexes, name, force=force, keep=keep, report=report)
+        if update:
+            manifest, changes = update_index(home.corpora, home.indexes, name, keep=keep, report=report)
+            what = f"updated ({changes})" if changes else ""
+        else:
+            manifest, new = build_index(home.corpora, home.indexes, name, force=force, keep=keep, report=report)
+            what = "built" if new else ""
     size = sum(seal.bytes for seal in manifest.files.values()) / 2**20
-    done = f"built in {time.monotonic() - started:.1f} s" if new else "up to date, nothing to build"
+    done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"
     click.echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")
     click.echo(f'next: shrag ask {name} "…", or shrag-serve {name}', err=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 from shrag.corpora.addition import Report
@@ -21,19 +20,15 @@ from shrag.indexing.generations import (
     KEPT_GENERATIONS,
     check_files,
     current_generation,
-    drop_old,
     next_generation,
-    publish,
-    read_current,
     start_build,
 )
-from shrag.indexing.golden import write_golden
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_writer import LexicalWriter
-from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.question_words import QUESTION_WORDS
-from shrag.indexing.seals import seal_files
+from shrag.indexing.sealing import seal_and_publish
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import write_wordbook
 
@@ -74,12 +69,17 @@ def build_index(
                 indexed = _write_lucene(build, source, records, analyzer, parameters, report)
                 analyzer.terms(QUESTION_WORDS)
                 write_wordbook(build / WORDBOOK, analyzer.korean_words())
-                write_golden(build, parameters)
-                manifest = _manifest(build, generation, source, analyzer, parameters, indexed)
                 report("sealing", indexed)
-                before = _current_number(index)
-                publish(index, build, manifest)
-                drop_old(index, generation, before, keep)
+                manifest = seal_and_publish(
+                    index,
+                    build,
+                    generation=generation,
+                    source=source,
+                    analyzer=analyzer.fingerprint,
+                    bm25=parameters,
+                    records=indexed,
+                    keep=keep,
+                )
             finally:
                 shutil.rmtree(build, ignore_errors=True)
             return manifest, True
@@ -99,13 +99,6 @@ def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, paramet
         and manifest.bm25 == parameters
     )
     return manifest if same else None
-
-
-def _current_number(index: Path) -> int | None:
-    try:
-        return read_current(index)[0]
-    except (IndexMissing, IndexDamaged):
-        return None
 
 
 def _write_lucene(
@@ -132,19 +125,3 @@ def _write_lucene(
             f"add the corpus {source.name} again."
         )
     return indexed
-
-
-def _manifest(
-    build: Path, generation: int, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, indexed: int
-) -> IndexManifest:
-    return IndexManifest(
-        format_version=FORMAT_VERSION,
-        generation=generation,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=source,
-        analyzer=analyzer.fingerprint,
-        bm25=parameters,
-        records=indexed,
-        files=seal_files(build),
-        versions=part_versions(),
-    )
