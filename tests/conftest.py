@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from shrag.corpora.addition import add_corpus
 from shrag.corpora.records import Record
+from shrag.indexing import korean
 from shrag.indexing.build import build_index
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.serving.engine import Engine, open_engine
@@ -31,6 +33,15 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def analyzer() -> KoreanEnglishAnalyzer:
     """Return one analyser, Kiwi loaded once."""
     return KoreanEnglishAnalyzer()
+
+
+_kiwi = functools.cache(korean._load_kiwi)
+
+
+@pytest.fixture
+def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all analysers of this process share one Kiwi: a test that builds often would mostly load it."""
+    monkeypatch.setattr(korean, "_load_kiwi", _kiwi)
 
 
 @pytest.fixture(scope="session")

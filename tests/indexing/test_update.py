@@ -24,6 +24,8 @@ from shrag.indexing.query import any_of
 from shrag.indexing.update import update_index
 from shrag.indexing.verification import verify_index
 
+pytestmark = pytest.mark.usefixtures("one_kiwi")
+
 WORDS = ["그래핀", "탄소", "필름을", "차폐", "carbon", "model", "learning", "film", "2차원", "GPS"]
 
 SMALL = {
