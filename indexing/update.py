@@ -103,11 +103,13 @@ class _Update:
             notes.commit()
             with self.busy.at("merging"):
                 self.options.report("merging", self.source.records)
-                about = {"corpus": self.source.fingerprint, "read": str(self.source.records)}
-                written = writer.commit(about | {"records": str(writer.count())})
-            if written + len(notes.rejects()) != self.source.records:
+                # Not writer.count(): Lucene counts what is to be deleted until it merges.
+                records = self.source.records - len(notes.rejects())
+                about = {"corpus": self.source.fingerprint, "read": str(self.source.records), "records": str(records)}
+                written = writer.commit(about)
+            if written != records:
                 raise IndexingError(
-                    f"The corpus says {self.source.records} records, and the updated index would hold {written}: "
+                    f"The updated index should hold {records} records, and would hold {written}: "
                     f"build it from nothing with `shrag index {self.source.name} --force`."
                 )
         _own_files(lucene)
