@@ -12,7 +12,7 @@ from pathlib import Path
 from shrag.corpora.durable import FolderBusy, sole_writer, telling_full_disk
 from shrag.corpora.manifest import CorpusManifest
 from shrag.corpora.names import check_name
-from shrag.corpora.parquet import RecordWriter
+from shrag.corpora.parquet import RecordFile, RecordWriter
 from shrag.corpora.store import open_corpus
 from shrag.indexing.build import BuildOptions
 from shrag.indexing.build_notes import BuildNotes
@@ -156,13 +156,18 @@ class _Update:
             for frame in pool.analyse(changed, 0, count):
                 for number, record in enumerate(frame.records, done):
                     if isinstance(record, Refused):
-                        notes.reject(number, record.docid, record.reason)
+                        notes.reject(number, record.docid or _docid(changed, number), record.reason)
                     else:
                         writer.add_packed(record)
                 notes.add_words(frame.words)
                 self.busy.add("analysis", frame.analysis_seconds, workers)
                 done += len(frame.records)
                 self.options.report("records indexed", done)
+
+
+def _docid(changed: Path, number: int) -> str:
+    with RecordFile(changed) as file:
+        return next(file.read(number, 1)).docid
 
 
 def _link_files(old: Path, new: Path) -> None:
