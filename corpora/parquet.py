@@ -77,7 +77,7 @@ class RecordFile:
             if not self._file.schema_arrow.equals(_SCHEMA):
                 raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
         about = self._file.metadata
-        sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
+        sizes: list[int] = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
         self._starts = list(accumulate(sizes, initial=0))
         self._group: tuple[int, pyarrow.Table] | None = None
 
@@ -95,7 +95,7 @@ class RecordFile:
     def bytes_uncompressed(self) -> int:
         """Return how large the columns are once they are decompressed."""
         about = self._file.metadata
-        return sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+        return sum(int(about.row_group(group).total_byte_size) for group in range(about.num_row_groups))
 
     def read(self, start: int, count: int) -> Iterator[Record]:
         """Yield ``count`` records from the one numbered ``start`` (from 0) on, fewer where the file ends before.
