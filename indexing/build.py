@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -18,6 +17,7 @@ from shrag.corpora.manifest import CorpusManifest
 from shrag.corpora.names import check_name
 from shrag.corpora.parquet import RecordFile
 from shrag.corpora.store import open_corpus
+from shrag.indexing import golden
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.busy import Busy
@@ -29,14 +29,32 @@ from shrag.indexing.errors import (
     PartMissing,
     TooManyRejected,
 )
-from shrag.indexing.generations import current_generation, drop_old, make_current, next_generation, publish
-from shrag.indexing.half_built import BuildPlan, HalfBuilt, Phase, find_half_built, run_phases, start_half_built
+from shrag.indexing.generations import (
+    KEPT_GENERATIONS,
+    check_files,
+    current_generation,
+    current_number,
+    drop_old,
+    make_current,
+    next_generation,
+    publish,
+)
+from shrag.indexing.half_built import (
+    BuildPlan,
+    HalfBuilt,
+    Phase,
+    drop_half_built,
+    find_half_built,
+    run_phases,
+    start_half_built,
+)
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
-from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, check_files, part_versions, seal_files
-from shrag.indexing.note_phases import REJECTS, count_rejects, write_rejects, write_words
+from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.note_phases import REJECTS, write_rejects, write_words
 from shrag.indexing.record_phase import RecordPhase
 from shrag.indexing.room import check_room, disk_full, needed_bytes
+from shrag.indexing.sealing import make_manifest
 from shrag.indexing.wordbook import FILE as WORDBOOK
 
 
@@ -45,11 +63,13 @@ class BuildOptions:
     """How to build, none of which changes what is built.
 
     ``workers`` analyse at once (0: one for each core). ``max_rejected`` records may have no analysis before the index
-    is not published. ``report`` is told (what is being done, how much is done), ``tell`` whole sentences.
+    is not published. ``keep`` generations are kept, the new one among them. ``report`` is told (what is being done, how
+    much is done), ``tell`` whole sentences.
     """
 
     workers: int = 0
     max_rejected: int = 0
+    keep: int = KEPT_GENERATIONS
     report: Report = lambda stage, done: None
     tell: Callable[[str], None] = lambda sentence: None
 
@@ -97,7 +117,7 @@ def build_index(
         with telling_full_disk(index), sole_writer(index):
             current = None if force else _up_to_date(index, source, analyzer, parameters)
             if current is not None:
-                _drop_half_built(index)
+                drop_half_built(index)
                 return current, False
             return _build(job), True
     except FolderBusy as busy:
@@ -125,7 +145,7 @@ def _build(job: _Job) -> IndexManifest:
         with telling_full_disk(job.index):
             return _resume(job, need) or _start(job, need)
     except DiskFull as error:
-        _drop_half_built(job.index)
+        drop_half_built(job.index)
         raise disk_full(job.index, need) from error
 
 
@@ -153,7 +173,7 @@ def _resume(job: _Job, need: int) -> IndexManifest | None:
         raise
     except (IndexingError, sqlite3.DatabaseError) as error:
         job.options.tell(f"What was half-built cannot be gone on with, so it is built from the start: {error}")
-        _drop_half_built(job.index)
+        drop_half_built(job.index)
         return None
 
 
@@ -164,17 +184,18 @@ def _start(job: _Job, need: int) -> IndexManifest:
 
 def _finish(job: _Job, build: HalfBuilt) -> IndexManifest:
     """Do whatever of the build is not done yet, and make it current."""
+    before = current_number(job.index)
     if build.index.exists():
         run_phases(build, _phases(job, build))
         with job.busy.at("sealing"):
             job.options.report("sealing", job.plan.records)
-            manifest = _manifest(job, build)
+            manifest = make_manifest(build, job.source, job.busy)
         publish(job.index, build.index, manifest)
     else:
         # Killed after the generation got its name and before it became current.
         manifest = make_current(job.index, build.generation)
     shutil.rmtree(build.folder)
-    drop_old(job.index, job.index / f"gen-{manifest.generation:06d}")
+    drop_old(job.index, manifest.generation, before, job.options.keep)
     return manifest
 
 
@@ -192,6 +213,7 @@ def _phases(job: _Job, build: HalfBuilt) -> tuple[Phase, ...]:
         Phase("records", (FOLDER,), records.run),
         Phase("rejects", (REJECTS,), lambda: write_rejects(build, job.options.max_rejected)),
         Phase("words", (WORDBOOK,), lambda: write_words(build)),
+        Phase("golden", (golden.FILE,), lambda: golden.write_golden(build.index, build.plan.bm25)),
     )
 
 
@@ -203,25 +225,3 @@ def _earlier_book(job: _Job) -> Path | None:
     except (IndexMissing, IndexDamaged, IndexMismatch, KeyError):
         return None
     return folder / WORDBOOK if manifest.analyzer == job.plan.analyzer else None
-
-
-def _manifest(job: _Job, build: HalfBuilt) -> IndexManifest:
-    rejected = count_rejects(build)
-    return IndexManifest(
-        format_version=FORMAT_VERSION,
-        generation=build.generation,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=job.source,
-        analyzer=job.plan.analyzer,
-        bm25=job.plan.bm25,
-        records=job.plan.records - rejected,
-        rejected=rejected,
-        busy=job.busy.shares(),
-        files=seal_files(build.index),
-        versions=job.plan.versions,
-    )
-
-
-def _drop_half_built(index: Path) -> None:
-    for folder in index.glob("build-[0-9]*"):
-        shutil.rmtree(folder)

@@ -89,6 +89,12 @@ def find_half_built(index: Path, plan: BuildPlan, tell: Callable[[str], None]) -
     return found
 
 
+def drop_half_built(index: Path) -> None:
+    """Remove what any build left behind."""
+    for folder in index.glob("build-[0-9]*"):
+        shutil.rmtree(folder)
+
+
 def start_half_built(index: Path, plan: BuildPlan, generation: int) -> HalfBuilt:
     """Make the folder of a new build, its plan first."""
     build = HalfBuilt(index / f"build-{generation:06d}", plan)

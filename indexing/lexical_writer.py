@@ -63,6 +63,11 @@ class LexicalWriter:
         """Add one record. The caller sees to it that no docid comes twice."""
         self.add_packed(pack(analysed))
 
+    def delete(self, docid: str) -> None:
+        """Delete the record of ``docid`` where there is one; of those added later nothing."""
+        with java_errors(self._doing):
+            self._writer.deleteDocuments([self._term(DOCID, docid)])
+
     def add_packed(self, packed: PackedRecord) -> None:
         """Add one record as :func:`~shrag.indexing.analysed.pack` left it."""
         self._docid.setStringValue(packed.docid)

@@ -26,7 +26,7 @@ _SMALLEST_SHARD = 2_048
 _LARGEST_SHARD = 65_536
 _SHARDS = 16
 # Over all workers, each word some 300 bytes: what keeps a build's memory bounded.
-_CACHED_WORDS = 800_000
+CACHED_WORDS = 800_000
 
 
 def shard_size(records: int) -> int:
@@ -56,7 +56,7 @@ class RecordPhase:
 
     def run(self) -> None:
         """Do what is left of the corpus. Raises :class:`IndexingError` where the count does not come out."""
-        setup = Setup(str(self._book) if self._book else None, _CACHED_WORDS // self._workers)
+        setup = Setup(str(self._book) if self._book else None, CACHED_WORDS // self._workers)
         total = self._build.plan.records
         # The workers' process first: Kiwi is loaded there while Java starts here.
         with (

@@ -37,6 +37,11 @@ class WordBook:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
         return msgspec.json.decode(row[0], type=tuple[Token, ...]) if row else None
 
+    def words(self) -> list[tuple[str, bytes]]:
+        """Return all words with their tokens, as :func:`write_wordbook` takes them."""
+        with self._turn:
+            return self._database.execute("SELECT word, tokens FROM words ORDER BY word").fetchall()
+
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()

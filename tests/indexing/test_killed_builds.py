@@ -154,7 +154,7 @@ def test_r1_killed_at_200_random_moments_a_build_ends_as_if_it_never_was(
     home: Path, whole: dict[str, object], identity: Callable[[Path], dict[str, object]]
 ) -> None:
     seed = int(os.environ.get("SHRAG_SEED", random.randrange(10**6)))
-    print(f"SHRAG_SEED={seed}")  # noqa: T201  (shown where it fails)
+    print(f"SHRAG_SEED={seed}")
     rng = random.Random(seed)
     kills, longest, generation = 0, 3.0, _answers(home)
     while kills < 200:
