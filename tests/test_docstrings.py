@@ -15,7 +15,7 @@ import pytest
         "corpora.language",
         "indexing.bm25",
         "indexing.folding",
-        "indexing.sentences",
+        "corpora.sentences",
     ],
 )
 def test_examples_in_docstrings_hold(module: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats import FORMATS, find_files, find_format
-from shrag.corpora.miracl import parse_miracl
+from shrag.corpora.passages import parse_miracl
 from shrag.corpora.records import Record
 from shrag.corpora.scienceon import parse_scienceon
 

@@ -1,0 +1,79 @@
+"""Which format a file looks like, for the sentence that says so when it was read as another."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.headings import is_known
+from shrag.corpora.json_objects import read_objects
+from shrag.corpora.source import read_head
+
+_HEAD = 4_096
+_TRIED = 20
+_SHOWN_KEYS = 12
+_TREC = re.compile(rb"<DOC\b", re.IGNORECASE)
+_SECTIONED = ("sections", "full_text", "body_text")
+
+# The keys that together make a format's objects, most telling first.
+_KEYS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("scienceon", ("CN",)),
+    ("miracl", ("docid", "text", "title")),
+    ("beir", ("_id", "text")),
+    ("papers", ("paper_id", "text")),
+)
+
+
+class Likeness(NamedTuple):
+    """A format that a file may be of; ``why`` goes on a sentence about the file, ``usage`` behind ``--format``."""
+
+    name: str
+    why: str
+    usage: str
+
+
+def likely_format(path: Path) -> Likeness | None:
+    """Return the format the file looks like by its first bytes and the keys of its first objects, None for none."""
+    try:
+        head = read_head(path, _HEAD).lstrip()
+        if head.startswith((b"{", b"[")):
+            return _by_keys(path)
+    except CorpusError:
+        return None
+    return _by_tags(head) if head.startswith(b"<") else _by_text(head)
+
+
+def _by_text(head: bytes) -> Likeness | None:
+    if head.startswith(b"%PDF"):
+        return Likeness("papers", "is a PDF", "papers")
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
+    if "CN" in re.split(r'[",;\t]+', first):
+        return Likeness("scienceon", "has a column CN", "scienceon")
+    if first.startswith("# ") or is_known(first):
+        return Likeness("papers", "is text with headings", "papers")
+    return None
+
+
+def _by_tags(head: bytes) -> Likeness | None:
+    if _TREC.search(head):
+        return Likeness("trec", "holds <DOC> elements", "trec")
+    if b"<record" in head or b"<MetaData" in head:
+        return Likeness("scienceon", "holds <record> elements", "scienceon")
+    return None
+
+
+def _by_keys(path: Path) -> Likeness | None:
+    objects = [item.fields for item in islice(read_objects(path), _TRIED) if isinstance(item.fields, dict)]
+    if not objects:
+        return None
+    keys = list(objects[0])
+    for name, wanted in _KEYS:
+        if all(key in keys for key in wanted):
+            return Likeness(name, f"holds objects with {' and '.join(wanted)}", name)
+    if any(key in keys for key in _SECTIONED):
+        return Likeness("papers", "holds objects with sections", "papers")
+    shown = ", ".join(keys[:_SHOWN_KEYS])
+    return Likeness("jsonl", f"holds objects with {shown}", "jsonl (with --id-key and --text-key)")
