@@ -21,11 +21,9 @@ def read_csv(path: Path) -> Iterator[Item]:
     :class:`CorpusError` as :func:`shrag.corpora.source.open_source`, and where a quotation mark is never closed: the
     rows behind it could not be counted.
     """
-    csv.field_size_limit(LONGEST_LINE)  # of the whole process; nothing else in it reads CSV
+    csv.field_size_limit(LONGEST_LINE + 1)  # of the whole process; nothing else in it reads CSV
     feed = _Feed(path)
-    first = next(feed, "")
-    delimiter = max(_DELIMITERS, key=first.count)
-    header = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+    header, delimiter = _header(path, next(feed, ""))
     rows = csv.reader(feed, delimiter=delimiter, strict=True)
     count = 0
     while True:
@@ -48,9 +46,19 @@ def read_csv(path: Path) -> Iterator[Item]:
 
 def header_of(head: bytes) -> list[str]:
     """Return the column names in the first line of a file that begins with ``head``."""
-    first = head.splitlines()[0].decode("utf-8", "replace") if head.strip() else ""
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip()
     delimiter = max(_DELIMITERS, key=first.count)
     return [name.strip().strip('"') for name in first.split(delimiter)]
+
+
+def _header(path: Path, line: str) -> tuple[list[str], str]:
+    delimiter = max(_DELIMITERS, key=line.count)
+    try:
+        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])], delimiter
+    except csv.Error as error:
+        raise CorpusError(
+            f"{path} line 1 is no header of a table ({error}): export it with a line for each row."
+        ) from None
 
 
 def _fields(header: Sequence[str], cells: list[str], count: int) -> dict[str, object] | str | None:
@@ -86,7 +94,7 @@ class _Feed:
             self._fresh = False
             self._size = 0
             self.number, self.offset = line.number, line.offset
-        self._size += LONGEST_LINE if line.data is None else len(line.data)
+        self._size += LONGEST_LINE if line.data is None else len(line.data) + 1
         if line.data is None or self._size > LONGEST_LINE:
             raise CorpusError(
                 f"{self._path} line {self.number}: this row is longer than {LONGEST_LINE} bytes, so that a quotation "

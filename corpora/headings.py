@@ -21,8 +21,9 @@ _KNOWN = frozenset(
     "method methods methodology materialsandmethods approach model data dataset datasets experiment experiments "
     "experimentalsetup experimentalresults evaluation result results resultsanddiscussion discussion analysis summary "
     "conclusion conclusions conclusionandfuturework conclusionsandfuturework futurework limitations "
-    "초록 요약 국문초록 국문요약 서론 머리말 들어가며 이론적배경 선행연구 관련연구 연구방법 연구설계 연구대상 재료및방법 "
-    "실험 실험방법 실험결과 연구결과 결과 결과및고찰 결과및논의 논의 고찰 결론 결론및제언 맺음말 나가며 제언 한계".split()
+    "초록 요약 국문초록 국문요약 서론 머리말 들어가며 이론적배경 선행연구 관련연구 "
+    "연구방법 연구설계 연구대상 재료및방법 실험 실험방법 실험결과 연구결과 결과 결과및고찰 "
+    "결과및논의 논의 고찰 결론 결론및제언 맺음말 나가며 제언 한계".split()
 )
 _DROPPED = re.compile(
     r"(?:list of )?references?(?: cited)?|references? and notes|bibliography|works cited|literature cited|"

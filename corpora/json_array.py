@@ -57,7 +57,7 @@ class _Scanner:
         self._line = 1  # the line at _start
         self._depth = 0
         self._in_string = False
-        self._too_long = False
+        self._too_long: _Element | None = None  # the present element, where nothing of it is kept but its place
         self._any = False
         self._ended = False
 
@@ -95,9 +95,9 @@ class _Scanner:
             )
 
     def _append(self, chunk: bytes) -> None:
-        if self._at - self._start > LONGEST_LINE:
-            self._too_long = True
-        if self._too_long:  # nothing of the element is kept but where it ends
+        if self._at - self._start > LONGEST_LINE and not self._too_long:
+            self._too_long = self._place(self._buffer[self._start : self._at], None)
+        if self._too_long:
             self._line += self._buffer.count(b"\n", self._start, self._at)
             self._start = self._at
         self._offset += self._start
@@ -126,12 +126,14 @@ class _Scanner:
 
     def _element(self) -> _Element:
         raw = self._buffer[self._start : self._at - 1]
-        lead = len(raw) - len(raw.lstrip(_SPACE))
-        data = None if self._too_long or len(raw) > LONGEST_LINE else raw.strip(_SPACE)
-        element = _Element(self._line + raw.count(b"\n", 0, lead), self._offset + self._start + lead, data)
+        element = self._too_long or self._place(raw, raw.strip(_SPACE) if len(raw) <= LONGEST_LINE else None)
         self._begin()
-        self._too_long = False
+        self._too_long = None
         return element
+
+    def _place(self, raw: bytes, data: bytes | None) -> _Element:
+        lead = len(raw) - len(raw.lstrip(_SPACE))
+        return _Element(self._line + raw.count(b"\n", 0, lead), self._offset + self._start + lead, data)
 
     def _check_rest(self) -> None:
         rest = self._buffer[self._at :]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -68,12 +67,18 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[Section]
     if listed is not None:
         sections += _kept(_listed_sections(listed))
     elif body := _text(fields.get("text")):
-        found, rest = sections_of_text(body)
-        title = title or found
+        title, rest = titled(title, *sections_of_text(body))
         sections += rest
     if not any(section.text.strip() for section in sections):
         raise RejectedLine("a paper without text: expected abstract, sections or text")
     return title, sections
+
+
+def titled(title: str, found: str, sections: list[Section]) -> tuple[str, list[Section]]:
+    """Return the title that is known besides the text, and the text's own first line as text where that is another."""
+    if not title or not found or title.split() == found.split():
+        return title or found, sections
+    return title, [Section("", found), *sections]
 
 
 def _split_title(lines: list[str]) -> tuple[str, list[str]]:
@@ -112,17 +117,13 @@ def _listed_sections(listed: object) -> Iterator[Section]:
         if isinstance(part, str):
             yield Section("", part)
         elif isinstance(part, dict):
-            heading = _heading(next((part[key] for key in _TITLE_KEYS if part.get(key)), ""))
+            heading = _text(next((part[key] for key in _TITLE_KEYS if part.get(key)), ""))
             yield Section(heading, _text(next((part[key] for key in _TEXT_KEYS if part.get(key)), "")))
             inner = next((part[key] for key in _INNER_KEYS if part.get(key)), None)
             if inner is not None and not is_dropped(heading):
                 yield from _listed_sections(inner)
         else:
             raise RejectedLine("the sections are no list of objects with a heading and a text")
-
-
-def _heading(value: object) -> str:
-    return re.sub(r"\s*:::\s*", ": ", _text(value)) if not is_dropped(_text(value)) else "References"
 
 
 def _text(value: object) -> str:

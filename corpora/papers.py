@@ -15,7 +15,7 @@ from shrag.corpora.items import Item, decode_text
 from shrag.corpora.json_objects import read_objects
 from shrag.corpora.language import detect_language
 from shrag.corpora.lines import LONGEST_LINE
-from shrag.corpora.paper_text import Section, sections_of_object, sections_of_text
+from shrag.corpora.paper_text import Section, sections_of_object, sections_of_text, titled
 from shrag.corpora.pdf_text import read_pdf
 from shrag.corpora.reader import ReadLine
 from shrag.corpora.records import Record
@@ -28,6 +28,7 @@ LARGEST_PDF = 256 * 2**20
 """Bytes a PDF may have: it has to be in memory whole."""
 
 _URL = re.compile(r"\(?\b(?:https?://|ftp://|www\.)[^\s<>\"'|]+|\bdoi:\s*10\.\S+", re.IGNORECASE)
+_PATH = re.compile(r"\s*:::\s*")  # QASPER's "Method ::: Data"
 _URL_END = re.compile(r"[.,;:!?)\]}>]+$")
 _ID_KEYS = ("paper_id", "id", "_id", "docid", "doi", "CN")
 _JSON_SUFFIXES = (".jsonl", ".json")
@@ -67,7 +68,7 @@ def chunk_paper(paper: str, title: str, sections: list[Section], fields: Mapping
     )
     records: list[Record] = []
     for section in sections:
-        both = " — ".join(part for part in (whole.title, clean_text(section.heading)) if part)
+        both = " — ".join(part for part in (whole.title, _heading(section)) if part)
         for chunk in split_chunks(clean_text(replace_urls(section.text))):
             docid, language = f"{paper}#{len(records)}", detect_language(chunk)
             records.append(replace(whole, docid=docid, title=both, text=chunk, language=language))
@@ -88,6 +89,10 @@ def replace_urls(text: str) -> str:
         return ("(" if match.group().startswith("(") else "") + URL_TOKEN + (end.group() if end else "")
 
     return _URL.sub(token, text)
+
+
+def _heading(section: Section) -> str:
+    return _PATH.sub(": ", clean_text(section.heading))
 
 
 def _chunks_of(item: Item) -> Iterator[ReadLine]:
@@ -129,8 +134,7 @@ def _whole(path: Path, largest: int) -> bytes:
 
 def _pdf(data: bytes) -> tuple[str, list[Section]]:
     title, text = read_pdf(data)
-    found, sections = sections_of_text(text, paragraph_lines=False)
-    return title or found, sections
+    return titled(title, *sections_of_text(text, paragraph_lines=False))
 
 
 def _plain(data: bytes) -> tuple[str, list[Section]]:

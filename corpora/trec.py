@@ -58,7 +58,7 @@ def parse_trec(fields: Mapping[str, object]) -> Record:
         authors=names_field(fields, "author"),
         journal=text_field(fields, "journal"),
         publisher=text_field(fields, "publisher"),
-        year=year_field(fields, "year"),
+        year=year_field(fields, "year") or year_field(fields, "journal"),
         link=text_field(fields, "link"),
         keywords=keywords_field(fields, "keyword"),
     )

@@ -11,8 +11,11 @@ import pytest
 @pytest.mark.parametrize(
     "module",
     [
+        "corpora.chunks",
         "corpora.clean",
+        "corpora.headings",
         "corpora.language",
+        "corpora.papers",
         "indexing.bm25",
         "indexing.folding",
         "corpora.sentences",
