@@ -37,13 +37,11 @@ def add(
     max_rejects: int,
     **keys: str | tuple[str, ...],
 ) -> None:
-    r"""Read, clean and check PATHS (files or folders) into the corpus NAME.
+    """Read, clean and check PATHS (files or folders) into the corpus NAME.
 
     The formats are described in docs/formats.md; any file may be gzip.
 
-    \b
     Example: shrag corpus add sci --format scienceon records.jsonl.gz
-             shrag corpus add my --format jsonl --id-key doi --text-key abstract papers.jsonl
     """
     from shrag.corpora.addition import add_corpus
 
