@@ -11,7 +11,7 @@ from shrag.corpora.json_array import read_json_array
 from shrag.corpora.lines import read_lines
 from shrag.corpora.source import read_head
 
-_ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*[{\]]")
+_ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
 _HEAD = 4_096
 
 
@@ -24,7 +24,7 @@ def read_objects(path: Path) -> Iterator[Item]:
 
 
 def is_json_array(head: bytes) -> bool:
-    """Say whether a file that begins so holds one array of objects."""
+    """Say whether a file that begins so holds one array of objects; ``[]`` alone may as well be a broken line."""
     return _ARRAY_OF_OBJECTS.match(head) is not None
 
 

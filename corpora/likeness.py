@@ -15,6 +15,8 @@ from shrag.corpora.source import read_head
 _HEAD = 4_096
 _TRIED = 20
 _SHOWN_KEYS = 12
+_FEWEST_KEYS = 2
+_FEWEST_OBJECTS = 3
 _TREC = re.compile(rb"<DOC\b", re.IGNORECASE)
 _SECTIONED = ("sections", "full_text", "body_text")
 
@@ -75,5 +77,8 @@ def _by_keys(path: Path) -> Likeness | None:
             return Likeness(name, f"holds objects with {' and '.join(wanted)}", name)
     if any(key in keys for key in _SECTIONED):
         return Likeness("papers", "holds objects with sections", "papers")
+    # Any object can be mapped, but only a few with an identifier and a text, all alike, show that it is meant to be.
+    if len(keys) < _FEWEST_KEYS or len(objects) < _FEWEST_OBJECTS or any(list(found) != keys for found in objects):
+        return None
     shown = ", ".join(keys[:_SHOWN_KEYS])
     return Likeness("jsonl", f"holds objects with {shown}", "jsonl (with --id-key and --text-key)")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 _TRIED = 50
 """So many pieces without one record, and the file is looked at again: it may be of another format."""
 
-_ENOUGH_FOR_JSONL = 3
-
 
 class ReadLine(NamedTuple):
     """What one piece is: a record, the reason why it is none, or None for a blank one.
@@ -47,13 +45,13 @@ def read_source(path: Path, format: Format) -> Iterator[ReadLine]:
                 first = first or f"line {line.number}: {line.outcome}"
             yield line
             if rejects == _TRIED and not records:
-                _check_format(path, format, first, rejects)
+                _check_format(path, format, first)
     except CorpusError as error:
         if not records:
-            _check_format(path, format, first or str(error), rejects)
+            _check_format(path, format, first or str(error))
         raise
     if not records:
-        _check_format(path, format, first or "it holds no record", rejects)
+        _check_format(path, format, first or "it holds no record")
 
 
 def read_records(items: Iterable[Item], parse: Callable[[Mapping[str, object]], Record]) -> Iterator[ReadLine]:
@@ -70,12 +68,11 @@ def read_records(items: Iterable[Item], parse: Callable[[Mapping[str, object]], 
         yield ReadLine(item.number, item.offset, outcome)
 
 
-def _check_format(path: Path, format: Format, first: str, rejects: int) -> None:
+def _check_format(path: Path, format: Format, first: str) -> None:
     from shrag.corpora.likeness import likely_format  # it knows every format, and formats import this file
 
     likely = likely_format(path)
-    # Any object may be mapped: one or two that fit no format are no sign of it.
-    if likely and likely.name != format.name and (likely.name != "jsonl" or rejects >= _ENOUGH_FOR_JSONL):
+    if likely and likely.name != format.name:
         raise CorpusError(
             f"{path} does not look like {format.name} ({first}): it {likely.why}, so did you mean "
             f"--format {likely.usage}?"
