@@ -45,7 +45,7 @@ FORMATS: Mapping[str, Format] = {
         Format("miracl", ("docs-*.jsonl",), read_miracl),
         Format("beir", ("corpus.jsonl",), read_beir),
         jsonl_format(JsonlKeys()),
-        Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat", "*.z"), read_trec),
+        Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat"), read_trec),
         Format("papers", ("*.pdf", "*.md", "*.txt", "*.jsonl", "*.json"), read_papers),
     )
 }

@@ -69,9 +69,9 @@ def read_records(items: Iterable[Item], parse: Callable[[Mapping[str, object]], 
 
 
 def _check_format(path: Path, format: Format, first: str) -> None:
-    from shrag.corpora.likeness import likely_format  # it knows every format, and formats import this file
+    from shrag.corpora.format_guess import guess_format  # it knows every format, and formats import this file
 
-    likely = likely_format(path)
+    likely = guess_format(path)
     if likely and likely.name != format.name:
         raise CorpusError(
             f"{path} does not look like {format.name} ({first}): it {likely.why}, so did you mean "

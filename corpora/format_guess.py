@@ -29,7 +29,7 @@ _KEYS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-class Likeness(NamedTuple):
+class Guess(NamedTuple):
     """A format that a file may be of; ``why`` goes on a sentence about the file, ``usage`` behind ``--format``."""
 
     name: str
@@ -37,7 +37,7 @@ class Likeness(NamedTuple):
     usage: str
 
 
-def likely_format(path: Path) -> Likeness | None:
+def guess_format(path: Path) -> Guess | None:
     """Return the format the file looks like by its first bytes and the keys of its first objects, None for none."""
     try:
         head = read_head(path, _HEAD).lstrip()
@@ -48,37 +48,37 @@ def likely_format(path: Path) -> Likeness | None:
     return _by_tags(head) if head.startswith(b"<") else _by_text(head)
 
 
-def _by_text(head: bytes) -> Likeness | None:
+def _by_text(head: bytes) -> Guess | None:
     if head.startswith(b"%PDF"):
-        return Likeness("papers", "is a PDF", "papers")
+        return Guess("papers", "is a PDF", "papers")
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
     if "CN" in re.split(r'[",;\t]+', first):
-        return Likeness("scienceon", "has a column CN", "scienceon")
+        return Guess("scienceon", "has a column CN", "scienceon")
     if first.startswith("# ") or is_known(first):
-        return Likeness("papers", "is text with headings", "papers")
+        return Guess("papers", "is text with headings", "papers")
     return None
 
 
-def _by_tags(head: bytes) -> Likeness | None:
+def _by_tags(head: bytes) -> Guess | None:
     if _TREC.search(head):
-        return Likeness("trec", "holds <DOC> elements", "trec")
+        return Guess("trec", "holds <DOC> elements", "trec")
     if b"<record" in head or b"<MetaData" in head:
-        return Likeness("scienceon", "holds <record> elements", "scienceon")
+        return Guess("scienceon", "holds <record> elements", "scienceon")
     return None
 
 
-def _by_keys(path: Path) -> Likeness | None:
+def _by_keys(path: Path) -> Guess | None:
     objects = [item.fields for item in islice(read_objects(path), _TRIED) if isinstance(item.fields, dict)]
     if not objects:
         return None
     keys = list(objects[0])
     for name, wanted in _KEYS:
         if all(key in keys for key in wanted):
-            return Likeness(name, f"holds objects with {' and '.join(wanted)}", name)
+            return Guess(name, f"holds objects with {' and '.join(wanted)}", name)
     if any(key in keys for key in _SECTIONED):
-        return Likeness("papers", "holds objects with sections", "papers")
+        return Guess("papers", "holds objects with sections", "papers")
     # Any object can be mapped, but only a few with an identifier and a text, all alike, show that it is meant to be.
     if len(keys) < _FEWEST_KEYS or len(objects) < _FEWEST_OBJECTS or any(list(found) != keys for found in objects):
         return None
     shown = ", ".join(keys[:_SHOWN_KEYS])
-    return Likeness("jsonl", f"holds objects with {shown}", "jsonl (with --id-key and --text-key)")
+    return Guess("jsonl", f"holds objects with {shown}", "jsonl (with --id-key and --text-key)")
