@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from shrag.cli.jsonl_keys import chosen_format, jsonl_options
 from shrag.cli.progress import progress
 from shrag.cli.settings import Home
 from shrag.corpora.formats import FORMATS
@@ -25,16 +26,28 @@ def command() -> None:
 @click.option(
     "--max-rejects", type=click.IntRange(min=0), default=0, show_default=True, help="Lines that may be no records."
 )
+@jsonl_options
 @click.pass_obj
-def add(home: Home, name: str, paths: tuple[Path, ...], format_name: str, max_rejects: int) -> None:
+def add(
+    home: Home,
+    /,
+    name: str,
+    paths: tuple[Path, ...],
+    format_name: str,
+    max_rejects: int,
+    **keys: str | tuple[str, ...],
+) -> None:
     """Read, clean and check PATHS (files or folders) into the corpus NAME.
+
+    The formats are described in docs/formats.md; any file may be gzip.
 
     Example: shrag corpus add sci --format scienceon records.jsonl.gz
     """
     from shrag.corpora.addition import add_corpus
 
+    format = chosen_format(format_name, keys)
     with progress() as report:
-        manifest = add_corpus(home.corpora, name, format_name, paths, max_rejects=max_rejects, report=report)
+        manifest = add_corpus(home.corpora, name, format, paths, max_rejects=max_rejects, report=report)
     accounts = manifest.sources
     languages = ", ".join(f"{count:,} {language}" for language, count in manifest.languages.items())
     click.echo(f"corpus {name}: {manifest.records:,} records ({languages}), {manifest.complete:,} complete")

@@ -34,7 +34,7 @@ _REPORT_EVERY = 1_000
 def add_corpus(
     corpora: Path,
     name: str,
-    format: str,
+    format: str | Format,
     sources: Sequence[Path],
     *,
     max_rejects: int = 0,

@@ -26,6 +26,7 @@ _SCHEMA = pyarrow.schema(
         pyarrow.field("publisher", pyarrow.string(), nullable=False),
         pyarrow.field("year", pyarrow.int16()),
         pyarrow.field("link", pyarrow.string(), nullable=False),
+        pyarrow.field("keywords", pyarrow.list_(pyarrow.string()), nullable=False),
     ]
 )
 
@@ -71,6 +72,6 @@ def read_parquet(path: Path) -> Iterator[Record]:
                 raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
             for batch in file.iter_batches(_BATCH):
                 for row in batch.to_pylist():
-                    yield Record(**{**row, "authors": tuple(row["authors"])})
+                    yield Record(**{**row, "authors": tuple(row["authors"]), "keywords": tuple(row["keywords"])})
     except (pyarrow.ArrowException, OSError) as error:
         raise CorpusError(f"{path} cannot be read ({error}): add the corpus again.") from error

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from shrag.corpora.records import Record
+from shrag.corpora.sentences import split_sentences
 from shrag.indexing.analysis import Analyzer
-from shrag.indexing.sentences import split_sentences
 
 
 @dataclass(frozen=True, slots=True)
