@@ -114,7 +114,7 @@ class _Draft:
                 raise CorpusError(f"No record was found in {', '.join(map(str, files))}: check the files and --format.")
             stored, changes = self._compare(ledger, manifest)
         if stored is not None and self._is_stored(stored, manifest, records):
-            (self._folder / FAILED_REJECTS).unlink(missing_ok=True)
+            self._tidy(stored)
             return Addition(stored, changes, stored=False)
         self._publish(manifest, records)
         return Addition(manifest, changes, stored=True)
@@ -214,8 +214,12 @@ class _Draft:
             sync_file(drafted)
             drafted.replace(self._folder / final)
         write_manifest(self._folder, manifest)
+        self._tidy(manifest)
+
+    def _tidy(self, manifest: CorpusManifest) -> None:
+        """Remove what an earlier corpus, or an addition that was killed, has left."""
         kept = {manifest.records_file, manifest.rejects_file}
-        for pattern in ("records-*.parquet", "rejects-*.jsonl", FAILED_REJECTS):
+        for pattern in ("records-*.parquet", "rejects-*.jsonl", FAILED_REJECTS, ".*.new"):
             for old in self._folder.glob(pattern):
                 if old.name not in kept:
                     old.unlink()
