@@ -29,8 +29,8 @@ NEARER = 0.95
 """The same for texts whose titles differ."""
 
 _SHINGLE = 5
-_BEGINNING = 200
-_SURELY_BEGINNING = 3 * _BEGINNING
+_BEGINNING = 150
+_SURELY_BEGINNING = 4 * _BEGINNING
 _TITLES_NEAR = 0.5
 _TITLE_SHINGLE = 3
 
@@ -67,7 +67,7 @@ def likeness(record: Record) -> Likeness | None:
 def likeness_keys(record: Record) -> tuple[int, ...]:
     """Return the 63-bit keys under which the same paper would stand: one of its title, one of its text's beginning.
 
-    There are none where the text is too short to be compared, and none of the text where it is not twice as long.
+    There are none where the text is too short to be compared, and none of the text where it is not half as long again.
     """
     beginning = letters(record.text[:_SURELY_BEGINNING])[:_BEGINNING]
     if len(beginning) < SHORTEST_TEXT:
