@@ -28,7 +28,7 @@ from shrag.corpora.manifest import (
 )
 from shrag.corpora.names import check_name
 from shrag.corpora.parquet import RecordWriter, read_digests, read_rows, summarise
-from shrag.corpora.reading import OnDuplicate, Parts, Reading, Report, file_digest
+from shrag.corpora.reading import OnDuplicate, Parts, Reading, Report, file_digest, written_name
 from shrag.corpora.settling import settle
 from shrag.corpora.store import FAILED_REJECTS
 
@@ -227,5 +227,5 @@ class _Draft:
 
 def _is_among(path: Path, format: Format, accounts: Sequence[Account]) -> bool:
     """Say whether the file was read into the corpus before, just as it is now."""
-    own = [account for account in accounts if account.path == str(path) and account.format == format.name]
+    own = [account for account in accounts if account.path == written_name(path) and account.format == format.name]
     return bool(own) and path.is_file() and any(account.sha256 == file_digest(path)[0] for account in own)

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from shrag.corpora.likeness import Likeness, likeness, likeness_keys, same_paper
 from shrag.corpora.records import Record
+from shrag.corpora.same_paper import Likeness, likeness, likeness_keys, same_paper
 from shrag.corpora.scratch import scratch_database
 
 _COMPARED = 64

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -98,7 +99,7 @@ class Reading:
 
     def read(self, path: Path, format: Format) -> None:
         """Read one file to its end."""
-        source = _Source(str(path), format.name)
+        source = _Source(written_name(path), format.name)
         self._sources.append(source)
         before = _state(path)
         for line in read_source(path, format):
@@ -164,6 +165,11 @@ class Reading:
 
     def _name(self, place: Place) -> str:
         return f"{self._sources[place.source].path} line {place.line}"
+
+
+def written_name(path: Path) -> str:
+    """Return a path as it is written down, which not every file name can be: bytes that are no UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def file_digest(path: Path) -> tuple[str, int]:

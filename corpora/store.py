@@ -56,5 +56,5 @@ def _read_rejects(path: Path) -> Iterator[Reject]:
         with path.open("rb") as stream:
             for line in stream:
                 yield Reject(**msgspec.json.decode(line))
-    except (OSError, TypeError, msgspec.MsgspecError) as error:
+    except (OSError, TypeError, UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise CorpusError(f"{path} cannot be read ({error}): add the corpus again.") from error

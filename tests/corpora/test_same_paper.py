@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.language import detect_language
-from shrag.corpora.likeness import letters, likeness, likeness_keys, same_paper
 from shrag.corpora.linking import PaperLinks
 from shrag.corpora.records import Record
+from shrag.corpora.same_paper import letters, likeness, likeness_keys, same_paper
 
 ABSTRACT = (
     "본 연구는 산간 마을의 공동 우물 열두 곳에서 계절마다 물을 떠서 질산성 질소와 총대장균군을 재고, "
