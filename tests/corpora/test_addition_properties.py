@@ -47,7 +47,7 @@ _TEXTS = [
     "같은 초록이 여러 번호로 실린 논문! " * 20,
 ]
 _RECORDS = st.builds(_record, st.sampled_from("ABCDEF"), st.sampled_from(_TEXTS))
-_BAD = st.sampled_from([b"{broken", b"[]", b"\xff", b'{"CN": "A"}', b'{"title": "x"}', b"\x00"]).map(
+_BAD = st.sampled_from([b"{broken", b"null", b"\xff", b'{"CN": "A"}', b'{"title": "x"}', b"\x00"]).map(
     lambda raw: Line("", "bad", raw)
 )
 _BLANK = st.sampled_from([b"", b" ", b"\t\r"]).map(lambda raw: Line("", "blank", raw))
