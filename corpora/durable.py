@@ -13,6 +13,9 @@ from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+# SQLite knows ENOSPC alone as a full disk; a quota or a limit reached is a write that failed.
+_SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+
 
 class FolderBusy(Exception):
     """Another process is writing in the folder; ``pid`` is its number where it left one."""
@@ -31,7 +34,11 @@ def telling_full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
-        full = error.errno in _FULL if isinstance(error, OSError) else "disk is full" in str(error)
+        full = (
+            error.errno in _FULL
+            if isinstance(error, OSError)
+            else getattr(error, "sqlite_errorcode", 0) in _SQLITE_FULL
+        )
         if not full:
             raise
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())

@@ -15,7 +15,8 @@ class Record:
     ``title`` and ``text`` are clean (:func:`shrag.corpora.clean.clean_text`); either may be empty, never both. ``text``
     is the abstract of a scholarly record, the passage of a MIRACL one, a chunk of a paper; ``keywords`` are the
     authors'. ``complete`` says whether the record has all that its format asks of evidence: only complete records may
-    support an answer.
+    support an answer. ``duplicate_of`` is the docid of the record that is the same paper under another number, the
+    first of them in the corpus; empty where there is none.
     """
 
     docid: str
@@ -29,6 +30,7 @@ class Record:
     year: int | None = None
     link: str = ""
     keywords: tuple[str, ...] = ()
+    duplicate_of: str = ""
 
 
 class Reject(NamedTuple):
