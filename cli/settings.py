@@ -6,9 +6,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
+
+from shrag.cli.default_group import DefaultGroup
+from shrag.indexing.seals import Verify
 
 CONFIG_FILE = "shrag.toml"
 
@@ -28,6 +31,16 @@ class Home:
     def indexes(self) -> Path:
         """Published indexes, a folder each."""
         return self.path / "indexes"
+
+
+verify_option = click.option(
+    "--verify",
+    type=click.Choice(get_args(Verify)),
+    default="full",
+    show_default=True,
+    help="Read every byte before the first answer, or names and sizes now and the bytes while questions are answered.",
+)
+"""For commands that open an index."""
 
 
 def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:
@@ -54,6 +67,8 @@ def check_options(section: Mapping[str, Any], command: click.Command, where: str
     known = {parameter.name for parameter in command.params if parameter.name}
     if isinstance(command, click.Group):
         known |= set(command.commands)
+    if isinstance(command, DefaultGroup):
+        known |= {parameter.name for parameter in command.default.params if parameter.name}
     for key in section:
         if key not in known:
             raise click.UsageError(f"[{where}] in {CONFIG_FILE} has no option {key!r}: use {', '.join(sorted(known))}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 from shrag.corpora.addition import Report
@@ -17,12 +16,19 @@ from shrag.indexing.analysed import analyse_record
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
-from shrag.indexing.generations import current_generation, drop_old, next_generation, publish, start_build
+from shrag.indexing.generations import (
+    KEPT_GENERATIONS,
+    check_files,
+    current_generation,
+    next_generation,
+    start_build,
+)
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_writer import LexicalWriter
-from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, check_files, part_versions, seal_files
+from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.question_words import QUESTION_WORDS
+from shrag.indexing.sealing import seal_and_publish
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import write_wordbook
 
@@ -36,14 +42,18 @@ def build_index(
     *,
     bm25: Bm25 | None = None,
     force: bool = False,
+    keep: int = KEPT_GENERATIONS,
     report: Report = lambda stage, done: None,
 ) -> tuple[IndexManifest, bool]:
     """Index the corpus ``name`` and publish the result as the index ``name``'s next generation.
 
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
     records, by the same analyser, with the same parameters, there is nothing to build unless ``force`` asks for it.
-    Until the new generation is whole the old one stays current.
+    Until the new generation is whole the old one stays current, and after that ``keep`` generations are kept, the new
+    one among them.
     """
+    if keep < 1:
+        raise ValueError(f"At least one generation must be kept, got {keep}.")
     source, records = open_corpus(corpora, name)
     index = indexes / check_name(name)
     parameters = bm25 or Bm25()
@@ -59,9 +69,17 @@ def build_index(
                 indexed = _write_lucene(build, source, records, analyzer, parameters, report)
                 analyzer.terms(QUESTION_WORDS)
                 write_wordbook(build / WORDBOOK, analyzer.korean_words())
-                manifest = _manifest(build, generation, source, analyzer, parameters, indexed)
                 report("sealing", indexed)
-                drop_old(index, publish(index, build, manifest))
+                manifest = seal_and_publish(
+                    index,
+                    build,
+                    generation=generation,
+                    source=source,
+                    analyzer=analyzer.fingerprint,
+                    bm25=parameters,
+                    records=indexed,
+                    keep=keep,
+                )
             finally:
                 shutil.rmtree(build, ignore_errors=True)
             return manifest, True
@@ -107,19 +125,3 @@ def _write_lucene(
             f"add the corpus {source.name} again."
         )
     return indexed
-
-
-def _manifest(
-    build: Path, generation: int, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, indexed: int
-) -> IndexManifest:
-    return IndexManifest(
-        format_version=FORMAT_VERSION,
-        generation=generation,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=source,
-        analyzer=analyzer.fingerprint,
-        bm25=parameters,
-        records=indexed,
-        files=seal_files(build),
-        versions=part_versions(),
-    )

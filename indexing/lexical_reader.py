@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,6 +38,9 @@ class LexicalReader:
         self._term_query = lucene("search.TermQuery")
         self._collector = lucene("search.TopScoreDocCollector")
         self._doc_values = lucene("index.MultiDocValues")
+        self._sorted_collector = lucene("search.TopFieldCollector")
+        by_docid = lucene("search.SortField")(DOCID, lucene("search.SortField$Type").STRING)
+        self._order = lucene("search.Sort")([lucene("search.SortField").FIELD_SCORE, by_docid])
         with java_errors(self._doing):
             self._directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
             self._reader = lucene("index.DirectoryReader").open(self._directory)
@@ -91,13 +94,48 @@ class LexicalReader:
             fields = self._searcher.storedFields()
             return [self._fetch_one(fields, docid) for docid in docids]
 
+    def count(self) -> int:
+        """Return how many documents there are; their numbers run from 0."""
+        return self._documents
+
+    def docids(self, numbers: Sequence[int]) -> list[str]:
+        """Return the identifiers of document numbers."""
+        with java_errors(self._doing):
+            found = self._docids(numbers)
+        return [found[number] for number in numbers]
+
+    def distinct_docids(self) -> int:
+        """Return how many different identifiers there are."""
+        with java_errors(self._doing):
+            return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
+
+    def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
+        """Yield the records of document numbers."""
+        with java_errors(self._doing):
+            fields = self._searcher.storedFields()
+            for number in numbers:
+                yield _decode_stored(fields, number)
+
     def _search_one(self, query: JavaClass, k: int) -> list[tuple[int, float]]:
         """Return places in the index and scores of the best ``k``."""
         with java_errors(self._doing):
             # Not IndexSearcher.search(query, k): that counts a thousand hits before it starts to skip any.
-            collector = self._collector.create(k, None, k)
+            collector = self._collector.create(k + 1, None, k + 1)
             self._searcher.search(query, collector)
-            return [(int(hit.doc), float(hit.score)) for hit in collector.topDocs().scoreDocs]
+            found = [(int(hit.doc), float(hit.score)) for hit in collector.topDocs().scoreDocs]
+            if len(found) > k and found[k][1] == found[k - 1][1]:
+                return self._search_tied(query, k)
+            return found[:k]
+
+    def _search_tied(self, query: JavaClass, k: int) -> list[tuple[int, float]]:
+        """Do as :meth:`_search_one` where several documents share the last place, by docid.
+
+        Lucene would take those that lie first in the index, which is a matter of how it was built. Deciding it by docid
+        takes up to twice the time, so it is done where it has to be.
+        """
+        collector = self._sorted_collector.create(self._order, k, None, k)
+        self._searcher.search(query, collector)
+        return [(int(hit.doc), float(hit.fields[0].floatValue())) for hit in collector.topDocs().scoreDocs]
 
     def _docids(self, places: Iterable[int]) -> dict[int, str]:
         docids: dict[int, str] = {}
@@ -118,8 +156,7 @@ class LexicalReader:
             if not len(found):
                 return None
             place = int(found[0].doc)
-        stored = fields.document(place).getBinaryValue(STORED)
-        return _DECODER.decode(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))
+        return _decode_stored(fields, place)
 
     def _field_statistics(self, field: str, terms: Sequence[str]) -> FieldStatistics:
         collection = self._searcher.collectionStatistics(field)
@@ -131,3 +168,8 @@ class LexicalReader:
             int(collection.sumTotalTermFreq()) / documents,
             {term: int(self._reader.docFreq(self._term(field, term))) for term in terms},
         )
+
+
+def _decode_stored(fields: JavaClass, place: int) -> AnalysedRecord:
+    stored = fields.document(place).getBinaryValue(STORED)
+    return _DECODER.decode(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))

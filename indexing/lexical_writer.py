@@ -17,7 +17,7 @@ _BUFFER_MB = 256.0
 
 
 class LexicalWriter:
-    """Writes a new index into an empty folder. Nothing can be read from it before :meth:`commit`."""
+    """Writes a new index into an empty folder, or goes on with one. Nothing can be read before :meth:`commit`."""
 
     def __init__(self, folder: Path, parameters: Bm25) -> None:
         self._doing = f"writing {folder}"
@@ -29,12 +29,13 @@ class LexicalWriter:
         self._bytes = lucene("util.BytesRef")
         self._not_stored = lucene("document.Field$Store").NO
         self._analysed = _analysed_type()
+        self._term = lucene("index.Term")
         with java_errors(self._doing):
             # Terms come analysed and joined by spaces; all that is left to Lucene is to split there.
             config = lucene("index.IndexWriterConfig")(lucene("analysis.core.WhitespaceAnalyzer")())
             config.setSimilarity(similarity(parameters))
             config.setRAMBufferSizeMB(_BUFFER_MB)
-            config.setOpenMode(lucene("index.IndexWriterConfig$OpenMode").CREATE)
+            config.setOpenMode(lucene("index.IndexWriterConfig$OpenMode").CREATE_OR_APPEND)
             self._directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
             self._writer = lucene("index.IndexWriter")(self._directory, config)
 
@@ -64,6 +65,11 @@ class LexicalWriter:
         document.add(self._stored_field(STORED, java_bytes(msgspec.json.encode(analysed))))
         with java_errors(self._doing):
             self._writer.addDocument(document)
+
+    def delete(self, docid: str) -> None:
+        """Delete the record of ``docid`` where there is one; of those added later nothing."""
+        with java_errors(self._doing):
+            self._writer.deleteDocuments([self._term(DOCID, docid)])
 
     def commit(self, about: Mapping[str, str]) -> int:
         """Merge to one segment, make it durable, and return the number of documents in it.

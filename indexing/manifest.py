@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -12,18 +11,10 @@ from shrag.corpora.manifest import CorpusManifest
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.jvm import lucene_jar
+from shrag.indexing.seals import FileSeal
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raised whenever what is stored, or how its terms are cut, changes."""
-
-MANIFEST_FILE = "MANIFEST.json"
-
-
-class FileSeal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file as it was when the index was sealed."""
-
-    bytes: int
-    sha256: str
 
 
 class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,12 +35,6 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     versions: dict[str, str]
 
 
-def seal_files(folder: Path) -> dict[str, FileSeal]:
-    """Return the seal of every file below ``folder``, by its path there, the manifest itself left out."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST_FILE)
-    return {str(path.relative_to(folder)): FileSeal(path.stat().st_size, _sha256(path)) for path in files}
-
-
 def encode_manifest(manifest: IndexManifest) -> bytes:
     """Return the manifest as it is written: indented JSON, one key order."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
@@ -57,31 +42,26 @@ def encode_manifest(manifest: IndexManifest) -> bytes:
 
 def decode_manifest(data: bytes, path: Path) -> IndexManifest:
     """Read a manifest; raises :class:`IndexMismatch` for another format and :class:`IndexDamaged` for none."""
+    index = path.parent.parent.name
+    again = f"build it again with `shrag index {index}`"
     try:
-        found = msgspec.json.decode(data, type=_AnyVersion).format_version
-    except msgspec.MsgspecError as error:
-        raise IndexDamaged(f"{path} is not an index manifest ({error}): build the index again.") from None
-    if found != FORMAT_VERSION:
+        header = msgspec.json.decode(data, type=_AnyFormat)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise IndexDamaged(f"{path} is not an index manifest ({error}): {again}.") from None
+    if header.format_version != FORMAT_VERSION:
         raise IndexMismatch(
-            f"{path} has index format {found}, this SHRAG reads {FORMAT_VERSION}: build the index again."
+            f"Index {index} was built by SHRAG {header.versions.get('shrag', 'of an unknown version')} in format "
+            f"{header.format_version}, this is SHRAG {version('shrag')} and reads format {FORMAT_VERSION}: {again}."
         )
     try:
-        return msgspec.json.decode(data, type=IndexManifest)
-    except msgspec.MsgspecError as error:
-        raise IndexDamaged(f"{path} is not a whole manifest ({error}): build the index again.") from None
-
-
-def check_files(folder: Path, manifest: IndexManifest) -> None:
-    """Compare every file with its seal, byte for byte; raises :class:`IndexDamaged` naming the first that differs."""
-    for name, seal in manifest.files.items():
-        path = folder / name
-        if not path.is_file():
-            raise IndexDamaged(f"{path} is missing: build the index again.")
-        size = path.stat().st_size
-        if size != seal.bytes:
-            raise IndexDamaged(f"{path} has {size} bytes where {seal.bytes} were sealed: build the index again.")
-        if _sha256(path) != seal.sha256:
-            raise IndexDamaged(f"{path} has changed since it was sealed: build the index again.")
+        manifest = msgspec.json.decode(data, type=IndexManifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise IndexDamaged(f"{path} is not a whole manifest ({error}): {again}.") from None
+    for name in manifest.files:
+        place = PurePosixPath(name)
+        if place.is_absolute() or ".." in place.parts or "\0" in name:
+            raise IndexDamaged(f"{path} names the file {name!r}, which lies outside the index: {again}.")
+    return manifest
 
 
 def part_versions() -> dict[str, str]:
@@ -90,10 +70,8 @@ def part_versions() -> dict[str, str]:
     return {part: version(part) for part in parts} | {"lucene_jar": lucene_jar().name}
 
 
-class _AnyVersion(msgspec.Struct):
+class _AnyFormat(msgspec.Struct):
+    """What a manifest of any format has, from the first one on."""
+
     format_version: int
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    versions: dict[str, str] = {}

@@ -11,13 +11,15 @@ from typing import Protocol
 from shrag.corpora.names import check_name
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.engine import RecordStore, SearchEngine
-from shrag.indexing.errors import IndexDamaged, IndexMismatch
-from shrag.indexing.generations import current_generation
+from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
+from shrag.indexing.generations import check_files, current_generation, read_current
 from shrag.indexing.jvm import start_java
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
-from shrag.indexing.manifest import IndexManifest, check_files
+from shrag.indexing.manifest import IndexManifest
+from shrag.indexing.sealcheck import SealCheck
+from shrag.indexing.seals import Verify
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 
@@ -38,6 +40,7 @@ class OpenIndex:
     analyzer: Analyzer
     engine: SearchEngine
     store: RecordStore
+    seals: SealCheck
     files: tuple[Closable, ...]
 
     def close(self) -> None:
@@ -49,25 +52,46 @@ class OpenIndex:
 def check_index(indexes: Path, name: str) -> IndexManifest:
     """Check every byte of ``name`` without opening it; raises as :func:`open_index` does."""
     folder, manifest = current_generation(indexes / check_name(name))
-    _check_analyzer(name, manifest, KoreanEnglishAnalyzer())
+    check_analyzer(name, manifest, KoreanEnglishAnalyzer())
     check_files(folder, manifest)
     return manifest
 
 
-def open_index(indexes: Path, name: str, first_question: str | None = None) -> OpenIndex:
+def open_index(indexes: Path, name: str, first_question: str | None = None, verify: Verify = "full") -> OpenIndex:
     """Open the current generation of ``name``.
 
     With a ``first_question``, its words are analysed while Java starts, and Kiwi is loaded only if the index's word
     book lacks one of them. Without, Kiwi is loaded meanwhile: who opens an index to serve will need it.
 
+    With ``verify`` as ``quick`` the files' bytes are checked while the index is used already: ``seals`` says how far
+    that is.
+
     Raises :class:`~shrag.indexing.errors.IndexMissing` where there is none, ``IndexDamaged`` where a file is not as it
     was sealed, ``IndexMismatch`` where it was made by another analyser than this process has.
     """
-    folder, manifest = current_generation(indexes / check_name(name))
-    check_files(folder, manifest)
+    index = indexes / check_name(name)
+    while True:
+        folder, manifest = current_generation(index)
+        try:
+            return _open_generation(name, folder, manifest, first_question, verify)
+        except IndexingError:
+            # A builder may have published two generations meanwhile and removed this one: then there is a better one.
+            if read_current(index)[0] == manifest.generation:
+                raise
+
+
+def open_generation(folder: Path, manifest: IndexManifest, verify: Verify = "full") -> OpenIndex:
+    """Open one generation, current or not, with Kiwi loaded only when it is needed; raises as :func:`open_index`."""
+    return _open_generation(folder.parent.name, folder, manifest, "", verify)
+
+
+def _open_generation(
+    name: str, folder: Path, manifest: IndexManifest, first_question: str | None, verify: Verify
+) -> OpenIndex:
+    seals = SealCheck(folder, manifest, verify)
     book = WordBook(folder / WORDBOOK)
     analyzer = KoreanEnglishAnalyzer(book)
-    _check_analyzer(name, manifest, analyzer)
+    check_analyzer(name, manifest, analyzer)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
     start_java()
     reader = LexicalReader(folder / FOLDER, manifest.bm25)
@@ -78,7 +102,12 @@ def open_index(indexes: Path, name: str, first_question: str | None = None) -> O
             f"The Lucene files of index {name} hold {about}, its manifest says otherwise: "
             f"build it again with `shrag index {name} --force`."
         )
-    return OpenIndex(name, manifest, analyzer, reader, reader, (reader, book))
+    return OpenIndex(name, manifest, analyzer, reader, reader, seals, (reader, book, seals))
+
+
+def verifying_analyzer(folder: Path) -> Analyzer:
+    """Return the analyser of the index in ``folder`` without its word book, which repeats what was analysed then."""
+    return KoreanEnglishAnalyzer()
 
 
 def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> None:
@@ -90,9 +119,12 @@ def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> Non
             analyzer.terms([first_question])
 
 
-def _check_analyzer(name: str, manifest: IndexManifest, analyzer: Analyzer) -> None:
-    if manifest.analyzer != analyzer.fingerprint:
-        raise IndexMismatch(
-            f"Index {name} was analysed by [{manifest.analyzer}], this process has [{analyzer.fingerprint}]: "
-            f"build it again with `shrag index {name}`."
-        )
+def check_analyzer(name: str, manifest: IndexManifest, analyzer: Analyzer) -> None:
+    """Raise :class:`IndexMismatch`, naming the parts that differ, where another analyser made the index."""
+    if manifest.analyzer == analyzer.fingerprint:
+        return
+    made, have = manifest.analyzer.split("; "), analyzer.fingerprint.split("; ")
+    raise IndexMismatch(
+        f"Index {name} was analysed by [{'; '.join(part for part in made if part not in have)}], this process has "
+        f"[{'; '.join(part for part in have if part not in made)}]: build it again with `shrag index {name}`."
+    )

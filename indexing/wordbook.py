@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -35,6 +35,12 @@ class WordBook:
         with self._turn:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
         return msgspec.json.decode(row[0], type=tuple[Token, ...]) if row else None
+
+    def words(self) -> Iterator[tuple[str, tuple[Token, ...]]]:
+        """Yield all words in order, with their tokens."""
+        with self._turn:
+            for word, tokens in self._database.execute("SELECT word, tokens FROM words ORDER BY word"):
+                yield word, msgspec.json.decode(tokens, type=tuple[Token, ...])
 
     def close(self) -> None:
         """Let go of the file."""

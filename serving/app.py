@@ -18,6 +18,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from shrag.corpora.records import Record
+from shrag.indexing.errors import IndexDamaged
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.guard import LOOPBACK, Guard
@@ -35,6 +36,14 @@ from shrag.serving.wire import (
 _Done = TypeVar("_Done")
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {422: {"model": Problem, "description": "The question cannot be read."}}
+
+_TITLES = {
+    404: "Not found",
+    405: "Method not allowed",
+    422: "Question not readable",
+    500: "Unexpected error",
+    503: "Index damaged",
+}
 
 
 def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
@@ -65,6 +74,7 @@ def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(QuestionError, _question_problem)
     app.add_exception_handler(UnknownStrategy, _question_problem)
+    app.add_exception_handler(IndexDamaged, _damaged)
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
@@ -98,12 +108,14 @@ def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
         """Say that the process turns."""
         return {"status": "live"}
 
-    @app.get("/health", response_model=Health, tags=["health"])
-    @app.get("/health/ready", response_model=Health, tags=["health"])
+    @app.get("/health", response_model=Health, responses={503: {"model": Problem}}, tags=["health"])
+    @app.get("/health/ready", response_model=Health, responses={503: {"model": Problem}}, tags=["health"])
     async def ready() -> Response:
         """Say that questions are answered, and over what."""
-        manifest = engine.manifest
-        return _json(Health("ready", engine.name, manifest.generation, manifest.records, language_model=None))
+        manifest, seals = engine.manifest, engine.open_index.seals
+        seals.raise_if_damaged()
+        health = Health("ready", engine.name, manifest.generation, manifest.records, seals.state, language_model=None)
+        return _json(health)
 
     return app
 
@@ -113,8 +125,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 def _problem(status: int, code: str, detail: str) -> Response:
-    titles = {404: "Not found", 405: "Method not allowed", 422: "Question not readable", 500: "Unexpected error"}
-    problem = Problem("about:blank", titles.get(status, "Request not served"), status, detail, code)
+    problem = Problem("about:blank", _TITLES.get(status, "Request not served"), status, detail, code)
     return Response(msgspec.json.encode(problem), status, media_type="application/problem+json")
 
 
@@ -135,6 +146,10 @@ async def _http_problem(_: Request, error: Exception) -> Response:
     problem = _problem(status, "not_found" if status == 404 else "http_error", str(getattr(error, "detail", error)))
     problem.headers.update(headers or {})
     return problem
+
+
+async def _damaged(_: Request, error: Exception) -> Response:
+    return _problem(503, "index_damaged", str(error))
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:

@@ -11,6 +11,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.opening import OpenIndex, open_index
+from shrag.indexing.seals import Verify
 from shrag.models.reranker import Reranker
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import QuestionError, UnknownStrategy
@@ -76,10 +77,12 @@ class Engine:
     def search(
         self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY, every_record: bool = False
     ) -> SearchResult:
-        """Find at most ``k`` records. Raises :class:`QuestionError` and :class:`UnknownStrategy`.
+        """Find at most ``k`` records.
 
         A paper that stands in the index under two numbers comes once, as its best-ranked record, unless
         ``every_record`` asks for each.
+        Raises :class:`QuestionError` and :class:`UnknownStrategy`; ``IndexDamaged`` where a check that goes on while
+        questions are answered has found damage.
         """
         request = self._request(question, k, answered=False, every_record=every_record)
         return self._search_result(request, strategy, list(self._run(request, strategy)))
@@ -96,6 +99,7 @@ class Engine:
 
     def document(self, docid: str) -> Record | None:
         """Return the record of ``docid``, None where the index has none."""
+        self._index.seals.raise_if_damaged()
         (found,) = self._index.store.fetch([docid])
         return found.record if found else None
 
@@ -109,6 +113,7 @@ class Engine:
         return Request(read_question(question), k, answered, every_record)
 
     def _run(self, request: Request, strategy: str) -> Iterator[Event]:
+        self._index.seals.raise_if_damaged()
         return find_strategy(strategy).run(request, self._index, self._reranker)
 
     def _search_result(self, request: Request, strategy: str, events: Sequence[Event]) -> SearchResult:
@@ -125,9 +130,9 @@ class Engine:
         )
 
 
-def open_engine(indexes: Path, name: str, first_question: str | None = None) -> Engine:
+def open_engine(indexes: Path, name: str, first_question: str | None = None, verify: Verify = "full") -> Engine:
     """Open the index ``name`` for questions; arguments and errors as :func:`~shrag.indexing.opening.open_index` has."""
-    return Engine(open_index(indexes, name, first_question))
+    return Engine(open_index(indexes, name, first_question, verify))
 
 
 def find_strategy(name: str) -> Strategy:

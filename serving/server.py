@@ -10,6 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
+from shrag.indexing.seals import Verify
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken, ServingError
@@ -17,7 +18,15 @@ from shrag.serving.errors import AddressTaken, ServingError
 _GRACE_SECONDS = 10
 
 
-def serve(indexes: Path, name: str, *, host: str, port: int, ready: Callable[[Engine, str], None]) -> None:
+def serve(
+    indexes: Path,
+    name: str,
+    *,
+    host: str,
+    port: int,
+    ready: Callable[[Engine, str], None],
+    verify: Verify = "full",
+) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
 
     The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
@@ -29,7 +38,7 @@ def serve(indexes: Path, name: str, *, host: str, port: int, ready: Callable[[En
             "serve on 127.0.0.1 and put a proxy with access control before it."
         )
     with _listen(host, port) as listener:
-        engine = open_engine(indexes, name)
+        engine = open_engine(indexes, name, verify=verify)
         bound = listener.getsockname()[1]
         ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
         config = uvicorn.Config(

@@ -68,12 +68,16 @@ class AskResponse:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether questions are answered, and over what."""
+    """Whether questions are answered, and over what.
+
+    ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on.
+    """
 
     status: str
     index: str
     generation: int
     records: int
+    files: str
     language_model: str | None
 
 

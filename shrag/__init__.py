@@ -17,16 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from shrag.indexing.seals import Verify
     from shrag.serving.engine import Engine
 
 __all__ = ["open"]
 
 
-def open(index: str, home: str | os.PathLike[str] | None = None) -> Engine:
+def open(index: str, home: str | os.PathLike[str] | None = None, *, verify: Verify = "full") -> Engine:
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
+
+    Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
 
     Raises :class:`shrag.indexing.errors.IndexingError`, whose message says what to do.
     """
     from shrag.serving.engine import open_engine
 
-    return open_engine(Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes", index)
+    return open_engine(Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes", index, verify=verify)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from shrag.corpora.addition import add_corpus
 from shrag.corpora.records import Record
+from shrag.indexing import korean
 from shrag.indexing.build import build_index
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.serving.engine import Engine, open_engine
@@ -32,12 +35,31 @@ def analyzer() -> KoreanEnglishAnalyzer:
     return KoreanEnglishAnalyzer()
 
 
+_kiwi = functools.cache(korean._load_kiwi)
+
+
+@pytest.fixture
+def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all analysers of this process share one Kiwi: a test that builds often would mostly load it."""
+    monkeypatch.setattr(korean, "_load_kiwi", _kiwi)
+
+
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a home with the demonstration corpus added and indexed. Tests only read it."""
     home = tmp_path_factory.mktemp("demo-home")
     add_corpus(home / "corpora", "demo", "scienceon", [DEMO / "records.jsonl"])
     build_index(home / "corpora", home / "indexes", "demo")
+    return home
+
+
+@pytest.fixture(scope="session")
+def three_generations(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a home like it whose index has three generations. Tests only read it."""
+    home = tmp_path_factory.mktemp("three") / "home"
+    shutil.copytree(demo_home, home)
+    for _ in range(2):
+        build_index(home / "corpora", home / "indexes", "demo", force=True, keep=3)
     return home
 
 

@@ -10,8 +10,8 @@ import pytest
 from shrag.indexing.build import build_index
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.generations import CURRENT_FILE, current_generation
-from shrag.indexing.manifest import MANIFEST_FILE
-from shrag.indexing.opening import check_index, open_index
+from shrag.indexing.opening import open_index
+from shrag.indexing.seals import MANIFEST_FILE
 
 
 @pytest.fixture
@@ -31,27 +31,6 @@ def test_the_index_accounts_for_every_line_of_its_sources(demo_home: Path) -> No
     assert {"lucene/segments_1", "words.sqlite"} <= manifest.files.keys()
 
 
-def test_every_damage_to_any_file_is_refused_and_named(home: Path) -> None:
-    folder, manifest = current_generation(home / "indexes" / "demo")
-    for name in [*manifest.files, MANIFEST_FILE]:
-        path = folder / name
-        whole = path.read_bytes()
-        damages: dict[str, bytes | None] = {"missing": None, "longer": whole + b"x"}
-        if whole:
-            flipped = bytearray(whole)
-            flipped[len(whole) // 2] ^= 0x04
-            damages |= {"cut": whole[:-1], "flipped": bytes(flipped), "zeroed": bytes(len(whole))}
-        for damage, data in damages.items():
-            path.unlink() if data is None else path.write_bytes(data)
-            with pytest.raises(IndexDamaged, match=path.name.replace(".", r"\.")):
-                check_index(home / "indexes", "demo")
-            with pytest.raises(IndexDamaged):
-                open_index(home / "indexes", "demo")
-            path.write_bytes(whole)
-            assert damage
-    assert check_index(home / "indexes", "demo") == manifest
-
-
 def test_a_missing_index_is_answered_with_the_command_and_those_there_are(home: Path) -> None:
     with pytest.raises(IndexMissing, match=r"no index 'other' .*there is demo.*`shrag index other`"):
         open_index(home / "indexes", "other")
@@ -63,7 +42,10 @@ def test_a_missing_index_is_answered_with_the_command_and_those_there_are(home: 
 def test_an_index_of_another_analyser_or_format_is_refused_with_what_to_do(home: Path) -> None:
     changes: list[tuple[dict[str, object], str]] = [
         ({"analyzer": "kiwipiepy 0.1"}, r"analysed by \[kiwipiepy 0.1\].*build it again with `shrag index demo`"),
-        ({"format_version": 99}, "has index format 99, this SHRAG reads 1"),
+        (
+            {"format_version": 99},
+            r"Index demo was built by SHRAG 0.1.0 in format 99, this is SHRAG .* reads format 2: build",
+        ),
     ]
     for change, problem in changes:
         _rewrite_manifest(home / "indexes" / "demo", change)

@@ -105,7 +105,8 @@ def test_a_missing_document_is_a_404_whatever_its_name(client: TestClient, docid
 
 def test_health_says_what_is_served(client: TestClient) -> None:
     assert client.get("/health/live").json() == {"status": "live"}
-    ready = {"status": "ready", "index": "demo", "generation": 1, "records": 170, "language_model": None}
+    ready = {"status": "ready", "index": "demo", "generation": 1, "records": 170, "files": "whole"}
+    ready |= {"language_model": None}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 
