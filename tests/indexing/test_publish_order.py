@@ -17,13 +17,12 @@ from typing import NamedTuple
 import pytest
 
 from shrag.indexing.build import build_index
-from shrag.indexing.generations import current_generation
-from shrag.indexing.manifest import check_files
+from shrag.indexing.generations import check_files, current_generation
 
 STOPPED = (
     "import os, sys; from pathlib import Path\n"
     "from shrag.indexing import build\n"
-    "if sys.argv[2] == 'stop': build.seal_files = lambda *_: os._exit(9)\n"
+    "if sys.argv[2] == 'stop': build.make_manifest = lambda *_: os._exit(9)\n"
     "home = Path(sys.argv[1]); build.build_index(home / 'corpora', home / 'indexes', 'grown', force=True)"
 )
 CALL = re.compile(r"^(?:\[pid\s+\d+\] |\d+\s+)?(\w+)\((.*)\)\s+= (-?\d+)")
