@@ -18,11 +18,13 @@ from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.generations import current_generation, drop_old, next_generation, publish, start_build
+from shrag.indexing.kept_dictionary import kept_dictionary
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_writer import LexicalWriter
 from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, check_files, part_versions, seal_files
 from shrag.indexing.question_words import QUESTION_WORDS
+from shrag.indexing.user_dictionary import UserDictionary, store_dictionary
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import write_wordbook
 
@@ -35,6 +37,7 @@ def build_index(
     name: str,
     *,
     bm25: Bm25 | None = None,
+    dictionary: UserDictionary | None = None,
     force: bool = False,
     report: Report = lambda stage, done: None,
 ) -> tuple[IndexManifest, bool]:
@@ -42,14 +45,16 @@ def build_index(
 
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
     records, by the same analyser, with the same parameters, there is nothing to build unless ``force`` asks for it.
-    Until the new generation is whole the old one stays current.
+    Until the new generation is whole the old one stays current. A ``dictionary`` of user's words is kept in the index
+    and used again by later builds; :data:`~shrag.indexing.user_dictionary.NO_WORDS` ends that.
     """
     source, records = open_corpus(corpora, name)
     index = indexes / check_name(name)
     parameters = bm25 or Bm25()
-    analyzer = KoreanEnglishAnalyzer()
     try:
         with telling_full_disk(index), sole_writer(index):
+            words = kept_dictionary(index) if dictionary is None else dictionary
+            analyzer = KoreanEnglishAnalyzer(dictionary=words)
             current = None if force else _up_to_date(index, source, analyzer, parameters)
             if current is not None:
                 return current, False
@@ -59,6 +64,7 @@ def build_index(
                 indexed = _write_lucene(build, source, records, analyzer, parameters, report)
                 analyzer.terms(QUESTION_WORDS)
                 write_wordbook(build / WORDBOOK, analyzer.korean_words())
+                store_dictionary(build, words)
                 manifest = _manifest(build, generation, source, analyzer, parameters, indexed)
                 report("sealing", indexed)
                 drop_old(index, publish(index, build, manifest))

@@ -21,3 +21,7 @@ class IndexMismatch(IndexingError):
 
 class PartMissing(IndexingError):
     """A part that indexing needs (the Java runtime, the Lucene jar, Kiwi) is not installed."""
+
+
+class DictionaryRejected(IndexingError):
+    """A user dictionary breaks a rule; the message names the file, the line and the rule."""

@@ -10,45 +10,32 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from shrag.indexing.analysis import Kind, Token
+from shrag.indexing.analysis import Token
 from shrag.indexing.errors import PartMissing
 from shrag.indexing.folding import fold_with_offsets
+from shrag.indexing.morphemes import KEPT_TAGS, Morpheme, for_kiwi, korean_tokens
 from shrag.indexing.stopwords import ENGLISH_STOPWORDS, KOREAN_STOPWORDS
+from shrag.indexing.user_dictionary import NO_WORDS, UserDictionary
+from shrag.indexing.user_words import UserWords
 from shrag.indexing.wordbook import WordBook
-from shrag.indexing.words import LONGEST_TERM, STEMMER, find_words
+from shrag.indexing.words import STEMMER, find_words
 
 if TYPE_CHECKING:
     from kiwipiepy import Kiwi
 
-KEPT_TAGS: Mapping[str, Kind] = {
-    "NNG": "noun",  # common nouns
-    "NNP": "noun",  # proper nouns
-    "NR": "noun",  # numerals in words
-    "XR": "noun",  # roots of -하다 words: 깨끗, 복잡
-    "SH": "noun",  # Hanja
-    "NNB": "bound noun",  # counters and the like: 명, 차
-    "NP": "bound noun",  # pronouns
-    "VV": "predicate",  # verbs
-    "VA": "predicate",  # adjectives
-    "MAG": "modifier",  # adverbs
-    "XSN": "affix",  # 화, 성, 적: with them a question's 자동화 meets 자동 and the rest
-}
-"""Sejong tags that are indexed. Particles, endings, copulas, prefixes and punctuation are not.
-
-Right paragraph first on wiki-ko (3,769 questions, BM25): nouns alone 0.893, with verbs and adjectives 0.910, all 0.914;
-on multihop-ko (1,412) the other way, 0.851, 0.851 and 0.846.
-"""
-
-_RULES = 1
+_RULES = 2
 """Raised whenever the same text would give other terms for a reason the rest of the fingerprint does not show."""
 
-_EOJEOL = re.compile(r"\S+")
+# Longer than any word; what is cut by it, folding and Kiwi take in steps whose time does not grow with the text.
+_EOJEOL = re.compile(r"\S{1,500}")
 _KOREAN = re.compile("[\uac00-\ud7a3\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/"
 
 # Kiwi's time grows with the square of an unbroken string: 2,000 letters take 0.1 s, a megabyte half a minute.
@@ -59,9 +46,14 @@ _CACHED_WORDS = 400_000
 class KoreanEnglishAnalyzer:
     """Implements :class:`~shrag.indexing.analysis.Analyzer`. Safe to share between threads."""
 
-    def __init__(self, book: WordBook | None = None) -> None:
-        """Analyse with Kiwi, or, until it is loaded, with what ``book`` has of an earlier analysis."""
+    def __init__(self, book: WordBook | None = None, dictionary: UserDictionary = NO_WORDS) -> None:
+        """Analyse with Kiwi and a user's words, or, until Kiwi is loaded, with what ``book`` has of it.
+
+        The book has to be of the same dictionary; an index keeps both.
+        """
         self._book = book
+        self._dictionary = dictionary
+        self._user_words = UserWords(dictionary)
         self._cache: dict[str, tuple[Token, ...]] = {}
         self._loading = threading.Lock()
         self._remembering = threading.Lock()
@@ -74,7 +66,8 @@ class KoreanEnglishAnalyzer:
         return (
             f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
             f"no name dictionaries; tags {' '.join(KEPT_TAGS)}; "
-            f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}"
+            f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
+            f"dictionary {self._dictionary.fingerprint}"
         )
 
     def prepare(self) -> None:
@@ -86,7 +79,7 @@ class KoreanEnglishAnalyzer:
         return [
             [
                 Token(token.term, start + token.start, start + token.end, token.kind)
-                for start, eojeol in _eojeols(text)
+                for start, eojeol in self._eojeols(text)
                 for token in self._analyze(eojeol)
             ]
             for text in texts
@@ -94,11 +87,14 @@ class KoreanEnglishAnalyzer:
 
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
         """See :class:`~shrag.indexing.analysis.Analyzer`."""
-        return [[token.term for _, eojeol in _eojeols(text) for token in self._analyze(eojeol)] for text in texts]
+        return [[token.term for _, eojeol in self._eojeols(text) for token in self._analyze(eojeol)] for text in texts]
 
     def korean_words(self) -> Iterator[tuple[str, tuple[Token, ...]]]:
         """Yield the words analysed so far (the latest 200,000 at least) that Kiwi had a part in, with their tokens."""
         return ((word, tokens) for word, tokens in self._cache.items() if _KOREAN.search(word))
+
+    def _eojeols(self, text: str) -> Sequence[tuple[int, str]]:
+        return self._user_words.join_phrases(text, eojeols(text))
 
     def _analyze(self, eojeol: str) -> tuple[Token, ...]:
         known = self._cache.get(eojeol)
@@ -111,7 +107,7 @@ class KoreanEnglishAnalyzer:
         return known
 
     def _from_book(self, eojeol: str) -> tuple[Token, ...] | None:
-        if self._book is None or self._kiwi is not None or not _KOREAN.search(eojeol):
+        if self._book is None or self._kiwi is not None or not _KOREAN.search(eojeol) or _SURROGATE.search(eojeol):
             return None
         return self._book.look_up(eojeol)
 
@@ -126,31 +122,33 @@ class KoreanEnglishAnalyzer:
     def _analyze_new(self, eojeol: str) -> tuple[Token, ...]:
         folded, origins = fold_with_offsets(eojeol)
         found = [Token(*word) for word in find_words(folded)]
+        found.extend(token for token in self._user_words.find(folded) if token not in found)
         if _KOREAN.search(folded):
             found.extend(self._morphemes(folded))
         found.sort(key=lambda token: (token.start, token.end))
         return tuple(Token(term, origins[start], _origin_end(origins, end), kind) for term, start, end, kind in found)
 
-    def _morphemes(self, folded: str) -> list[Token]:
+    def _morphemes(self, folded: str) -> Iterator[Token]:
         kiwi = self._load()
-        found: list[Token] = []
-        for start in range(0, len(folded), _LONGEST_PIECE):
-            for morpheme in kiwi.tokenize(folded[start : start + _LONGEST_PIECE]):
-                kind = KEPT_TAGS.get(morpheme.tag.partition("-")[0])
-                if kind is not None and morpheme.form not in KOREAN_STOPWORDS:
-                    begin = start + morpheme.start
-                    found.append(Token(morpheme.form[:LONGEST_TERM], begin, begin + morpheme.len, kind))
-        return found
+        for begin in range(0, len(folded), _LONGEST_PIECE):
+            piece = folded[begin : begin + _LONGEST_PIECE]
+            lowered = piece.translate(_LOWER)
+            readable = lowered if self._user_words.holds_mixed(lowered) else for_kiwi(piece)
+            morphemes = [
+                Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
+                for found in kiwi.tokenize(_SURROGATE.sub(" ", readable))
+            ]
+            yield from korean_tokens(morphemes)
 
     def _load(self) -> Kiwi:
         if self._kiwi is None:
             with self._loading:
                 if self._kiwi is None:
-                    self._kiwi = _load_kiwi()
+                    self._kiwi = _load_kiwi(self._user_words)
         return self._kiwi
 
 
-def _load_kiwi() -> Kiwi:
+def _load_kiwi(user_words: UserWords) -> Kiwi:
     try:
         from kiwipiepy import Kiwi
     except ImportError as error:
@@ -158,11 +156,13 @@ def _load_kiwi() -> Kiwi:
     # Without its dictionaries of names Kiwi splits compounds as questions do (인공신경망 → 인공 신경망): right
     # paragraph first on wiki-ko 0.914 against 0.911, multihop-ko 0.846 against 0.843; it starts in 0.6 s, not 2.1.
     kiwi = Kiwi(num_workers=1, load_default_dict=False, load_multi_dict=False)
+    for word in user_words.korean:
+        kiwi.add_user_word(word.word.translate(_LOWER), word.tag, word.score)
     kiwi.tokenize("준비")
     return kiwi
 
 
-def _eojeols(text: str) -> list[tuple[int, str]]:
+def eojeols(text: str) -> list[tuple[int, str]]:
     """Split at whitespace and drop punctuation at the edges, so that the same word is the same key."""
     found: list[tuple[int, str]] = []
     for match in _EOJEOL.finditer(text):

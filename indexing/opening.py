@@ -18,6 +18,7 @@ from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.manifest import IndexManifest, check_files
+from shrag.indexing.user_dictionary import stored_dictionary
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 
@@ -49,8 +50,8 @@ class OpenIndex:
 def check_index(indexes: Path, name: str) -> IndexManifest:
     """Check every byte of ``name`` without opening it; raises as :func:`open_index` does."""
     folder, manifest = current_generation(indexes / check_name(name))
-    _check_analyzer(name, manifest, KoreanEnglishAnalyzer())
     check_files(folder, manifest)
+    _check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder)))
     return manifest
 
 
@@ -66,7 +67,7 @@ def open_index(indexes: Path, name: str, first_question: str | None = None) -> O
     folder, manifest = current_generation(indexes / check_name(name))
     check_files(folder, manifest)
     book = WordBook(folder / WORDBOOK)
-    analyzer = KoreanEnglishAnalyzer(book)
+    analyzer = KoreanEnglishAnalyzer(book, stored_dictionary(folder))
     _check_analyzer(name, manifest, analyzer)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
     start_java()
