@@ -14,7 +14,7 @@ ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 
-.PHONY: help setup index serve test check fix bench clean
+.PHONY: help setup index serve test soak check fix bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -31,6 +31,9 @@ serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is 
 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest
+
+soak: $(VENV)/.dev ## run the long tests
+	$(BIN)/python -m pytest -m soak
 
 check: $(VENV)/.dev .typing ## lint, format and strict types, over source and tests
 	$(BIN)/ruff check .

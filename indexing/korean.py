@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 _RULES = 2
 """Raised whenever the same text would give other terms for a reason the rest of the fingerprint does not show."""
 
-# Longer than any word; what is cut by it, folding and Kiwi take in steps whose time does not grow with the text.
-_EOJEOL = re.compile(r"\S{1,500}")
+# No language goes on for longer without a space: what stands behind is passed over, so that the time has a bound.
+_EOJEOL = re.compile(r"(\S{1,20000})\S*")
+# Folding takes a time that grows with the square of a stretch of combining marks.
+_LONGEST_EOJEOL = 500
 _KOREAN = re.compile("[\uac00-\ud7a3\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
@@ -166,11 +168,12 @@ def eojeols(text: str) -> list[tuple[int, str]]:
     """Split at whitespace and drop punctuation at the edges, so that the same word is the same key."""
     found: list[tuple[int, str]] = []
     for match in _EOJEOL.finditer(text):
-        eojeol = match.group()
-        core = eojeol.lstrip(_EDGE)
-        start = match.start() + len(eojeol) - len(core)
-        if core := core.rstrip(_EDGE):
-            found.append((start, core))
+        for begin in range(*match.span(1), _LONGEST_EOJEOL):
+            eojeol = text[begin : min(begin + _LONGEST_EOJEOL, match.end(1))]
+            core = eojeol.lstrip(_EDGE)
+            start = begin + len(eojeol) - len(core)
+            if core := core.rstrip(_EDGE):
+                found.append((start, core))
     return found
 
 
