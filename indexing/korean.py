@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _RULES = 2
 """Raised whenever the same text would give other terms for a reason the rest of the fingerprint does not show."""
 
+_EOJEOL = re.compile(r"\S+")
 # No language goes on for longer without a space: what stands behind is passed over, so that the time has a bound.
-_EOJEOL = re.compile(r"(\S{1,20000})\S*")
+_LONGEST_UNBROKEN = 20_000
 # Folding takes a time that grows with the square of a stretch of combining marks.
 _LONGEST_EOJEOL = 500
 _KOREAN = re.compile("[\uac00-\ud7a3\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
@@ -134,8 +135,7 @@ class KoreanEnglishAnalyzer:
         kiwi = self._load()
         for begin in range(0, len(folded), _LONGEST_PIECE):
             piece = folded[begin : begin + _LONGEST_PIECE]
-            lowered = piece.translate(_LOWER)
-            readable = lowered if self._user_words.holds_mixed(lowered) else for_kiwi(piece)
+            readable = piece.translate(_LOWER) if self._user_words.holds_mixed(piece) else for_kiwi(piece)
             morphemes = [
                 Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
                 for found in kiwi.tokenize(_SURROGATE.sub(" ", readable))
@@ -168,13 +168,24 @@ def eojeols(text: str) -> list[tuple[int, str]]:
     """Split at whitespace and drop punctuation at the edges, so that the same word is the same key."""
     found: list[tuple[int, str]] = []
     for match in _EOJEOL.finditer(text):
-        for begin in range(*match.span(1), _LONGEST_EOJEOL):
-            eojeol = text[begin : min(begin + _LONGEST_EOJEOL, match.end(1))]
-            core = eojeol.lstrip(_EDGE)
-            start = begin + len(eojeol) - len(core)
-            if core := core.rstrip(_EDGE):
-                found.append((start, core))
+        eojeol, start = match.group(), match.start()
+        if len(eojeol) > _LONGEST_EOJEOL:
+            found.extend(_pieces(eojeol, start))
+            continue
+        core = eojeol.lstrip(_EDGE)
+        start += len(eojeol) - len(core)
+        if core := core.rstrip(_EDGE):
+            found.append((start, core))
     return found
+
+
+def _pieces(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
+    for begin in range(0, min(len(unbroken), _LONGEST_UNBROKEN), _LONGEST_EOJEOL):
+        piece = unbroken[begin : begin + _LONGEST_EOJEOL]
+        core = piece.lstrip(_EDGE)
+        place = start + begin + len(piece) - len(core)
+        if core := core.rstrip(_EDGE):
+            yield place, core
 
 
 def _origin_end(origins: Sequence[int], end: int) -> int:

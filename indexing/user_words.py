@@ -37,8 +37,11 @@ class UserWords:
                     end = found[-1][2]
                     yield Token("".join(wanted), start, end, "compound" if " " in folded[start:end] else "foreign")
 
-    def holds_mixed(self, lowered: str) -> bool:
-        """Say whether a Korean word with other signs in it (K-방역) stands in ``lowered``: Kiwi has to see them all."""
+    def holds_mixed(self, folded: str) -> bool:
+        """Say whether a Korean word with other signs in it (K-방역) stands in ``folded``: Kiwi has to see them all."""
+        if not self._mixed:
+            return False
+        lowered = folded.lower()
         return any(word in lowered for word in self._mixed)
 
     def join_phrases(self, text: str, eojeols: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
