@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -26,6 +27,12 @@ def command() -> None:
 
 @command.command(context_settings={"auto_envvar_prefix": "SHRAG_INDEX"})
 @click.argument("name")
+@click.option(
+    "--dictionary",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Words to keep whole: a TSV of WORD, and if wanted TAG and SCORE. The index keeps them for later builds.",
+)
+@click.option("--no-dictionary", is_flag=True, help="Build without the words that an earlier --dictionary gave.")
 @click.option("--force", is_flag=True, help="Build even where the current index is up to date.")
 @click.option("--update", is_flag=True, help="Write what the corpus added, changed and deleted, and nothing else.")
 @click.option(
@@ -40,17 +47,36 @@ def command() -> None:
     help="Publish with up to this many records left out because they cannot be analysed.",
 )
 @click.pass_obj
-def build(home: Home, name: str, force: bool, update: bool, keep: int, workers: int, max_rejected: int) -> None:
+def build(
+    home: Home,
+    name: str,
+    dictionary: Path | None,
+    no_dictionary: bool,
+    force: bool,
+    update: bool,
+    keep: int,
+    workers: int,
+    max_rejected: int,
+) -> None:
     """Index the corpus NAME and publish the result.
 
-    Example: shrag index sci
+    Example: shrag index sci --dictionary words.tsv
     """
+    if dictionary and no_dictionary:
+        raise click.UsageError("--dictionary and --no-dictionary contradict each other: give one of them.")
     from shrag.corpora.store import open_corpus
     from shrag.indexing.build import BuildOptions, build_index
     from shrag.indexing.update import update_index
+    from shrag.indexing.user_dictionary import NO_WORDS, read_dictionary
 
     if force and update:
         raise click.UsageError("--force builds all of the index and --update as little as can be: choose one.")
+    if update and (dictionary or no_dictionary):
+        raise click.UsageError("An update keeps the words its index was made with: build without --update for others.")
+    words = NO_WORDS if no_dictionary else None
+    if dictionary:
+        words = read_dictionary(dictionary)
+        click.echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
@@ -59,7 +85,9 @@ def build(home: Home, name: str, force: bool, update: bool, keep: int, workers: 
             manifest, changes = update_index(home.corpora, home.indexes, name, options=options)
             what = f"updated ({changes})" if changes else ""
         else:
-            manifest, new = build_index(home.corpora, home.indexes, name, force=force, options=options)
+            manifest, new = build_index(
+                home.corpora, home.indexes, name, dictionary=words, force=force, options=options
+            )
             what = "built" if new else ""
     size = sum(seal.bytes for seal in manifest.files.values()) / 2**20
     done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"

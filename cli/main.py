@@ -18,6 +18,7 @@ from shrag.corpora.durable import DiskFull
 from shrag.corpora.errors import CorpusError
 from shrag.evaluation.errors import EvaluationError
 from shrag.indexing.errors import (
+    DictionaryRejected,
     IndexDamaged,
     IndexingError,
     IndexMismatch,
@@ -46,6 +47,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (EvaluationError, 3),
     (ServingError, 3),
     (TooManyRejected, 3),
+    (DictionaryRejected, 3),
     (IndexMissing, 4),
     (IndexDamaged, 4),
     (IndexMismatch, 4),

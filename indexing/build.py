@@ -48,6 +48,7 @@ from shrag.indexing.half_built import (
     run_phases,
     start_half_built,
 )
+from shrag.indexing.kept_dictionary import kept_dictionary
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
@@ -55,6 +56,7 @@ from shrag.indexing.note_phases import REJECTS, write_rejects, write_words
 from shrag.indexing.record_phase import RecordPhase
 from shrag.indexing.room import check_room, disk_full, needed_bytes
 from shrag.indexing.sealing import make_manifest
+from shrag.indexing.user_dictionary import UserDictionary, store_dictionary
 from shrag.indexing.wordbook import FILE as WORDBOOK
 
 
@@ -76,12 +78,13 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One build's inputs: the index's folder, the corpus, and how."""
+    """One build's inputs: the index's folder, the corpus, a user's words, and how."""
 
     index: Path
     source: CorpusManifest
     records: Path
     plan: BuildPlan
+    words: UserDictionary
     options: BuildOptions
     busy: Busy = field(default_factory=Busy)
 
@@ -92,6 +95,7 @@ def build_index(
     name: str,
     *,
     bm25: Bm25 | None = None,
+    dictionary: UserDictionary | None = None,
     force: bool = False,
     options: BuildOptions | None = None,
 ) -> tuple[IndexManifest, bool]:
@@ -100,26 +104,28 @@ def build_index(
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
     records, by the same analyser, with the same parameters, there is nothing to build unless ``force`` asks for it.
     Until the new generation is whole the old one stays current. What an earlier call with the same inputs left
-    half-done when it was killed is gone on with.
+    half-done when it was killed is gone on with. A ``dictionary`` of user's words is kept in the index and used again
+    by later builds; :data:`~shrag.indexing.user_dictionary.NO_WORDS` ends that.
 
     Raises :class:`TooManyRejected`, :class:`~shrag.corpora.durable.DiskFull`, :class:`IndexingError`, and
     :class:`~shrag.corpora.errors.CorpusError` where the corpus cannot be read.
     """
     source, _ = open_corpus(corpora, name)
     index = indexes / check_name(name)
-    analyzer = KoreanEnglishAnalyzer()
     parameters = bm25 or Bm25()
-    plan = BuildPlan(
-        FORMAT_VERSION, source.fingerprint, source.records, analyzer.fingerprint, parameters, part_versions()
-    )
-    job = _Job(index, source, corpora / name / source.records_file, plan, options or BuildOptions())
     try:
         with telling_full_disk(index), sole_writer(index):
+            words = kept_dictionary(index) if dictionary is None else dictionary
+            analyzer = KoreanEnglishAnalyzer(dictionary=words)
             current = None if force else _up_to_date(index, source, analyzer, parameters)
             if current is not None:
                 drop_half_built(index)
                 return current, False
-            return _build(job), True
+            plan = BuildPlan(
+                FORMAT_VERSION, source.fingerprint, source.records, analyzer.fingerprint, parameters, part_versions()
+            )
+            records = corpora / name / source.records_file
+            return _build(_Job(index, source, records, plan, words, options or BuildOptions())), True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
@@ -186,6 +192,7 @@ def _finish(job: _Job, build: HalfBuilt) -> IndexManifest:
     """Do whatever of the build is not done yet, and make it current."""
     before = current_number(job.index)
     if build.index.exists():
+        store_dictionary(build.index, job.words)
         run_phases(build, _phases(job, build))
         with job.busy.at("sealing"):
             job.options.report("sealing", job.plan.records)

@@ -25,3 +25,7 @@ class PartMissing(IndexingError):
 
 class TooManyRejected(IndexingError):
     """More records have no analysis than the caller allowed, so nothing was published."""
+
+
+class DictionaryRejected(IndexingError):
+    """A user dictionary breaks a rule; the message names the file, the line and the rule."""

@@ -10,46 +10,36 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from shrag.indexing.analysis import Kind, Token
+from shrag.indexing.analysis import Token
 from shrag.indexing.errors import PartMissing
 from shrag.indexing.folding import fold_with_offsets
+from shrag.indexing.morphemes import KEPT_TAGS, Morpheme, for_kiwi, korean_tokens
 from shrag.indexing.stopwords import ENGLISH_STOPWORDS, KOREAN_STOPWORDS
+from shrag.indexing.user_dictionary import NO_WORDS, UserDictionary
+from shrag.indexing.user_words import UserWords
 from shrag.indexing.wordbook import WordBook
-from shrag.indexing.words import LONGEST_TERM, STEMMER, find_words, plain_word_terms
+from shrag.indexing.words import STEMMER, find_words, plain_word_terms
 
 if TYPE_CHECKING:
     from kiwipiepy import Kiwi
 
-KEPT_TAGS: Mapping[str, Kind] = {
-    "NNG": "noun",  # common nouns
-    "NNP": "noun",  # proper nouns
-    "NR": "noun",  # numerals in words
-    "XR": "noun",  # roots of -하다 words: 깨끗, 복잡
-    "SH": "noun",  # Hanja
-    "NNB": "bound noun",  # counters and the like: 명, 차
-    "NP": "bound noun",  # pronouns
-    "VV": "predicate",  # verbs
-    "VA": "predicate",  # adjectives
-    "MAG": "modifier",  # adverbs
-    "XSN": "affix",  # 화, 성, 적: with them a question's 자동화 meets 자동 and the rest
-}
-"""Sejong tags that are indexed. Particles, endings, copulas, prefixes and punctuation are not.
-
-Right paragraph first on wiki-ko (3,769 questions, BM25): nouns alone 0.893, with verbs and adjectives 0.910, all 0.914;
-on multihop-ko (1,412) the other way, 0.851, 0.851 and 0.846.
-"""
-
-_RULES = 1
+_RULES = 2
 """Raised whenever the same text would give other terms for a reason the rest of the fingerprint does not show."""
 
 _EOJEOL = re.compile(r"\S+")
+# No language goes on for longer without a space: what stands behind is passed over, so that the time has a bound.
+_LONGEST_UNBROKEN = 20_000
+# Folding takes a time that grows with the square of a stretch of combining marks.
+_LONGEST_EOJEOL = 500
 _KOREAN = re.compile("[\uac00-\ud7a3\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/"
 
 # Kiwi's time grows with the square of an unbroken string: 2,000 letters take 0.1 s, a megabyte half a minute.
@@ -63,6 +53,7 @@ class KoreanEnglishAnalyzer:
     def __init__(
         self,
         book: WordBook | None = None,
+        dictionary: UserDictionary = NO_WORDS,
         *,
         kiwi: Kiwi | None = None,
         cached_words: int = _CACHED_WORDS,
@@ -71,10 +62,13 @@ class KoreanEnglishAnalyzer:
     ) -> None:
         """Analyse with what ``book`` has of an earlier analysis, and with Kiwi, loaded when first needed.
 
-        ``kiwi`` is one that is loaded already; ``notice`` is told of each word that is analysed and not remembered, if
-        it has Korean in it, and ``before_piece`` is called before each piece of it that Kiwi is given.
+        ``book`` and ``kiwi``, one that is loaded already, have to be of the same ``dictionary``. ``notice`` is told of
+        each word that is analysed and not remembered, if it has Korean in it, and ``before_piece`` is called before
+        each piece of it that Kiwi is given.
         """
         self._book = book
+        self._dictionary = dictionary
+        self._user_words = UserWords(dictionary)
         self._kiwi = kiwi
         self._cached_words = cached_words
         self._notice = notice
@@ -91,7 +85,8 @@ class KoreanEnglishAnalyzer:
         return (
             f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
             f"no name dictionaries; tags {' '.join(KEPT_TAGS)}; "
-            f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}"
+            f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
+            f"dictionary {self._dictionary.fingerprint}"
         )
 
     def prepare(self) -> None:
@@ -103,7 +98,7 @@ class KoreanEnglishAnalyzer:
         return [
             [
                 Token(token.term, start + token.start, start + token.end, token.kind)
-                for start, eojeol in _eojeols(text)
+                for start, eojeol in self._eojeols(text)
                 for token in self._analyze(eojeol)
             ]
             for text in texts
@@ -111,10 +106,19 @@ class KoreanEnglishAnalyzer:
 
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
         """See :class:`~shrag.indexing.analysis.Analyzer`."""
+        if self._dictionary.words:
+            return [
+                [token.term for _, eojeol in self._eojeols(text) for token in self._analyze(eojeol)] for text in texts
+            ]
         return [list(chain.from_iterable(map(self._word_terms.__getitem__, text.split()))) for text in texts]
 
     def terms_of_word(self, word: str) -> tuple[str, ...]:
-        """Return the terms of one space-separated word, punctuation and all; remember them with the word as it is."""
+        """Return the terms of one space-separated word, punctuation and all, where there is no dictionary of a user's.
+
+        They are remembered with the word as it is.
+        """
+        if len(word) > _LONGEST_EOJEOL:
+            return tuple(token.term for _, core in eojeols(word) for token in self._analyze(core))
         core = word.strip(_EDGE)
         if core.isascii() and core.isalpha():
             terms = plain_word_terms(core)
@@ -125,6 +129,9 @@ class KoreanEnglishAnalyzer:
                 _make_room(self._word_terms, self._cached_words)
                 self._word_terms[word] = terms
         return terms
+
+    def _eojeols(self, text: str) -> Sequence[tuple[int, str]]:
+        return self._user_words.join_phrases(text, eojeols(text))
 
     def _analyze(self, eojeol: str) -> tuple[Token, ...]:
         known = self._cache.get(eojeol)
@@ -141,36 +148,37 @@ class KoreanEnglishAnalyzer:
         return known
 
     def _from_book(self, eojeol: str) -> tuple[Token, ...] | None:
-        if self._book is None or not _KOREAN.search(eojeol):
+        if self._book is None or not _KOREAN.search(eojeol) or _SURROGATE.search(eojeol):
             return None
         return self._book.look_up(eojeol)
 
     def _analyze_new(self, eojeol: str) -> tuple[Token, ...]:
         folded, origins = fold_with_offsets(eojeol)
         found = [Token(*word) for word in find_words(folded)]
+        found.extend(token for token in self._user_words.find(folded) if token not in found)
         if _KOREAN.search(folded):
             found.extend(self._morphemes(folded))
         found.sort(key=lambda token: (token.start, token.end))
         return tuple(Token(term, origins[start], _origin_end(origins, end), kind) for term, start, end, kind in found)
 
-    def _morphemes(self, folded: str) -> list[Token]:
+    def _morphemes(self, folded: str) -> Iterator[Token]:
         kiwi = self._load()
-        found: list[Token] = []
-        for start in range(0, len(folded), _LONGEST_PIECE):
+        for begin in range(0, len(folded), _LONGEST_PIECE):
             if self._before_piece is not None:
                 self._before_piece()
-            for morpheme in kiwi.tokenize(folded[start : start + _LONGEST_PIECE]):
-                kind = KEPT_TAGS.get(morpheme.tag.partition("-")[0])
-                if kind is not None and morpheme.form not in KOREAN_STOPWORDS:
-                    begin = start + morpheme.start
-                    found.append(Token(morpheme.form[:LONGEST_TERM], begin, begin + morpheme.len, kind))
-        return found
+            piece = folded[begin : begin + _LONGEST_PIECE]
+            readable = piece.translate(_LOWER) if self._user_words.holds_mixed(piece) else for_kiwi(piece)
+            morphemes = [
+                Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
+                for found in kiwi.tokenize(_SURROGATE.sub(" ", readable))
+            ]
+            yield from korean_tokens(morphemes)
 
     def _load(self) -> Kiwi:
         if self._kiwi is None:
             with self._loading:
                 if self._kiwi is None:
-                    self._kiwi = load_kiwi()
+                    self._kiwi = load_kiwi(self._dictionary)
         return self._kiwi
 
 
@@ -192,7 +200,7 @@ def _make_room(cache: dict[str, Any], most: int) -> None:
             del cache[old]
 
 
-def load_kiwi() -> Kiwi:
+def load_kiwi(dictionary: UserDictionary = NO_WORDS) -> Kiwi:
     """Load Kiwi with the settings this analyser's fingerprint stands for; takes over half a second and 250 MB."""
     try:
         from kiwipiepy import Kiwi
@@ -201,20 +209,34 @@ def load_kiwi() -> Kiwi:
     # Without its dictionaries of names Kiwi splits compounds as questions do (인공신경망 → 인공 신경망): right
     # paragraph first on wiki-ko 0.914 against 0.911, multihop-ko 0.846 against 0.843; it starts in 0.6 s, not 2.1.
     kiwi = Kiwi(num_workers=1, load_default_dict=False, load_multi_dict=False)
+    for word in UserWords(dictionary).korean:
+        kiwi.add_user_word(word.word.translate(_LOWER), word.tag, word.score)
     kiwi.tokenize("준비")
     return kiwi
 
 
-def _eojeols(text: str) -> list[tuple[int, str]]:
+def eojeols(text: str) -> list[tuple[int, str]]:
     """Split at whitespace and drop punctuation at the edges, so that the same word is the same key."""
     found: list[tuple[int, str]] = []
     for match in _EOJEOL.finditer(text):
-        eojeol = match.group()
+        eojeol, start = match.group(), match.start()
+        if len(eojeol) > _LONGEST_EOJEOL:
+            found.extend(_pieces(eojeol, start))
+            continue
         core = eojeol.lstrip(_EDGE)
-        start = match.start() + len(eojeol) - len(core)
+        start += len(eojeol) - len(core)
         if core := core.rstrip(_EDGE):
             found.append((start, core))
     return found
+
+
+def _pieces(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
+    for begin in range(0, min(len(unbroken), _LONGEST_UNBROKEN), _LONGEST_EOJEOL):
+        piece = unbroken[begin : begin + _LONGEST_EOJEOL]
+        core = piece.lstrip(_EDGE)
+        place = start + begin + len(piece) - len(core)
+        if core := core.rstrip(_EDGE):
+            yield place, core
 
 
 def _origin_end(origins: Sequence[int], end: int) -> int:

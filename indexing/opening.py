@@ -20,6 +20,7 @@ from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.sealcheck import SealCheck
 from shrag.indexing.seals import Verify
+from shrag.indexing.user_dictionary import stored_dictionary
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 
@@ -52,8 +53,8 @@ class OpenIndex:
 def check_index(indexes: Path, name: str) -> IndexManifest:
     """Check every byte of ``name`` without opening it; raises as :func:`open_index` does."""
     folder, manifest = current_generation(indexes / check_name(name))
-    check_analyzer(name, manifest, KoreanEnglishAnalyzer())
     check_files(folder, manifest)
+    check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder)))
     return manifest
 
 
@@ -90,7 +91,7 @@ def _open_generation(
 ) -> OpenIndex:
     seals = SealCheck(folder, manifest, verify)
     book = WordBook(folder / WORDBOOK)
-    analyzer = KoreanEnglishAnalyzer(book)
+    analyzer = KoreanEnglishAnalyzer(book, stored_dictionary(folder))
     check_analyzer(name, manifest, analyzer)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
     start_java()
@@ -107,7 +108,7 @@ def _open_generation(
 
 def verifying_analyzer(folder: Path) -> Analyzer:
     """Return the analyser of the index in ``folder`` without its word book, which repeats what was analysed then."""
-    return KoreanEnglishAnalyzer()
+    return KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder))
 
 
 def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> None:

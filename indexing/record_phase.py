@@ -56,7 +56,7 @@ class RecordPhase:
 
     def run(self) -> None:
         """Do what is left of the corpus. Raises :class:`IndexingError` where the count does not come out."""
-        setup = Setup(str(self._book) if self._book else None, CACHED_WORDS // self._workers)
+        setup = Setup(str(self._book) if self._book else None, CACHED_WORDS // self._workers, str(self._build.index))
         total = self._build.plan.records
         # The workers' process first: Kiwi is loaded there while Java starts here.
         with (

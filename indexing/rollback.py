@@ -18,6 +18,7 @@ from shrag.indexing.generations import (
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.opening import check_analyzer
+from shrag.indexing.user_dictionary import stored_dictionary
 
 
 def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
@@ -61,6 +62,7 @@ def _newest_before(index: Path) -> tuple[int, IndexManifest]:
 
 def _checked(index: Path, number: int) -> IndexManifest:
     manifest = read_generation(index, number)
-    check_analyzer(index.name, manifest, KoreanEnglishAnalyzer())
-    check_files(generation_folder(index, number), manifest)
+    folder = generation_folder(index, number)
+    check_files(folder, manifest)
+    check_analyzer(index.name, manifest, KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder)))
     return manifest

@@ -33,6 +33,7 @@ from shrag.indexing.note_phases import write_rejects, write_words
 from shrag.indexing.opening import check_analyzer
 from shrag.indexing.record_phase import CACHED_WORDS, NOTES
 from shrag.indexing.sealing import make_manifest
+from shrag.indexing.user_dictionary import store_dictionary, stored_dictionary
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 from shrag.indexing.worker import Refused, Setup
@@ -62,8 +63,9 @@ def update_index(
     try:
         with telling_full_disk(index), sole_writer(index):
             folder, manifest = current_generation(index)
-            check_analyzer(name, manifest, KoreanEnglishAnalyzer())
             check_files(folder, manifest)
+            words = stored_dictionary(folder)
+            check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=words))
             if manifest.source.fingerprint == source.fingerprint:
                 return manifest, None
             drop_half_built(index)
@@ -72,6 +74,7 @@ def update_index(
                 FORMAT_VERSION, source.fingerprint, source.records, manifest.analyzer, manifest.bm25, versions
             )
             build = start_half_built(index, plan, next_generation(index))
+            store_dictionary(build.index, words)
             try:
                 return _Update(folder, corpora, source, build, options or BuildOptions()).run()
             finally:
@@ -155,7 +158,7 @@ class _Update:
         """Analyse the records of ``changed`` and add them."""
         workers = min(self.options.workers or len(os.sched_getaffinity(0)), count)
         done = 0
-        with WorkerPool(workers, Setup(str(self.old / WORDBOOK), CACHED_WORDS // workers)) as pool:
+        with WorkerPool(workers, Setup(str(self.old / WORDBOOK), CACHED_WORDS // workers, str(self.old))) as pool:
             for frame in pool.analyse(changed, 0, count):
                 for number, record in enumerate(frame.records, done):
                     if isinstance(record, Refused):

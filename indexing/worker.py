@@ -26,6 +26,7 @@ import msgspec
 from shrag.corpora.errors import CorpusError
 from shrag.indexing.analysed import PackedRecord, analyse_record, pack
 from shrag.indexing.errors import PartMissing
+from shrag.indexing.user_dictionary import UserDictionary, stored_dictionary
 from shrag.indexing.wordbook import WordBook
 
 if TYPE_CHECKING:
@@ -45,10 +46,14 @@ _PIECE_CLOCK_SECONDS = 300.0
 
 
 class Setup(msgspec.Struct, frozen=True, array_like=True):
-    """What all workers are given at their start: a word book of the same analyser, and how much to keep in memory."""
+    """What all workers are given at their start.
+
+    A word book of the same analyser, how much to keep in memory, and the folder that holds a user's words.
+    """
 
     book: str | None
     cached_words: int
+    words: str
 
 
 class Task(msgspec.Struct, frozen=True, array_like=True):
@@ -113,13 +118,20 @@ def _exactly(connection: socket.socket, length: int) -> bytes:
 class _Worker:
     """One forked process: tasks in, frames out, until the connection ends."""
 
-    def __init__(self, connection: socket.socket, kiwi: Any, setup: Setup) -> None:  # noqa: ANN401  (Kiwi has no types)
+    def __init__(
+        self,
+        connection: socket.socket,
+        kiwi: Any,  # noqa: ANN401  (Kiwi has no types)
+        words: UserDictionary,
+        setup: Setup,
+    ) -> None:
         from shrag.indexing.korean import KoreanEnglishAnalyzer
 
         self._connection = connection
         self._words: list[tuple[str, bytes]] = []
         self._analyzer: KoreanEnglishAnalyzer = KoreanEnglishAnalyzer(
             WordBook(Path(setup.book)) if setup.book else None,
+            words,
             kiwi=kiwi,
             cached_words=setup.cached_words,
             notice=lambda word, tokens: self._words.append((word, msgspec.json.encode(tokens))),
@@ -210,7 +222,8 @@ def main() -> None:
     try:
         from shrag.indexing.korean import load_kiwi
 
-        kiwi = load_kiwi()
+        words = stored_dictionary(Path(setup.words))
+        kiwi = load_kiwi(words)
     except PartMissing as error:
         print(error, file=sys.stderr)  # noqa: T201  (the pool reads it)
         sys.exit(PART_MISSING)
@@ -224,7 +237,7 @@ def main() -> None:
             forked = os.fork()
         if not forked:
             control.close()
-            _Worker(socket.socket(fileno=descriptors[0]), kiwi, setup).serve()
+            _Worker(socket.socket(fileno=descriptors[0]), kiwi, words, setup).serve()
             os._exit(0)
         os.close(descriptors[0])
 

@@ -12,7 +12,7 @@ def test_the_door_opens_an_index_under_a_home(demo_home: Path, monkeypatch: pyte
     engine = shrag.open("demo", home=demo_home)
     assert engine.search("salt marsh blue carbon", k=1).ranking.records[0].record.docid == "DEMO-OCE-005"
     answer = engine.ask("재택근무를 많이 할수록 갈등이 커지는가?").answer
-    assert answer.citations[0].docid == "DEMO-SOC-004"
+    assert answer.citations[0].docid == "DEMO-SOC-012"
     engine.close()
     monkeypatch.setenv("SHRAG_HOME", str(demo_home))
     shrag.open("demo").close()

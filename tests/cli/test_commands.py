@@ -28,7 +28,7 @@ def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert out.startswith("[발췌 답변: 언어 모델 없이")
     assert "##결론##" in out
-    assert "[1] DEMO-SOC-004  재택근무 강도와 일-가정 갈등: 직무 자율성의 조절효과" in out
+    assert "[1] DEMO-SOC-012  재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과" in out
     assert (own_home / "indexes" / "demo" / "CURRENT").is_file()
 
 

@@ -78,4 +78,4 @@ def test_everything_works_with_no_network_at_all(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "[1] DEMO-SOC-004" in done.stdout
+    assert "[1] DEMO-SOC-012" in done.stdout

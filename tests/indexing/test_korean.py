@@ -15,15 +15,28 @@ from shrag.indexing.korean import KoreanEnglishAnalyzer
 @pytest.mark.parametrize(
     ("text", "terms"),
     [
+        # Nouns by their parts, and a run of nouns as one term more: what has the compound ranks before its parts apart.
         (
             "인공지능 교육에서 설명 가능한 인공지능은 어떤 의미가 있나요?",
-            ["인공", "지능", "교육", "설명", "가능", "인공", "지능", "의미"],
+            ["인공", "지능", "인공지능", "교육", "설명", "가능", "인공", "지능", "인공지능", "의미"],
         ),
-        ("인공신경망(Artificial Neural Network, ANN)을", ["인공", "신경망", "artifici", "neural", "network", "ann"]),
-        ("비정상적인 초고속 반응속도를 학습하였다.", ["정상", "적", "고속", "반응", "속도", "학습"]),
+        (
+            "인공신경망(Artificial Neural Network, ANN)을",
+            ["인공", "신경망", "인공신경망", "artifici", "neural", "network", "ann"],
+        ),
+        # A prefix is no term of its own, a suffix (적, 화) none at all; with the prefix the noun is one term more.
+        ("비정상적인 초고속 반응속도", ["정상", "비정상", "고속", "초고속", "반응", "속도", "반응속도"]),
         ("2차전지의 용량은 1,200 mAh이다", ["2", "차", "전지", "용량", "1200", "mah"]),
         ("GPT-4와 A₃, H2O, 5G를 비교", ["gpt", "gpt4", "4", "a3", "h2o", "5g", "비교"]),
-        ("자동화된 깨끗한 물", ["자동", "화", "깨끗하", "물"]),
+        # Every way to a -하다 or -되다 word ends at its root, whether Kiwi has it whole (깨끗하) or in two (복잡 + 하).
+        ("자동화된 깨끗한 물", ["자동", "깨끗", "물"]),
+        ("복잡하고 복잡한 것을 학습하였다. 사용되었다", ["복잡", "복잡", "학습", "사용"]),
+        # A particle goes, whatever it stands behind: letters, Greek ones too, digits, signs, closing brackets.
+        ("딥러닝AI를 BERT를 C++을 50%를 (DNN)의", ["딥", "러닝", "딥러닝", "ai", "bert", "c++", "50", "dnn"]),
+        ("β-카로틴의 TNF-α를", ["beta", "카로틴", "tnf", "alpha", "tnfalpha"]),
+        ("Fe²⁺의 5℃에서", ["fe2+", "fe", "5", "c"]),
+        # Numbers and their units are terms apart; joined ones (30세) cost more than they found.
+        ("5mg을 30세 2023년", ["5mg", "mg", "30", "세", "2023", "년"]),
         ("β-carotene(카로틴)의 PM2.5", ["beta", "betacaroten", "caroten", "카로틴", "pm2", "pm25", "pm", "5"]),
         ("東洋의 大學", ["東洋", "大學"]),
         ("무엇을 어떻게 하는 것인가?", []),
@@ -47,9 +60,9 @@ def test_tokens_lie_on_the_characters_they_came_from(analyzer: KoreanEnglishAnal
     (tokens,) = analyzer.tokens([text])
     assert tokens == [
         Token("검색", 1, 3, "noun"),
+        Token("검색엔진", 1, 5, "compound"),
         Token("엔진", 3, 5, "noun"),
         Token("kg", 8, 9, "foreign"),
-        Token("당", 9, 10, "affix"),
         Token("a3", 11, 13, "foreign"),
     ]
 
@@ -74,6 +87,6 @@ def test_the_cache_forgets_its_oldest_half_when_full(monkeypatch: pytest.MonkeyP
 
 def test_the_fingerprint_names_what_decides_the_terms(analyzer: KoreanEnglishAnalyzer) -> None:
     assert analyzer.fingerprint == (
-        "rules 1; kiwipiepy 0.24.1, model 0.24.0, no name dictionaries; tags NNG NNP NR XR SH NNB NP VV VA MAG XSN; "
-        "snowball english (PyStemmer 3.1.0); stop words 3eb425f0"
+        "rules 2; kiwipiepy 0.24.1, model 0.24.0, no name dictionaries; tags NNG NNP NR XR SH NNB NP VV VA MAG; "
+        "snowball english (PyStemmer 3.1.0); stop words 3eb425f0; dictionary none"
     )

@@ -66,7 +66,7 @@ def test_frames_hold_every_record_in_order_as_this_process_would_pack_it(
     grow_corpus(tmp_path, "grown", 1_200)
     manifest, records = open_corpus(tmp_path / "corpora", "grown")
     wanted = [pack(analyse_record(record, analyzer)) for record in records]
-    with WorkerPool(3, Setup(None, 1_000)) as pool:
+    with WorkerPool(3, Setup(None, 1_000, str(tmp_path))) as pool:
         frames = list(pool.analyse(tmp_path / "corpora" / "grown" / manifest.records_file, 0, 1_200))
         assert _all(frames) == wanted
         part = list(pool.analyse(tmp_path / "corpora" / "grown" / manifest.records_file, 700, 905))
@@ -90,7 +90,7 @@ def test_r6_a_record_that_crashes_hangs_or_raises_is_refused_and_no_other(
     monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", HOSTILE))
     odd = {7: "segfault", 8: "abort", 40: "hang", 41: "raise", 99: "segfault"}
     path = _corpus(tmp_path, [(f"d{n}", f"인공지능 {odd.get(n, 'text')} 검색 {n}.") for n in range(100)])
-    with WorkerPool(2, Setup(None, 1_000)) as pool:
+    with WorkerPool(2, Setup(None, 1_000, str(tmp_path))) as pool:
         found = _all(list(pool.analyse(path, 0, 100)))
     assert len(found) == 100
     assert {place for place, record in enumerate(found) if isinstance(record, Refused)} == odd.keys()
@@ -124,7 +124,7 @@ def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeyp
         ("raise MemoryError", IndexingError, "keep ending .exit status 1, MemoryError"),
     ):
         monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", code))
-        with WorkerPool(1, Setup(None, 10)) as pool, pytest.raises(error, match=said):
+        with WorkerPool(1, Setup(None, 10, str(tmp_path))) as pool, pytest.raises(error, match=said):
             list(pool.analyse(path, 0, 1))
 
 
@@ -147,7 +147,7 @@ def test_r6_ten_megabytes_of_anything_take_less_than_a_minute(tmp_path: Path, un
     path = _corpus(tmp_path, [("big", text), ("small", "그래핀")])
     started = time.monotonic()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with WorkerPool(1, Setup(None, 1_000)) as pool:
+    with WorkerPool(1, Setup(None, 1_000, str(tmp_path))) as pool:
         found = _all(list(pool.analyse(path, 0, 2)))
     assert not any(isinstance(record, Refused) for record in found)
     assert time.monotonic() - started < 60 * max(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
