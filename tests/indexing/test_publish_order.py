@@ -17,8 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from shrag.indexing.build import build_index
-from shrag.indexing.generations import current_generation
-from shrag.indexing.manifest import check_files
+from shrag.indexing.generations import check_files, current_generation
 
 STOPPED = (
     "import os, sys; from pathlib import Path\n"
