@@ -7,16 +7,18 @@ from pathlib import Path
 
 from shrag.corpora.durable import DiskFull
 
-# Of the corpus's decompressed bytes, measured over six corpora: the index, once more while its segments are merged
-# into one, and the notes of the stage.
-_SHARE = 3.0
+# Of the corpus's decompressed bytes, at the largest over four corpora: Lucene's files twice, while they are merged, and
+# the words that the build notes, of which it notes no more than so many.
+_LUCENE_SHARE = 2.4
+_WORDS_SHARE = 2.8
+_MOST_WORDS_BYTES = 400 << 20
 _LEAST = 1 << 20
 _MARGIN = 1.3
 
 
 def needed_bytes(corpus: int) -> int:
     """Return how many bytes a build takes at its largest, from the corpus's decompressed bytes."""
-    return int(corpus * _SHARE) + _LEAST
+    return int(corpus * _LUCENE_SHARE) + min(int(corpus * _WORDS_SHARE), _MOST_WORDS_BYTES) + _LEAST
 
 
 def check_room(index: Path, need: int) -> None:

@@ -19,7 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -29,8 +29,6 @@ from shrag.indexing.errors import PartMissing
 from shrag.indexing.wordbook import WordBook
 
 if TYPE_CHECKING:
-    from kiwipiepy import Kiwi
-
     from shrag.corpora.records import Record
     from shrag.indexing.korean import KoreanEnglishAnalyzer
 
@@ -115,7 +113,7 @@ def _exactly(connection: socket.socket, length: int) -> bytes:
 class _Worker:
     """One forked process: tasks in, frames out, until the connection ends."""
 
-    def __init__(self, connection: socket.socket, kiwi: Kiwi, setup: Setup) -> None:
+    def __init__(self, connection: socket.socket, kiwi: Any, setup: Setup) -> None:  # noqa: ANN401  (Kiwi has no types)
         from shrag.indexing.korean import KoreanEnglishAnalyzer
 
         self._connection = connection
