@@ -8,7 +8,7 @@ import click
 
 
 @click.command()
-@click.option("--qrels", required=True, type=click.Path(path_type=Path), help="TREC judgements.")
+@click.option("--qrels", required=True, type=click.Path(path_type=Path), help="Judgements: TREC's, or BEIR's TSV.")
 @click.option("--run", "runs", required=True, multiple=True, type=click.Path(path_type=Path), help="A run; repeatable.")
 @click.option("--measures", default="nDCG@10 R@100 Success@1 Success@10", show_default=True, help="ir-measures names.")
 def command(qrels: Path, runs: tuple[Path, ...], measures: str) -> None:

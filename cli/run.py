@@ -14,7 +14,12 @@ from shrag.serving.engine import DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_e
 
 @click.command()
 @click.argument("name")
-@click.option("--topics", required=True, type=click.Path(path_type=Path), help="TSV of qid and question.")
+@click.option(
+    "--topics",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="TSV of qid and question, BEIR's queries.jsonl, or TREC topics.",
+)
 @click.option("--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The run file to write.")
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Records a topic at most.")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)

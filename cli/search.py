@@ -34,12 +34,14 @@ def command(home: Home, name: str, question: str, k: int, strategy: str, as_json
 
 
 def print_records(ranking: Ranking) -> None:
-    """Print the records found, two lines each."""
+    """Print the records found, two lines each, and a third where the same paper has other records."""
     for ranked in ranking.records:
         record = ranked.record
         about = " · ".join(part for part in (record.language, str(record.year or ""), record.journal) if part)
         click.echo(f"{ranked.rank:>3}  {ranked.score:7.3f}  {record.docid}  {about}")
         click.echo(f"     {record.title or record.text[:80]}")
+        if ranked.also:
+            click.echo(f"     also as {', '.join(ranked.also)}")
 
 
 def print_json_records(ranking: Ranking) -> None:

@@ -2,172 +2,230 @@
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import shutil
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple
 
 import msgspec
 
 from shrag.corpora.durable import FolderBusy, sole_writer, sync_file, telling_full_disk
-from shrag.corpora.errors import CorpusError, TooManyRejects
+from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejects, Unaccounted
 from shrag.corpora.formats import Format, find_files, find_format
-from shrag.corpora.manifest import FORMAT_VERSION, Account, CorpusManifest, write_manifest
+from shrag.corpora.ledger import Ledger
+from shrag.corpora.linking import PaperLinks
+from shrag.corpora.manifest import (
+    FORMAT_VERSION,
+    Account,
+    CorpusManifest,
+    check_accounts,
+    read_manifest,
+    write_manifest,
+)
 from shrag.corpora.names import check_name
-from shrag.corpora.parquet import RecordWriter
-from shrag.corpora.reader import ReadLine, read_source
-from shrag.corpora.records import Reject
-from shrag.corpora.seen import SeenDocids, Sighting
+from shrag.corpora.parquet import RecordWriter, read_digests, read_rows, summarise
+from shrag.corpora.reading import OnDuplicate, Parts, Reading, Report, file_digest, written_name
+from shrag.corpora.settling import settle
+from shrag.corpora.store import FAILED_REJECTS
 
-Report = Callable[[str, int], None]
-"""Told what is being done and how much of it is done so far; the edge decides how to show it."""
+__all__ = ["Addition", "Changes", "OnDuplicate", "Report", "add_corpus"]
 
-FAILED_REJECTS = "failed-rejects.jsonl"
-"""Where the rejects of an addition that was refused are left to be read."""
 
-_REPORT_EVERY = 1_000
+class Changes(NamedTuple):
+    """What an addition did to the records of the corpus, against those that were stored before."""
+
+    added: int
+    changed: int
+    deleted: int
+    unchanged: int
+
+
+class Addition(NamedTuple):
+    """The corpus as it is now, and what changed; ``stored`` is false where nothing did and no file was touched."""
+
+    manifest: CorpusManifest
+    changes: Changes
+    stored: bool
 
 
 def add_corpus(
     corpora: Path,
     name: str,
-    format: str,
+    format: str | Format,
     sources: Sequence[Path],
     *,
     max_rejects: int = 0,
+    on_duplicate: OnDuplicate = "error",
+    merge: bool = False,
     report: Report = lambda stage, done: None,
-) -> CorpusManifest:
-    """Read ``sources`` into ``corpora/name``, replacing what is there, and return the new manifest.
+) -> Addition:
+    """Read ``sources`` into ``corpora/name`` and return what it is now.
 
-    A line that is no record is rejected with its reason; a record read twice, identical, is counted as a duplicate; the
-    same identifier with another content is rejected. Raises :class:`TooManyRejects` for more than ``max_rejects``, and
-    :class:`CorpusError` for a source that cannot be read, ``DiskFull``: the corpus that was there then stays as it was.
+    The sources are the whole corpus: what was stored and is not in them is deleted. With ``merge`` they are added to
+    it: nothing is deleted, and a record of theirs takes the place of the stored one of the same identifier.
+
+    A line that is no record is rejected with its reason; a record read twice, identical, is counted as a duplicate; of
+    two with the same identifier and different contents ``on_duplicate`` keeps one. Records of the same paper under two
+    identifiers are both kept, the later one linked to the first. Raises :class:`TooManyRejects` for more than
+    ``max_rejects``, :class:`ConflictingRecords`, :class:`CorpusError` for a source that cannot be read, and
+    ``DiskFull``: the corpus that was there then stays as it was.
     """
     folder = corpora / check_name(name)
     chosen = find_format(format)
     files = find_files(chosen, sources)
+    stored = read_manifest(folder) if merge else None
+    if stored is not None:
+        files = [path for path in files if not _is_among(path, chosen, stored.sources)]
+        if not files:
+            return Addition(stored, Changes(0, 0, 0, stored.records), stored=False)
     try:
         with telling_full_disk(folder), sole_writer(folder):
             draft = folder / ".draft"
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
             try:
-                return _read_and_publish(folder, draft, chosen, files, max_rejects, report)
+                return _Draft(folder, draft, report).make(chosen, files, max_rejects, on_duplicate, merge=merge)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
         raise CorpusError(str(busy)) from None
 
 
-def _read_and_publish(
-    folder: Path, draft: Path, format: Format, files: list[Path], max_rejects: int, report: Report
-) -> CorpusManifest:
-    with (
-        RecordWriter(draft / "records") as writer,
-        SeenDocids(draft / "seen") as seen,
-        (draft / "rejects").open("w", encoding="utf-8") as rejects,
-    ):
-        reading = _Reading(format, writer, seen, rejects, report)
-        accounts = tuple(reading.read(path) for path in files)
-    rejected = sum(account.rejected for account in accounts)
-    if rejected > max_rejects:
-        left = folder / FAILED_REJECTS
-        (draft / "rejects").replace(left)
-        raise TooManyRejects(
-            f"{rejected} of {reading.lines} lines are no records (all of them in {left}), the first is "
-            f"{reading.first_reject}; nothing was stored: mend the source or allow them with --max-rejects {rejected}."
+class _Draft:
+    """A corpus in the making, in a folder of its own inside the corpus's."""
+
+    def __init__(self, folder: Path, draft: Path, report: Report) -> None:
+        self._folder, self._draft, self._report = folder, draft, report
+
+    def make(
+        self, format: Format, files: Sequence[Path], max_rejects: int, on_duplicate: OnDuplicate, *, merge: bool
+    ) -> Addition:
+        with Ledger(self._draft / "ledger") as ledger, PaperLinks(self._draft / "links") as links:
+            reading = self._read(ledger, links, format, files, on_duplicate, merge=merge)
+            self._check(reading, max_rejects)
+            records = self._draft / "records"
+            settle(self._draft / "read", records, ledger, links, self._report)
+            manifest = self._manifest(reading.accounts(), ledger, records)
+            if not manifest.records:
+                raise CorpusError(f"No record was found in {', '.join(map(str, files))}: check the files and --format.")
+            stored, changes = self._compare(ledger, manifest)
+        if stored is not None and self._is_stored(stored, manifest, records):
+            self._tidy(stored)
+            return Addition(stored, changes, stored=False)
+        self._publish(manifest, records)
+        return Addition(manifest, changes, stored=True)
+
+    def _read(
+        self,
+        ledger: Ledger,
+        links: PaperLinks,
+        format: Format,
+        files: Sequence[Path],
+        on_duplicate: OnDuplicate,
+        *,
+        merge: bool,
+    ) -> Reading:
+        with (
+            RecordWriter(self._draft / "read") as writer,
+            (self._draft / "rejects").open("w", encoding="utf-8") as rejects,
+        ):
+            reading = Reading(Parts(writer, ledger, links, rejects), on_duplicate, self._report)
+            if merge:
+                stored = read_manifest(self._folder)
+                with (self._folder / stored.rejects_file).open(encoding="utf-8") as before:
+                    shutil.copyfileobj(before, rejects)
+                reading.keep_stored(stored.sources, read_rows(self._folder / stored.records_file))
+            for path in files:
+                reading.read(path, format)
+        return reading
+
+    def _check(self, reading: Reading, max_rejects: int) -> None:
+        left = self._folder / FAILED_REJECTS
+        if reading.conflicts:
+            (self._draft / "rejects").replace(left)
+            raise ConflictingRecords(
+                f"{reading.conflicts} of {reading.lines} lines hold an identifier that stands already with other "
+                f"content (all of them in {left}), the first is {reading.first_conflict}; nothing was stored: mend "
+                "the sources or choose with --on-duplicate newest or --on-duplicate first."
+            )
+        if reading.rejected > max_rejects:
+            (self._draft / "rejects").replace(left)
+            raise TooManyRejects(
+                f"{reading.rejected} of {reading.lines} lines are no records (all of them in {left}), the first is "
+                f"{reading.first_reject}; nothing was stored: mend the source or allow them with "
+                f"--max-rejects {reading.rejected}."
+            )
+
+    def _manifest(self, accounts: tuple[Account, ...], ledger: Ledger, records: Path) -> CorpusManifest:
+        """Describe what the draft holds, counted by reading it again, and not by what was meant to be written."""
+        found = summarise(records)
+        counted = {number: account.records for number, account in enumerate(accounts) if account.records}
+        if not found.sources == ledger.counts() == counted:
+            raise Unaccounted(
+                f"The records of {self._folder.name} are {found.sources} by source in the file, {ledger.counts()} by "
+                f"identifier and {counted} as counted: nothing was stored; this is an error of SHRAG, report it."
+            )
+        stem = hashlib.sha256(found.fingerprint.encode() + msgspec.json.encode(accounts)).hexdigest()[:16]
+        return CorpusManifest(
+            format_version=FORMAT_VERSION,
+            name=self._folder.name,
+            format="+".join(sorted({account.format for account in accounts})),
+            fingerprint=found.fingerprint,
+            records=found.records,
+            complete=found.complete,
+            linked=found.linked,
+            languages=found.languages,
+            records_file=f"records-{stem}.parquet",
+            rejects_file=f"rejects-{stem}.jsonl",
+            sources=accounts,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            shrag_version=version("shrag"),
         )
-    records = sum(account.records for account in accounts)
-    if not records:
-        raise CorpusError(f"No record was found in {', '.join(map(str, files))}: check the files and --format.")
-    fingerprint = reading.digest.hexdigest()
-    manifest = CorpusManifest(
-        format_version=FORMAT_VERSION,
-        name=folder.name,
-        format=format.name,
-        fingerprint=fingerprint,
-        records=records,
-        complete=reading.complete,
-        languages=dict(sorted(reading.languages.items())),
-        records_file=f"records-{fingerprint[:16]}.parquet",
-        rejects_file=f"rejects-{fingerprint[:16]}.jsonl",
-        sources=accounts,
-        shrag_version=version("shrag"),
-    )
-    _publish(folder, draft, manifest)
-    return manifest
 
+    def _compare(self, ledger: Ledger, manifest: CorpusManifest) -> tuple[CorpusManifest | None, Changes]:
+        """Return what is stored now, if it can be read, and what the draft changes of it."""
+        changed = deleted = unchanged = 0
+        try:
+            stored = read_manifest(self._folder)
+            for docid, digest in read_digests(self._folder / stored.records_file):
+                now = ledger.digest(docid)
+                deleted += now is None
+                unchanged += now == digest
+                changed += now is not None and now != digest
+        except CorpusError:
+            return None, Changes(manifest.records, 0, 0, 0)
+        return stored, Changes(manifest.records - changed - unchanged, changed, deleted, unchanged)
 
-def _publish(folder: Path, draft: Path, manifest: CorpusManifest) -> None:
-    for drafted, final in (("records", manifest.records_file), ("rejects", manifest.rejects_file)):
-        sync_file(draft / drafted)
-        (draft / drafted).replace(folder / final)
-    write_manifest(folder, manifest)
-    kept = {manifest.records_file, manifest.rejects_file}
-    for pattern in ("records-*.parquet", "rejects-*.jsonl", FAILED_REJECTS):
-        for old in folder.glob(pattern):
-            if old.name not in kept:
-                old.unlink()
-
-
-class _Reading:
-    """Reads one source after the other into the same writer, and keeps what the manifest will say of all of them."""
-
-    def __init__(self, format: Format, writer: RecordWriter, seen: SeenDocids, rejects: TextIO, report: Report) -> None:
-        self._format, self._writer, self._seen, self._rejects, self._report = format, writer, seen, rejects, report
-        self.digest = hashlib.sha256()
-        self.languages: Counter[str] = Counter()
-        self.complete = 0
-        self.lines = 0
-        self.first_reject = ""
-
-    def read(self, path: Path) -> Account:
-        """Read one file to its end and return its account."""
-        counts: Counter[str] = Counter()
-        for line in read_source(path, self._format):
-            counts[self._take(path, line)] += 1
-            self.lines += 1
-            if self.lines % _REPORT_EVERY == 0:
-                self._report("lines read", self.lines)
-        self._report("lines read", self.lines)
-        with path.open("rb") as stream:
-            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        return Account(
-            path=str(path),
-            sha256=sha256,
-            bytes=path.stat().st_size,
-            lines=counts.total(),
-            records=counts["record"],
-            rejected=counts["rejected"],
-            duplicates=counts["duplicate"],
-            blank=counts["blank"],
+    def _is_stored(self, stored: CorpusManifest, manifest: CorpusManifest, records: Path) -> bool:
+        """Say whether the folder holds what was drafted, byte for byte, so that a damaged file is replaced."""
+        pairs = ((records, stored.records_file), (self._draft / "rejects", stored.rejects_file))
+        return stored.records_file == manifest.records_file and all(
+            (self._folder / name).is_file() and filecmp.cmp(drafted, self._folder / name, shallow=False)
+            for drafted, name in pairs
         )
 
-    def _take(self, path: Path, line: ReadLine) -> str:
-        """Put one line where it belongs; return what it counts as."""
-        if line.outcome is None:
-            return "blank"
-        if isinstance(line.outcome, str):
-            return self._reject(path, line, line.outcome)
-        record = line.outcome
-        digest = hashlib.sha256(msgspec.json.encode(record)).digest()
-        earlier = self._seen.add(record.docid, Sighting(digest, str(path), line.number))
-        if earlier is None:
-            self._writer.write(record)
-            self.digest.update(digest)
-            self.languages[record.language] += 1
-            self.complete += record.complete
-            return "record"
-        if earlier.digest == digest:
-            return "duplicate"
-        place = f"{earlier.file} line {earlier.line}"
-        return self._reject(path, line, f"identifier {record.docid} stands already at {place}, with other content")
+    def _publish(self, manifest: CorpusManifest, records: Path) -> None:
+        check_accounts(manifest)
+        for drafted, final in ((records, manifest.records_file), (self._draft / "rejects", manifest.rejects_file)):
+            sync_file(drafted)
+            drafted.replace(self._folder / final)
+        write_manifest(self._folder, manifest)
+        self._tidy(manifest)
 
-    def _reject(self, path: Path, line: ReadLine, reason: str) -> str:
-        reject = Reject(str(path), line.number, line.offset, reason)
-        self._rejects.write(msgspec.json.encode(reject._asdict()).decode() + "\n")
-        self.first_reject = self.first_reject or f"{reject.file} line {reject.line}: {reject.reason}"
-        return "rejected"
+    def _tidy(self, manifest: CorpusManifest) -> None:
+        """Remove what an earlier corpus, or an addition that was killed, has left."""
+        kept = {manifest.records_file, manifest.rejects_file}
+        for pattern in ("records-*.parquet", "rejects-*.jsonl", FAILED_REJECTS, ".*.new"):
+            for old in self._folder.glob(pattern):
+                if old.name not in kept:
+                    old.unlink()
+
+
+def _is_among(path: Path, format: Format, accounts: Sequence[Account]) -> bool:
+    """Say whether the file was read into the corpus before, just as it is now."""
+    own = [account for account in accounts if account.path == written_name(path) and account.format == format.name]
+    return bool(own) and path.is_file() and any(account.sha256 == file_digest(path)[0] for account in own)

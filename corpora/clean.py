@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pylatexenc.latex2text import LatexNodes2Text
 
-# Entities are undone until nothing changes; the data have two layers, a third is a guard against one more export.
+# Mark-up is undone until nothing changes. The data have two layers; each pass undoes three layers of entities and one
+# of tags. What is not done by then was written to keep a reader busy.
 _ENTITY_LAYERS = 3
+_PASSES = 6
+_MARKS = str.maketrans("", "", "&<>")
 
 # Only names that are mark-up: titles such as "SikuGPT2: <SikuGPT2> for …" keep what merely looks like a tag.
 _BLOCK_TAGS = (
@@ -28,18 +31,20 @@ _INLINE_TAGS = (
     "b|i|u|s|em|strong|italic|bold|it|small|big|tt|sc|sub|sup|inf|span|font|a|img|display|formula|"
     "jats:[a-z-]+|mml:[a-z]+|ce:[a-z-]+|math|mrow|mi|mo|mn|msub|msup|mtext"
 )
-# Behind the name only name=value pairs, so that "if b <a then c> d" stays an inequality.
-_ATTRIBUTES = r"(?:\s+[\w:-]+\s*=\s*[^<>]*)?\s*/?"
+# Behind the name only name=value pairs, so that "if b <a then c> d" stays an inequality. Possessive, so that a tag that
+# never ends costs one look: with plain repetition 3,000 spaces behind "<p a=" took more than a minute.
+_ATTRIBUTES = r"(?:\s++[\w:-]++\s*+=[^<>]*+|\s*+/?)"
 _BLOCK = re.compile(rf"</?(?:{_BLOCK_TAGS}){_ATTRIBUTES}>", re.IGNORECASE)
 _INLINE = re.compile(rf"</?(?:{_INLINE_TAGS}){_ATTRIBUTES}>", re.IGNORECASE)
-_FORMULA = re.compile(r"<tex>(.*?)</tex>", re.IGNORECASE | re.DOTALL)
+# A formula is short; what opens and never closes is looked at no further than the next one that opens.
+_FORMULA = re.compile(r"<tex>((?:(?!<tex>).){0,4000}?)</tex>", re.IGNORECASE | re.DOTALL)
 _SCRIPT_MARK = re.compile(r"_|\^(?!\d)|(?<!\d)\^")
 
 # Invisible characters that would split or join words unseen, or reorder the text around them (Trojan Source).
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SPACE = re.compile(r"\s+")
+_ODD = re.compile(f"{_INVISIBLE.pattern}|{_CONTROL.pattern}|{_SURROGATE.pattern}")
 
 _ABSENT = frozenset(
     {
@@ -69,14 +74,21 @@ _EDGE_PUNCTUATION = " .,:;-–—_/()[]<>*\"'"
 def clean_text(raw: str) -> str:
     r"""Return ``raw`` as one line of NFC text without entities, tags, control or invisible characters.
 
+    Clean text stays as it is. Mark-up nested deeper than any real one loses its ``&``, ``<`` and ``>`` instead.
+
     >>> clean_text("<P>p &amp;lt; 0.05&amp;#xD; 이다.</P>")
     'p < 0.05 이다.'
     >>> clean_text("H<SUB>2</SUB>O와 <TEX>${\\mu}m$</TEX>")
     'H2O와 μm'
     """
-    text = _unescape(raw)
-    text = _FORMULA.sub(lambda match: _plain_formula(match.group(1)), text)
-    return plain_line(_INLINE.sub("", _BLOCK.sub(" ", text)))
+    text = plain_line(raw)
+    for _ in range(_PASSES):
+        if "&" not in text and "<" not in text:
+            return text
+        before, text = text, _undo_layer(text)
+        if text == before:
+            return text
+    return plain_line(text.translate(_MARKS))
 
 
 def plain_line(text: str) -> str:
@@ -85,8 +97,9 @@ def plain_line(text: str) -> str:
     >>> plain_line(" a <b> \u202ec\td ")
     'a <b> c d'
     """
-    text = _INVISIBLE.sub("", _CONTROL.sub(" ", _SURROGATE.sub("\ufffd", text)))
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", text)).strip()
+    if _ODD.search(text):
+        text = _INVISIBLE.sub("", _CONTROL.sub(" ", _SURROGATE.sub("\ufffd", text)))
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def is_absent(text: str) -> bool:
@@ -96,6 +109,12 @@ def is_absent(text: str) -> bool:
     (True, True, False)
     """
     return text.strip(_EDGE_PUNCTUATION).lower() in _ABSENT
+
+
+def _undo_layer(text: str) -> str:
+    text = _unescape(text)
+    text = _FORMULA.sub(lambda match: _plain_formula(match.group(1)), text)
+    return plain_line(_INLINE.sub("", _BLOCK.sub(" ", text)))
 
 
 def _unescape(text: str) -> str:
@@ -111,7 +130,10 @@ def _unescape(text: str) -> str:
 
 def _plain_formula(tex: str) -> str:
     """Write a TeX formula as readable characters: ``$A_1$`` → ``A1``, ``$10^{18}$`` → ``10^18``."""
-    text: str = _tex_converter().latex_to_text(tex)
+    try:
+        text: str = _tex_converter().latex_to_text(tex)
+    except RecursionError:
+        return tex
     return _SCRIPT_MARK.sub("", text).replace("∼", "~")
 
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# SQLite has the first for ENOSPC, the second for a quota or a limit on file sizes.
-_SQLITE_FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
+# SQLite knows ENOSPC alone as a full disk; a quota or a limit reached is a write that failed.
+_SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 
 class FolderBusy(Exception):
@@ -33,7 +33,11 @@ def telling_full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
-        full = error.errno in _FULL if isinstance(error, OSError) else error.sqlite_errorname in _SQLITE_FULL
+        full = (
+            error.errno in _FULL
+            if isinstance(error, OSError)
+            else getattr(error, "sqlite_errorcode", 0) in _SQLITE_FULL
+        )
         if not full:
             raise
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())

@@ -13,3 +13,11 @@ class RejectedLine(CorpusError):
 
 class TooManyRejects(CorpusError):
     """More lines were rejected than the caller allowed, so nothing was stored."""
+
+
+class ConflictingRecords(CorpusError):
+    """One identifier stands with different contents, and the caller did not say which to keep; nothing was stored."""
+
+
+class Unaccounted(CorpusError):
+    """What was read and what would be stored do not add up; nothing was stored. Never the source's fault."""

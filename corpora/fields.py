@@ -1,10 +1,10 @@
-"""Typed access to the fields of one decoded JSON line, with reasons instead of exceptions of the language."""
+"""Typed access to the fields of one decoded object or row, with reasons instead of exceptions of the language."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from shrag.corpora.clean import clean_text, is_absent
 from shrag.corpora.errors import RejectedLine
@@ -15,14 +15,16 @@ LONGEST_DOCID = 512
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _INNER_SPACE = re.compile(r"\s")
 
+# The first of these that a list holds separates it: "Child, Preschool;Mouth" are two, and so are "TCP/IP, UDP".
+_KEYWORD_SEPARATORS = (";", ",", "/", " . ")
+
 
 def text_field(fields: Mapping[str, object], key: str) -> str:
     """Return the field as clean text: ``""`` where it is missing, null or only says that there is none.
 
     Numbers are written out. Raises :class:`RejectedLine` for a list or an object.
     """
-    text = clean_text(_raw_text(fields, key))
-    return "" if is_absent(text) else text
+    return _present(_raw_text(fields, key))
 
 
 def docid_field(fields: Mapping[str, object], key: str) -> str:
@@ -30,6 +32,11 @@ def docid_field(fields: Mapping[str, object], key: str) -> str:
     docid = unicodedata.normalize("NFC", _raw_text(fields, key)).strip()
     if not docid:
         raise RejectedLine(f"no identifier: {key!r} is missing or empty")
+    return check_docid(docid)
+
+
+def check_docid(docid: str) -> str:
+    """Return a non-empty identifier that a run file can hold; raises :class:`RejectedLine` for another."""
     if len(docid) > LONGEST_DOCID:
         raise RejectedLine(f"the identifier has {len(docid)} characters, at most {LONGEST_DOCID} are allowed")
     if _INNER_SPACE.search(docid) or not docid.isprintable():
@@ -46,8 +53,37 @@ def year_field(fields: Mapping[str, object], key: str) -> int | None:
 
 
 def names_field(fields: Mapping[str, object], key: str, separator: str = ";") -> tuple[str, ...]:
-    """Return the names of a separated list, cleaned, without empty ones."""
-    return tuple(name for part in text_field(fields, key).split(separator) if (name := part.strip()))
+    """Return the names of a separated list, or of a list of strings, cleaned, without empty ones."""
+    return _names(_listed(fields, key) or text_field(fields, key).split(separator))
+
+
+def keywords_field(fields: Mapping[str, object], key: str) -> tuple[str, ...]:
+    """Return the keywords of a list separated by ``;`` or else ``,`` or else ``/`` or `` . ``, or of a list of strings.
+
+    Cleaned as names are, each once, in their order.
+    """
+    listed = _listed(fields, key)
+    if not listed:
+        text = text_field(fields, key)
+        separator = next((mark for mark in _KEYWORD_SEPARATORS if mark in text), ";")
+        listed = text.split(separator)
+    return tuple(dict.fromkeys(_names(listed)))
+
+
+def _names(parts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for part in parts if (name := _present(part)))
+
+
+def _present(raw: str) -> str:
+    text = clean_text(raw)
+    return "" if is_absent(text) else text
+
+
+def _listed(fields: Mapping[str, object], key: str) -> list[str]:
+    value = fields.get(key)
+    if not isinstance(value, list):
+        return []
+    return [_raw_text({key: part}, key) for part in value]
 
 
 def _raw_text(fields: Mapping[str, object], key: str) -> str:

@@ -1,35 +1,60 @@
-"""The formats a corpus can be read from: which files of a folder belong to it, and how a line becomes a record."""
+"""The formats a corpus can be read from: which files of a folder belong to it, and what a file holds."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.miracl import parse_miracl
-from shrag.corpora.records import Record
-from shrag.corpora.scienceon import parse_scienceon
+from shrag.corpora.mapping import JsonlKeys, read_mapped
+from shrag.corpora.papers import read_papers
+from shrag.corpora.passages import read_beir, read_miracl
+from shrag.corpora.reader import ReadLine
+from shrag.corpora.scienceon import read_scienceon
+from shrag.corpora.trec import read_trec
+
+# What lies beside data and is none of it.
+_ABOUT = ("readme", "license", "licence", "changelog", "notice")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """``patterns`` select a folder's files; ``parse`` raises :class:`RejectedLine` with the reason."""
+    """``patterns`` select a folder's files, gzip or not; ``read`` yields what each piece of a file is, in order.
+
+    ``read`` raises :class:`CorpusError` where the file cannot be read to its end; what is wrong with one piece is that
+    piece's outcome. docs/formats.md has the layouts.
+    """
 
     name: str
     patterns: tuple[str, ...]
-    parse: Callable[[Mapping[str, object]], Record]
+    read: Callable[[Path], Iterator[ReadLine]]
+
+
+def jsonl_format(keys: JsonlKeys) -> Format:
+    """Return the format of JSON objects whose keys are ``keys``."""
+    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys))
 
 
 FORMATS: Mapping[str, Format] = {
-    "scienceon": Format("scienceon", ("*.jsonl", "*.jsonl.gz"), parse_scienceon),
-    "miracl": Format("miracl", ("docs-*.jsonl", "docs-*.jsonl.gz"), parse_miracl),
+    format.name: format
+    for format in (
+        Format("scienceon", ("*.jsonl", "*.json", "*.csv", "*.tsv", "*.xml"), read_scienceon),
+        Format("miracl", ("docs-*.jsonl",), read_miracl),
+        Format("beir", ("corpus.jsonl",), read_beir),
+        jsonl_format(JsonlKeys()),
+        Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat"), read_trec),
+        Format("papers", ("*.pdf", "*.md", "*.txt", "*.jsonl", "*.json"), read_papers),
+    )
 }
 
 
-def find_format(name: str) -> Format:
-    """Return the format called ``name``; raises :class:`CorpusError` naming those there are."""
+def find_format(name: str | Format) -> Format:
+    """Return the format called ``name``, a format as it is; raises :class:`CorpusError` naming those there are."""
+    if isinstance(name, Format):
+        return name
     try:
         return FORMATS[name]
     except KeyError:
@@ -46,10 +71,12 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
         if not path.is_dir():
             files.append(path)
             continue
-        found = sorted({file for pattern in format.patterns for file in path.glob(pattern)}, key=_natural_order)
+        found = _matching(format, path)
         if not found:
-            patterns = " or ".join(format.patterns)
-            raise CorpusError(f"{path} holds no {format.name} file ({patterns}): check the folder or name the files.")
+            raise CorpusError(
+                f"{path} holds no {format.name} file ({' or '.join(format.patterns)}, .gz or not): check the folder or "
+                f"name the files{_others(format, path)}."
+            )
         files.extend(found)
     if not files:
         raise CorpusError("There is nothing to read: name at least one file or folder.")
@@ -57,6 +84,16 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
     if repeated:
         raise CorpusError(f"{min(repeated)} is named twice: each file is read once.")
     return files
+
+
+def _matching(format: Format, folder: Path) -> list[Path]:
+    found = {file for pattern in format.patterns for end in ("", ".gz") for file in folder.glob(pattern + end)}
+    return sorted((file for file in found if not file.name.lower().startswith(_ABOUT)), key=_natural_order)
+
+
+def _others(format: Format, folder: Path) -> str:
+    others = [other.name for other in FORMATS.values() if other.name != format.name and _matching(other, folder)]
+    return f"; there are files that may be {' or '.join(others)}" if others else ""
 
 
 def _natural_order(path: Path) -> list[tuple[int, int | str]]:

@@ -6,8 +6,8 @@ import re
 
 from shrag.corpora.records import Language
 
-_HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]")
-_LATIN = re.compile("[A-Za-z]")
+_HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]+")
+_LATIN = re.compile("[A-Za-z]+")
 
 # A Korean syllable carries about as much as two to three Latin letters, and Korean papers write their terms in Latin:
 # a fifth of Hangul among the letters already makes a Korean text.
@@ -23,8 +23,8 @@ def detect_language(text: str) -> Language:
     >>> detect_language("GPT-4 기반 검색"), detect_language("Dense retrieval"), detect_language("3.14")
     ('ko', 'en', 'und')
     """
-    hangul = len(_HANGUL.findall(text))
-    latin = len(_LATIN.findall(text))
+    hangul = sum(map(len, _HANGUL.findall(text)))
+    latin = sum(map(len, _LATIN.findall(text)))
     if hangul == latin == 0:
         return "und"
     return "ko" if hangul >= _KOREAN_SHARE * (hangul + latin) else "en"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow
 import pyarrow.parquet
 
+from shrag.corpora.digest import DIGEST_BYTES
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.ledger import Place
 from shrag.corpora.records import Record
 
 _BATCH = 2_048
@@ -30,16 +35,45 @@ _SCHEMA = pyarrow.schema(
         pyarrow.field("publisher", pyarrow.string(), nullable=False),
         pyarrow.field("year", pyarrow.int16()),
         pyarrow.field("link", pyarrow.string(), nullable=False),
+        pyarrow.field("keywords", pyarrow.list_(pyarrow.string()), nullable=False),
+        pyarrow.field("duplicate_of", pyarrow.string(), nullable=False),
+        # What follows is of the corpus, not of the record.
+        pyarrow.field("digest", pyarrow.binary(DIGEST_BYTES), nullable=False),
+        pyarrow.field("source", pyarrow.int32(), nullable=False),
+        pyarrow.field("line", pyarrow.int64(), nullable=False),
+        pyarrow.field("offset", pyarrow.int64(), nullable=False),
     ]
 )
+_RECORD_COLUMNS = [field.name for field in fields(Record)]
+_LISTS = [field.name for field in _SCHEMA if pyarrow.types.is_list(field.type)]
+
+
+class Row(NamedTuple):
+    """A stored record, its digest, and where it was read."""
+
+    record: Record
+    digest: bytes
+    place: Place
+
+
+class Summary(NamedTuple):
+    """What a file of records holds: counts, and the SHA-256 over the digests in order. ``sources``: rows of each."""
+
+    records: int
+    complete: int
+    linked: int
+    languages: dict[str, int]
+    sources: dict[int, int]
+    fingerprint: str
 
 
 class RecordWriter:
-    """Writes records in the order given; at most :data:`_BATCH` wait in memory."""
+    """Writes rows in the order given; at most :data:`_BATCH` wait in memory."""
 
     def __init__(self, path: Path) -> None:
-        self._waiting: list[Record] = []
-        self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd")
+        self._waiting: list[Row] = []
+        self._written = 0
+        self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd", write_page_checksum=True)
 
     def __enter__(self) -> RecordWriter:
         return self
@@ -51,20 +85,30 @@ class RecordWriter:
             self._flush()
         self._file.close()
 
-    def write(self, record: Record) -> None:
-        """Add one record."""
-        self._waiting.append(record)
+    @property
+    def rows(self) -> int:
+        """How many rows have been given so far, which is the number of the next one."""
+        return self._written + len(self._waiting)
+
+    def write(self, row: Row) -> None:
+        """Add one row."""
+        self._waiting.append(row)
         if len(self._waiting) == _BATCH:
             self._flush()
 
     def _flush(self) -> None:
         if self._waiting:
-            columns = [
-                pyarrow.array([getattr(record, column.name) for record in self._waiting], column.type)
-                for column in _SCHEMA
-            ]
+            columns = [pyarrow.array(self._column(field.name), field.type) for field in _SCHEMA]
             self._file.write_table(pyarrow.Table.from_arrays(columns, schema=_SCHEMA))
+            self._written += len(self._waiting)
             self._waiting.clear()
+
+    def _column(self, name: str) -> list[Any]:
+        if name == "digest":
+            return [row.digest for row in self._waiting]
+        if name in Place._fields:
+            return [getattr(row.place, name) for row in self._waiting]
+        return [getattr(row.record, name) for row in self._waiting]
 
 
 class RecordFile:
@@ -72,8 +116,8 @@ class RecordFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._telling():
-            self._file = pyarrow.parquet.ParquetFile(path)
+        with _reading(path):
+            self._file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
             if not self._file.schema_arrow.equals(_SCHEMA):
                 raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
         about = self._file.metadata
@@ -114,23 +158,66 @@ class RecordFile:
     def _read_group(self, group: int) -> pyarrow.Table:
         if self._group is None or self._group[0] != group:
             self._group = None
-            with self._telling():
-                self._group = group, self._file.read_row_group(group, use_threads=False)
+            with _reading(self._path):
+                self._group = group, self._file.read_row_group(group, columns=_RECORD_COLUMNS, use_threads=False)
         return self._group[1]
-
-    @contextmanager
-    def _telling(self) -> Iterator[None]:
-        try:
-            yield
-        except (pyarrow.ArrowException, OSError) as error:
-            raise CorpusError(f"{self._path} cannot be read ({error}): add the corpus again.") from error
 
 
 def read_parquet(path: Path) -> Iterator[Record]:
     """Yield the records of a file in the order they were written; raises :class:`CorpusError` for a damaged one."""
-    with RecordFile(path) as file:
-        yield from file.read(0, len(file))
+    for batch in _batches(path, _RECORD_COLUMNS):
+        for values in batch.to_pylist():
+            yield _record(values)
 
 
-def _record(row: dict[str, Any]) -> Record:
-    return Record(**{**row, "authors": tuple(row["authors"])})
+def read_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of a file in order; raises as :func:`read_parquet` does."""
+    for batch in _batches(path, _SCHEMA.names):
+        for values in batch.to_pylist():
+            digest = values.pop("digest")
+            place = Place(values.pop("source"), values.pop("line"), values.pop("offset"))
+            yield Row(_record(values), digest, place)
+
+
+def read_digests(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield docid and digest of each row, in order, reading nothing else; raises as :func:`read_parquet` does."""
+    for batch in _batches(path, ["docid", "digest"]):
+        yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+
+
+def summarise(path: Path) -> Summary:
+    """Count what a file holds, by reading it; raises as :func:`read_parquet` does."""
+    digest = hashlib.sha256()
+    records = complete = linked = 0
+    languages: Counter[str] = Counter()
+    sources: Counter[int] = Counter()
+    for batch in _batches(path, ["language", "complete", "duplicate_of", "digest", "source"]):
+        values = {name: batch.column(name).to_pylist() for name in batch.schema.names}
+        records += batch.num_rows
+        complete += sum(values["complete"])
+        linked += sum(map(bool, values["duplicate_of"]))
+        languages.update(values["language"])
+        sources.update(values["source"])
+        digest.update(b"".join(values["digest"]))
+    return Summary(records, complete, linked, dict(sorted(languages.items())), dict(sources), digest.hexdigest())
+
+
+def _record(values: dict[str, Any]) -> Record:
+    for name in _LISTS:
+        values[name] = tuple(values[name])
+    return Record(**values)
+
+
+def _batches(path: Path, columns: list[str]) -> Iterator[Any]:
+    with _reading(path), pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        if not file.schema_arrow.equals(_SCHEMA):
+            raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
+        yield from file.iter_batches(_BATCH, columns=columns)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError) as error:
+        raise CorpusError(f"{path} cannot be read ({error}): add the corpus again.") from error

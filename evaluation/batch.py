@@ -24,7 +24,8 @@ def write_run(
 ) -> int:
     """Write the ranking of every topic to ``output``, tagged ``shrag-STRATEGY``; return how many topics found nothing.
 
-    The file is written whole or not at all. Raises :class:`EvaluationError` naming the topic that cannot be asked.
+    A paper that the index has under two numbers is ranked under both, since judgements may name either. The file is
+    written whole or not at all. Raises :class:`EvaluationError` naming the topic that cannot be asked.
     """
     tag = f"shrag-{find_strategy(strategy).name}"
     draft = output.with_name(f".{output.name}.part")
@@ -33,7 +34,7 @@ def write_run(
         with draft.open("w", encoding="utf-8") as stream:
             for done, topic in enumerate(topics, 1):
                 try:
-                    ranking = engine.search(topic.text, k=k, strategy=strategy).ranking
+                    ranking = engine.search(topic.text, k=k, strategy=strategy, every_record=True).ranking
                 except QuestionError as error:
                     raise EvaluationError(f"Topic {topic.qid} cannot be asked: {error}") from None
                 nothing += not ranking.records

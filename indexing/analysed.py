@@ -9,8 +9,8 @@ from itertools import chain
 import msgspec
 
 from shrag.corpora.records import Record
+from shrag.corpora.sentences import split_sentences
 from shrag.indexing.analysis import Analyzer
-from shrag.indexing.sentences import split_sentences
 
 
 @dataclass(frozen=True, slots=True)

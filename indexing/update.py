@@ -9,10 +9,12 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from shrag.corpora.digest import record_digest
 from shrag.corpora.durable import FolderBusy, sole_writer, telling_full_disk
+from shrag.corpora.ledger import Place
 from shrag.corpora.manifest import CorpusManifest
 from shrag.corpora.names import check_name
-from shrag.corpora.parquet import RecordFile, RecordWriter
+from shrag.corpora.parquet import RecordFile, RecordWriter, Row
 from shrag.corpora.store import open_corpus
 from shrag.indexing.build import BuildOptions
 from shrag.indexing.build_notes import BuildNotes
@@ -38,6 +40,7 @@ from shrag.indexing.worker_pool import WorkerPool
 
 _BATCH = 10_000
 _LOCK = "write.lock"
+_NOWHERE = Place(0, 0, 0)  # the corpus has where a record was read; a copy of it here needs none
 
 
 def update_index(
@@ -140,7 +143,7 @@ class _Update:
                 if change == "changed":
                     writer.delete(record.docid)
                 if change != "unchanged":
-                    file.write(record)
+                    file.write(Row(record, record_digest(record), _NOWHERE))
                 if done % _BATCH == 0:
                     self.options.report("records compared", done)
             for docid in indexed.left():

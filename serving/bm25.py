@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.opening import OpenIndex
-from shrag.indexing.query import any_of
+from shrag.indexing.query import Query, any_of
 from shrag.models.reranker import Reranker
-from shrag.serving.events import Event, Keyword, Keywords, Queries, RankedRecord, Ranking
+from shrag.serving.events import Event, Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
+from shrag.serving.papers import show_once
 from shrag.serving.retrieval import collect, finish
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request
@@ -32,17 +34,31 @@ class Bm25Strategy:
         )
         yield Queries((tuple(word.text for word in known),) if terms else ())
         with watch.stage("search"):
-            hits, pool = collect([any_of(terms)] if terms else [], index, request.k, complete_only=False)
+            hits, pool, records = _rank([any_of(terms)] if terms else [], index, request)
         yield hits
-        scores = {found.docid: found.score for found in hits.hits[0]} if hits.hits else {}
         ranking = Ranking(
-            records=tuple(
-                RankedRecord(rank, rank, scores[analysed.record.docid], analysed.record)
-                for rank, analysed in enumerate(pool, 1)
-            ),
+            records=records,
             reranker="BM25",
             reranker_is_model=False,
             reason="" if pool else why_nothing(words),
         )
         yield ranking
         yield from finish(request, words, ranking, pool, watch)
+
+
+def _rank(
+    queries: Sequence[Query], index: OpenIndex, request: Request
+) -> tuple[Hits, list[AnalysedRecord], tuple[RankedRecord, ...]]:
+    """Search as deep as it takes to find ``request.k`` papers, some of which the index may have twice."""
+    depth = request.k
+    while True:
+        hits, pool = collect(queries, index, depth, complete_only=False)
+        scores = {found.docid: found.score for found in hits.hits[0]} if hits.hits else {}
+        ranked = [
+            RankedRecord(rank, rank, scores[analysed.record.docid], analysed.record)
+            for rank, analysed in enumerate(pool, 1)
+        ]
+        papers = ranked if request.every_record else show_once(ranked)
+        if len(papers) >= request.k or len(pool) < depth:
+            return hits, pool, tuple(papers[: request.k])
+        depth += request.k - len(papers)

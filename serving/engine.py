@@ -74,13 +74,17 @@ class Engine:
         """The index itself."""
         return self._index
 
-    def search(self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY) -> SearchResult:
+    def search(
+        self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY, every_record: bool = False
+    ) -> SearchResult:
         """Find at most ``k`` records.
 
+        A paper that stands in the index under two numbers comes once, as its best-ranked record, unless
+        ``every_record`` asks for each.
         Raises :class:`QuestionError` and :class:`UnknownStrategy`; ``IndexDamaged`` where a check that goes on while
         questions are answered has found damage.
         """
-        request = self._request(question, k, answered=False)
+        request = self._request(question, k, answered=False, every_record=every_record)
         return self._search_result(request, strategy, list(self._run(request, strategy)))
 
     def ask(self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY) -> AskResult:
@@ -103,10 +107,10 @@ class Engine:
         """Let go of the index's files."""
         self._index.close()
 
-    def _request(self, question: str, k: int, *, answered: bool) -> Request:
+    def _request(self, question: str, k: int, *, answered: bool, every_record: bool = False) -> Request:
         if not 1 <= k <= LARGEST_K:
             raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
-        return Request(read_question(question), k, answered)
+        return Request(read_question(question), k, answered, every_record)
 
     def _run(self, request: Request, strategy: str) -> Iterator[Event]:
         self._index.seals.raise_if_damaged()

@@ -64,12 +64,16 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class RankedRecord:
-    """A record in its final place. ``pool_rank`` is its place before re-ranking; both ranks count from 1."""
+    """A record in its final place. ``pool_rank`` is its place before re-ranking; both ranks count from 1.
+
+    ``also`` are the docids of the same paper's other records, which have no place of their own.
+    """
 
     rank: int
     pool_rank: int
     score: float
     record: Record
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from shrag.corpora.language import detect_language
 from shrag.corpora.records import Record
+from shrag.corpora.sentences import split_sentences
 from shrag.indexing.analysed import AnalysedRecord
-from shrag.indexing.sentences import split_sentences
 from shrag.serving.events import Answer, Citation, Part, Section, Sentence
 from shrag.serving.question import AnswerLanguage, Question
 from shrag.serving.words import Word, matched_share

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from shrag.corpora.sentences import split_sentences
 from shrag.indexing.analysis import Analyzer
-from shrag.indexing.sentences import split_sentences
 
 
 class Segment(NamedTuple):

@@ -157,6 +157,7 @@ def _record(ranked: RankedRecord, numbers: Mapping[str, int], terms: set[str], a
         "score": ranked.score,
         "cited": numbers.get(record.docid),
         "docid": record.docid,
+        "also": ranked.also,
         "language": record.language,
         "title": mark_matches(record.title or record.docid, terms, analyzer),
         "authors": _authors(record),

@@ -11,6 +11,7 @@ from shrag.models.reranker import Passage, Reranker
 from shrag.serving.citations import check_quotes
 from shrag.serving.events import Answer, AnswerSentence, Event, Found, Hits, RankedRecord, Ranking, Reason, Timings
 from shrag.serving.extractive import EVIDENCE, extract_answer
+from shrag.serving.papers import show_once
 from shrag.serving.question import Question
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request
@@ -39,15 +40,14 @@ def collect(
     return hits, pool
 
 
-def rerank(question: Question, pool: Sequence[AnalysedRecord], reranker: Reranker, k: int, reason: Reason) -> Ranking:
-    """Return the pool's best ``k`` records by the re-ranker's scores, ties by docid."""
+def rerank(request: Request, pool: Sequence[AnalysedRecord], reranker: Reranker, reason: Reason) -> Ranking:
+    """Return the pool's best ``request.k`` records by the re-ranker's scores, ties by docid, each paper once."""
     passages = [Passage(a.record.title, a.record.text, a.title_terms, a.sentence_terms) for a in pool]
-    scores = reranker.score(question.text, passages)
-    order = sorted(range(len(pool)), key=lambda place: (-scores[place], pool[place].record.docid))[:k]
+    scores = reranker.score(request.question.text, passages)
+    order = sorted(range(len(pool)), key=lambda place: (-scores[place], pool[place].record.docid))
+    ranked = [RankedRecord(rank, place + 1, scores[place], pool[place].record) for rank, place in enumerate(order, 1)]
     return Ranking(
-        records=tuple(
-            RankedRecord(rank, place + 1, scores[place], pool[place].record) for rank, place in enumerate(order, 1)
-        ),
+        records=tuple((ranked if request.every_record else show_once(ranked))[: request.k]),
         reranker=reranker.name,
         reranker_is_model=reranker.is_model,
         reason=reason,

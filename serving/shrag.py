@@ -41,6 +41,6 @@ class ShragStrategy:
             hits, pool = collect(build_ladder(keywords), index, max(DEPTH, request.k), complete_only=True)
         yield hits
         with watch.stage("ranking"):
-            ranking = rerank(request.question, pool, reranker, request.k, "" if pool else why_nothing(words))
+            ranking = rerank(request, pool, reranker, "" if pool else why_nothing(words))
         yield ranking
         yield from finish(request, words, ranking, pool, watch)

@@ -12,11 +12,15 @@ from shrag.serving.question import Question
 
 
 class Request(NamedTuple):
-    """What is asked: at most ``k`` records, ranked, and an answer from the best of them if ``answered``."""
+    """What is asked: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
+
+    A paper that the index has under two numbers is one record of the ranking unless ``every_record`` asks for both.
+    """
 
     question: Question
     k: int
     answered: bool
+    every_record: bool = False
 
 
 class Strategy(Protocol):

@@ -11,11 +11,14 @@ import pytest
 @pytest.mark.parametrize(
     "module",
     [
+        "corpora.chunks",
         "corpora.clean",
+        "corpora.headings",
         "corpora.language",
+        "corpora.papers",
         "indexing.bm25",
         "indexing.folding",
-        "indexing.sentences",
+        "corpora.sentences",
     ],
 )
 def test_examples_in_docstrings_hold(module: str) -> None:

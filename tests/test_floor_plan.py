@@ -26,6 +26,7 @@ ONE_FILE = {
     "Stemmer": "indexing/words.py",
     "pyarrow": "corpora/parquet.py",
     "pylatexenc": "corpora/clean.py",
+    "pypdf": "corpora/pdf_text.py",
     "ir_measures": "evaluation/measures.py",
     "uvicorn": "serving/server.py",
     "jinja2": "serving/rendering.py",

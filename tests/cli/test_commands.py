@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -90,6 +91,47 @@ def test_what_goes_wrong_is_said_and_has_its_exit_status(
     assert says in captured.err
     assert captured.out == ""
     assert "Traceback" not in captured.err
+
+
+def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = '{"CN": "A1", "title": "가", "abstract": "나."}'
+    (tmp_path / "a.jsonl").write_text(f"{good}\n{{broken\n{good}\n")
+    add = ["corpus", "add", "c", "--format", "scienceon", "a.jsonl"]
+    assert run(add) == 3
+    capsys.readouterr()
+    assert run(["corpus", "list"]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["corpus", "rejects", "c"]) == 0
+    told = capsys.readouterr()
+    assert "was refused for these, and stored nothing" in told.err
+    assert told.out.startswith("a.jsonl line 2 (byte 49): not a JSON object")
+    assert run([*add, "--max-rejects", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "3 lines read = 1 records + 1 rejected + 1 duplicates + 0 blank" in out
+    assert "1 added, 0 changed, 0 deleted, 0 unchanged" in out
+    assert run([*add, "--max-rejects", "1"]) == 0
+    assert "0 added, 0 changed, 0 deleted, 1 unchanged: nothing to store" in capsys.readouterr().out
+    assert run(["corpus", "show", "c"]) == 0
+    out = capsys.readouterr().out
+    assert "corpus c: 1 records (1 ko), 1 complete" in out
+    assert f"SHA-256 {hashlib.sha256((tmp_path / 'a.jsonl').read_bytes()).hexdigest()}" in out
+    assert run(["corpus", "show", "c", "--json"]) == 0
+    manifest = json.loads(capsys.readouterr().out)
+    assert (manifest["records"], manifest["linked"], manifest["sources"][0]["rejected"]) == (1, 0, 1)
+    assert run(["corpus", "rejects", "c", "--json"]) == 0
+    reject = json.loads(capsys.readouterr().out)
+    assert (reject["file"], reject["line"], reject["offset"], reject["stored"]) == ("a.jsonl", 2, 49, True)
+    assert run(["corpus", "list"]) == 0
+    assert capsys.readouterr().out.startswith("c  1 records (1 ko), 1 complete  20")
+    (tmp_path / "b.jsonl").write_text(good.replace("나", "다") + "\n")
+    assert run(["corpus", "add", "c", "--format", "scienceon", "a.jsonl", "b.jsonl", "--max-rejects", "1"]) == 3
+    assert "A1, in a.jsonl line 1 and in b.jsonl line 1" in capsys.readouterr().err
+    assert run(["corpus", "add", "c", "--format", "scienceon", "b.jsonl", "--merge"]) == 0
+    out = capsys.readouterr().out
+    assert "1 superseded" in out
+    assert "0 added, 1 changed, 0 deleted, 0 unchanged" in out
 
 
 def test_a_question_with_nothing_to_find_says_why(

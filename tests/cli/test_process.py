@@ -36,7 +36,7 @@ def test_output_is_data_and_messages_are_apart(demo_home: Path) -> None:
     command = [*SHRAG, "search", "demo", QUESTION, "-k", "1"]
     done = subprocess.run(command, capture_output=True, text=True, env=_environment(demo_home), check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("\n") == 2
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["1", "재택근무", "also"]
 
 
 def test_a_closed_pipe_is_no_error(demo_home: Path) -> None:

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from shrag.corpora.addition import FAILED_REJECTS, add_corpus
+from shrag.corpora.addition import add_corpus
 from shrag.corpora.durable import sole_writer
 from shrag.corpora.errors import CorpusError, TooManyRejects
 from shrag.corpora.manifest import MANIFEST_FILE
-from shrag.corpora.store import open_corpus
+from shrag.corpora.store import FAILED_REJECTS, open_corpus, stored_rejects
 
 GOOD = '{"CN": "A1", "title": "가", "abstract": "초록 하나."}'
 OTHER = '{"CN": "A2", "title": "나", "abstract": "초록 둘."}'
@@ -23,18 +25,17 @@ def _source(folder: Path, *lines: str | bytes, name: str = "records.jsonl") -> P
 
 
 def test_every_line_read_is_accounted_for(tmp_path: Path) -> None:
-    conflict = GOOD.replace("하나", "셋")
-    source = _source(tmp_path, GOOD, "", OTHER, GOOD, "{broken", conflict, "   ")
-    manifest = add_corpus(tmp_path, "c", "scienceon", [source], max_rejects=2)
+    source = _source(tmp_path, GOOD, "", OTHER, GOOD, "{broken", '{"CN": "A3"}', "   ")
+    manifest = add_corpus(tmp_path, "c", "scienceon", [source], max_rejects=2).manifest
     (account,) = manifest.sources
     assert (account.lines, account.records, account.rejected, account.duplicates, account.blank) == (7, 2, 2, 1, 2)
-    assert account.lines == account.records + account.rejected + account.duplicates + account.blank
-    rejects = [json.loads(line) for line in (tmp_path / "c" / manifest.rejects_file).read_text().splitlines()]
+    assert account.sha256 == hashlib.sha256(source.read_bytes()).hexdigest()
     before = len("\n".join([GOOD, "", OTHER, GOOD, ""]).encode())
-    assert [(reject["line"], reject["offset"]) for reject in rejects] == [(5, before), (6, before + len("{broken\n"))]
-    assert "not a JSON object" in rejects[0]["reason"]
-    assert "A1 stands already" in rejects[1]["reason"]
-    assert "line 1" in rejects[1]["reason"]
+    rejects = list(stored_rejects(tmp_path, "c"))
+    assert [(reject.line, reject.offset) for reject in rejects] == [(5, before), (6, before + len("{broken\n"))]
+    assert {reject.file for reject in rejects} == {str(source)}
+    assert "not a JSON object" in rejects[0].reason
+    assert "neither a title nor an abstract" in rejects[1].reason
 
 
 def test_records_come_back_as_they_went_in(tmp_path: Path) -> None:
@@ -42,7 +43,7 @@ def test_records_come_back_as_they_went_in(tmp_path: Path) -> None:
         json.dumps({"CN": f"D{n}", "title": f"제목 {n}", "abstract": "가" * (n % 7), "year": 2000 + n % 9})
         for n in range(5000)
     ]
-    manifest = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, *lines)])
+    manifest = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, *lines)]).manifest
     stored, records = open_corpus(tmp_path, "c")
     found = list(records)
     assert stored == manifest
@@ -54,7 +55,7 @@ def test_records_come_back_as_they_went_in(tmp_path: Path) -> None:
 
 def test_the_fingerprint_is_of_the_records_and_their_order(tmp_path: Path) -> None:
     def fingerprint(*lines: str) -> str:
-        return add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, *lines)]).fingerprint
+        return add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, *lines)]).manifest.fingerprint
 
     first = fingerprint(GOOD, OTHER)
     assert fingerprint(GOOD, "", OTHER, GOOD) == first
@@ -85,14 +86,14 @@ def test_a_bad_line_stops_the_addition_unless_it_is_allowed_and_costs_no_good_re
     assert (tmp_path / "c" / FAILED_REJECTS).read_text().count("\n") == 1
     with pytest.raises(CorpusError, match="There is no corpus 'c'"):
         open_corpus(tmp_path, "c")
-    manifest = add_corpus(tmp_path, "c", "scienceon", [source], max_rejects=1)
+    manifest = add_corpus(tmp_path, "c", "scienceon", [source], max_rejects=1).manifest
     assert [record.docid for record in open_corpus(tmp_path, "c")[1]] == ["A1", "A2"]
     assert not (tmp_path / "c" / FAILED_REJECTS).exists()
     assert manifest.sources[0].rejected == 1
 
 
 def test_an_unreadable_source_leaves_the_corpus_as_it_was(tmp_path: Path) -> None:
-    before = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, GOOD, OTHER)])
+    before = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, GOOD, OTHER)]).manifest
     files = sorted((tmp_path / "c").iterdir())
     broken = tmp_path / "broken.jsonl.gz"
     broken.write_bytes(gzip.compress(GOOD.encode() * 999)[:-20])
@@ -104,7 +105,7 @@ def test_an_unreadable_source_leaves_the_corpus_as_it_was(tmp_path: Path) -> Non
 
 def test_adding_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
     add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, GOOD)])
-    manifest = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, OTHER)])
+    manifest = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, OTHER)]).manifest
     names = {path.name for path in (tmp_path / "c").iterdir()}
     assert names == {".lock", MANIFEST_FILE, manifest.records_file, manifest.rejects_file}
 
@@ -130,3 +131,15 @@ def test_progress_is_told(tmp_path: Path) -> None:
     lines = [GOOD.replace("A1", f"A{n}") for n in range(2500)]
     add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, *lines)], report=lambda *what: told.append(what))
     assert told == [("lines read", 1000), ("lines read", 2000), ("lines read", 2500)]
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    before = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, GOOD)]).manifest
+    source = _source(tmp_path, *(GOOD.replace("A1", f"A{n}") for n in range(5000)), name="other.jsonl")
+
+    def shrink(stage: str, done: int) -> None:
+        os.truncate(source, 200_000)
+
+    with pytest.raises(CorpusError, match=r"other\.jsonl changed while it was read"):
+        add_corpus(tmp_path, "c", "scienceon", [source], max_rejects=9, report=shrink)
+    assert open_corpus(tmp_path, "c")[0] == before

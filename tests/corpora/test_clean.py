@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 import unicodedata
 
 import pytest
@@ -47,6 +48,34 @@ def test_any_text_becomes_one_clean_line_and_cleaning_again_changes_no_invisible
     assert unicodedata.is_normalized("NFC", line)
     assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in line)
     assert plain_line(line) == line
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "<p a=" + " " * 200_000,
+        "<p" + " " * 200_000,
+        "<p a" * 50_000,
+        "<tex>" * 50_000 + "</tex>",
+        "<TEX>" + "{" * 3_900 + "</TEX>",
+        "<TEX>" + "\\frac{" * 500 + "</TEX>",
+        "&" + "amp;" * 50_000,
+        "<b" * 10_000 + ">" * 10_000,
+        "<" * 200_000,
+    ],
+)
+def test_mark_up_written_to_keep_a_reader_busy_costs_no_more_than_its_length(raw: str) -> None:
+    began = time.process_time()
+    text = clean_text(raw)
+    assert time.process_time() - began < 2
+    assert clean_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"), [("&am<b>p;</b>lt;", "<"), ("<<b>b>", ""), ("&amp;amp;amp;amp;amp;lt;", "<")]
+)
+def test_what_undoing_brings_to_light_is_undone_too(raw: str, clean: str) -> None:
+    assert clean_text(raw) == clean
 
 
 @given(st.text(alphabet=st.sampled_from(list("<>&;#$\\{}^_ \n#x이가P/TEXamplt012")), max_size=60))

@@ -15,7 +15,7 @@ DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
 
 def test_it_has_170_clean_records_over_sixteen_fields(tmp_path: Path) -> None:
-    manifest = add_corpus(tmp_path, "demo", "scienceon", [DEMO / "records.jsonl"])
+    manifest = add_corpus(tmp_path, "demo", "scienceon", [DEMO / "records.jsonl"]).manifest
     records = list(open_corpus(tmp_path, "demo")[1])
     assert (manifest.records, manifest.complete) == (170, 162)
     assert manifest.languages == {"en": 59, "ko": 111}
@@ -24,12 +24,15 @@ def test_it_has_170_clean_records_over_sixteen_fields(tmp_path: Path) -> None:
     assert not [record.docid for record in records if "<P>" in record.text or "<TEX>" in record.text]
 
 
-def test_it_has_two_papers_twice() -> None:
+def test_it_has_two_papers_twice_and_they_are_found(tmp_path: Path) -> None:
     records = {r["CN"]: r for r in map(json.loads, (DEMO / "records.jsonl").read_text(encoding="utf-8").splitlines())}
     for one, other in (("DEMO-LIB-003", "DEMO-LIB-012"), ("DEMO-SOC-004", "DEMO-SOC-012")):
         letters = [Counter(filter(str.isalnum, records[docid]["title"])) for docid in (one, other)]
         assert letters[0] == letters[1]
         assert records[one]["abstract"] != records[other]["abstract"]
+    assert add_corpus(tmp_path, "demo", "scienceon", [DEMO / "records.jsonl"]).manifest.linked == 2
+    linked = {record.docid: record.duplicate_of for record in open_corpus(tmp_path, "demo")[1] if record.duplicate_of}
+    assert linked == {"DEMO-LIB-012": "DEMO-LIB-003", "DEMO-SOC-012": "DEMO-SOC-004"}
 
 
 def test_it_has_forty_judged_questions_half_in_each_language_and_ten_or_more_across() -> None:

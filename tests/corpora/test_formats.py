@@ -6,7 +6,7 @@ import pytest
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats import FORMATS, find_files, find_format
-from shrag.corpora.miracl import parse_miracl
+from shrag.corpora.passages import parse_miracl
 from shrag.corpora.records import Record
 from shrag.corpora.scienceon import parse_scienceon
 
@@ -99,5 +99,5 @@ def test_nothing_to_read_is_an_error_and_so_is_reading_twice(tmp_path: Path) -> 
 
 
 def test_an_unknown_format_is_answered_with_those_there_are() -> None:
-    with pytest.raises(CorpusError, match="'csv': use one of scienceon, miracl"):
+    with pytest.raises(CorpusError, match="'csv': use one of scienceon, miracl, beir, jsonl, trec, papers"):
         find_format("csv")

@@ -23,6 +23,12 @@ def test_a_run_is_what_the_engine_ranks(demo: Engine, tmp_path: Path, strategy: 
     assert {line.tag for line in lines} == {f"shrag-{strategy}"}
 
 
+@pytest.mark.parametrize("strategy", ["shrag", "bm25"])
+def test_a_run_ranks_a_paper_under_each_of_its_numbers(demo: Engine, tmp_path: Path, strategy: str) -> None:
+    write_run(demo, [Topic("a", "재택근무 강도와 일-가정 갈등")], tmp_path / "r", k=5, strategy=strategy)
+    assert {"DEMO-SOC-004", "DEMO-SOC-012"} <= {line.docid for line in read_run(tmp_path / "r")}
+
+
 def test_two_runs_of_the_same_are_the_same_bytes(demo: Engine, tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_run(demo, TOPICS, tmp_path / name, k=100, strategy="shrag")

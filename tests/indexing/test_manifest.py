@@ -38,7 +38,9 @@ SMALL = IndexManifest(
     format_version=FORMAT_VERSION,
     generation=1,
     created="2026-11-21T09:00:00+00:00",
-    source=CorpusManifest(1, "demo", "scienceon", "f" * 64, 1, 1, {"ko": 1}, "r.parquet", "r.jsonl", (), "0.1.0"),
+    source=CorpusManifest(
+        2, "demo", "scienceon", "f" * 64, 1, 1, 0, {"ko": 1}, "r.parquet", "r.jsonl", (), "2026-11-21", "0.1.0"
+    ),
     analyzer="rules 1",
     bm25=Bm25(),
     records=1,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.sentences import split_sentences
+from shrag.corpora.sentences import split_sentences
 
 
 @pytest.mark.parametrize(

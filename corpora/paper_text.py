@@ -1,0 +1,134 @@
+"""A paper → its title and the sections worth searching, from plain text, Markdown or a JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shrag.corpora.errors import RejectedLine
+from shrag.corpora.headings import Heading, find_heading, is_dropped, is_known
+
+_LONG_LINE = 200
+_TITLE_KEYS = ("section_name", "heading", "section", "name", "title")
+_TEXT_KEYS = ("text", "paragraphs", "content")
+_INNER_KEYS = ("sections", "subsections")
+_SECTIONS_KEYS = ("sections", "full_text", "body_text")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section: its heading, ``""`` for what stands before the first one, and its text as it is in the source."""
+
+    heading: str
+    text: str
+
+
+def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple[str, list[Section]]:
+    """Return the title and the kept sections of a paper as text.
+
+    The title is the first line where it is Markdown's ``#`` heading, or short, no sentence and no usual heading. With
+    ``paragraph_lines`` a line is a paragraph, so that a short one may be a heading; without, that is decided by whether
+    most of the text is in long lines.
+
+    A dropped section ends at a heading of its own level or above in Markdown, at one of the usual names elsewhere:
+    references hold too many lines that look like headings.
+    """
+    lines = text.splitlines()
+    if paragraph_lines is None:
+        paragraph_lines = sum(len(line) for line in lines if len(line) > _LONG_LINE) * 2 > len(text)
+    title, lines = _split_title(lines)
+    sections: list[Section] = []
+    heading, body = "", list[str]()
+    dropped = 0  # the level of the section that is being left out, 0 for none
+    for line in lines:
+        found = find_heading(line, by_length=paragraph_lines)
+        if found is None:
+            body.append(line)
+            continue
+        if dropped and not _reopens(found, dropped, line):
+            continue
+        _close(sections, heading, body, dropped)
+        heading, body = found.title, []
+        dropped = found.level if is_dropped(found.title) else 0
+    _close(sections, heading, body, dropped)
+    return title, sections
+
+
+def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[Section]]:
+    """Return the title and the kept sections of a paper as a JSON object.
+
+    ``title``, ``abstract``, and either ``sections`` (or ``full_text``, ``body_text``: a list of objects with a heading
+    and a text or paragraphs, or one object of two lists) or ``text`` with headings on lines of their own. Raises
+    :class:`RejectedLine` for what has neither.
+    """
+    title = _text(fields.get("title"))
+    sections = [Section("Abstract", abstract)] if (abstract := _text(fields.get("abstract"))) else []
+    listed = next((fields[key] for key in _SECTIONS_KEYS if fields.get(key)), None)
+    if listed is not None:
+        sections += _kept(_listed_sections(listed))
+    elif body := _text(fields.get("text")):
+        title, rest = titled(title, *sections_of_text(body))
+        sections += rest
+    if not any(section.text.strip() for section in sections):
+        raise RejectedLine("a paper without text: expected abstract, sections or text")
+    return title, sections
+
+
+def titled(title: str, found: str, sections: list[Section]) -> tuple[str, list[Section]]:
+    """Return the title that is known besides the text, and the text's own first line as text where that is another."""
+    if not title or not found or title.split() == found.split():
+        return title or found, sections
+    return title, [Section("", found), *sections]
+
+
+def _split_title(lines: list[str]) -> tuple[str, list[str]]:
+    at = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    first = lines[at].strip() if lines else ""
+    if first.startswith("# "):
+        return first[2:].strip(), lines[at + 1 :]
+    short = first and len(first) <= _LONG_LINE and not first.endswith((".", "?", "!", ","))
+    return (first, lines[at + 1 :]) if short and not find_heading(first, by_length=False) else ("", lines)
+
+
+def _reopens(found: Heading, dropped: int, line: str) -> bool:
+    if is_dropped(found.title):
+        return True
+    return found.level <= dropped if line.lstrip().startswith("#") else is_known(found.title)
+
+
+def _close(sections: list[Section], heading: str, body: Sequence[str], dropped: int) -> None:
+    text = "\n".join(body).strip()
+    if text and not dropped:
+        sections.append(Section(heading, text))
+
+
+def _kept(sections: Iterator[Section]) -> list[Section]:
+    return [section for section in sections if not is_dropped(section.heading)]
+
+
+def _listed_sections(listed: object) -> Iterator[Section]:
+    if isinstance(listed, dict):  # columns instead of rows
+        names, texts = listed.get("section_name"), listed.get("paragraphs")
+        if isinstance(names, list) and isinstance(texts, list):
+            listed = [{"heading": name, "text": text} for name, text in zip(names, texts, strict=False)]
+    if not isinstance(listed, list):
+        raise RejectedLine("the sections are no list of objects with a heading and a text")
+    for part in listed:
+        if isinstance(part, str):
+            yield Section("", part)
+        elif isinstance(part, dict):
+            heading = _text(next((part[key] for key in _TITLE_KEYS if part.get(key)), ""))
+            yield Section(heading, _text(next((part[key] for key in _TEXT_KEYS if part.get(key)), "")))
+            inner = next((part[key] for key in _INNER_KEYS if part.get(key)), None)
+            if inner is not None and not is_dropped(heading):
+                yield from _listed_sections(inner)
+        else:
+            raise RejectedLine("the sections are no list of objects with a heading and a text")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return "\n".join(_text(part) for part in value)
+    if isinstance(value, dict):
+        return _text(value.get("text"))
+    return "" if value is None else str(value)

@@ -1,0 +1,62 @@
+"""``shrag corpus add`` over the formats, and topics and judgements of every layout, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shrag.cli.main import run
+from shrag.corpora.store import open_corpus
+
+NESTED = [{"doi": f"10.1/{at}", "meta": {"title": f"제목 {at}"}, "body": ["가", "나"], "kw": "a;b"} for at in range(3)]
+
+
+@pytest.fixture
+def nested(tmp_path: Path) -> Path:
+    path = tmp_path / "nested.jsonl"
+    path.write_text("".join(json.dumps(found) + "\n" for found in NESTED))
+    return path
+
+
+def test_keys_are_mapped_by_options(own_home: Path, nested: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = "--id-key doi --title-key meta.title --text-key body --text-key kw --keyword-key kw".split()
+    assert run(["corpus", "add", "c", "--format", "jsonl", *keys, str(nested)]) == 0
+    assert "corpus c: 3 records" in capsys.readouterr().out
+    record = next(open_corpus(own_home / "corpora", "c")[1])
+    assert (record.docid, record.title, record.text) == ("10.1/0", "제목 0", "가 나 a;b")
+    assert record.keywords == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--format", "miracl", "--id-key", "doi"], 2, "--id-key goes with --format jsonl, not with miracl"),
+        (["--format", "miracl"], 3, "did you mean --format jsonl (with --id-key and --text-key)?"),
+        (["--format", "jsonl"], 3, "'id' is missing or empty; name the key with --id-key, this object has doi, meta"),
+        (["--format", "jsonl", "--id-key", "doi", "--text-key", "bodi"], 3, "nested.jsonl"),
+        (["--format", "jsonl", "--id-key", "doi", "--text-key", "meta"], 3, "name a key in it (meta.title)"),
+        (["--format", "trec"], 3, "does not look like trec"),
+    ],
+)
+def test_a_format_that_does_not_fit_is_answered_with_the_way_on(
+    own_home: Path, nested: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, says: str
+) -> None:
+    assert run(["corpus", "add", "c", *arguments, str(nested)]) == status
+    captured = capsys.readouterr()
+    assert says in captured.err.replace("\n", " ")
+    assert "Traceback" not in captured.err
+    assert not (own_home / "corpora" / "c" / "manifest.json").exists()
+
+
+def test_topics_and_judgements_of_beir_run_and_evaluate(
+    demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    topics, qrels, output = tmp_path / "queries.jsonl", tmp_path / "test.tsv", tmp_path / "run"
+    topics.write_text(json.dumps({"_id": "q1", "text": "그래핀 전자파 차폐", "metadata": {}}) + "\n")
+    qrels.write_text("query-id\tcorpus-id\tscore\nq1\tDEMO-MAT-001\t1\n")
+    assert run(["run", "demo", "--topics", str(topics), "--output", str(output), "-k", "5"]) == 0
+    assert run(["evaluate", "--qrels", str(qrels), "--run", str(output), "--measures", "Success@1"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith("\t1.0000")
