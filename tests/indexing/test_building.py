@@ -95,7 +95,7 @@ def test_a_half_built_index_that_is_damaged_is_built_from_the_start(tmp_path: Pa
     grow_corpus(tmp_path, "grown", 10)
     corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "seal_files", _interrupted)
+        patch.setattr(building, "make_manifest", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             build_index(corpora, indexes, "grown")
     (work,) = (indexes / "grown").glob("build-*/index/lucene")

@@ -133,7 +133,9 @@ def _damage_and_look(home: Path, name: str, kind: str, chance: random.Random) ->
             with pytest.raises(IndexDamaged):
                 check_index(home / "indexes", "demo")
         found = {problem.file for problem in verify_index(home / "indexes", "demo").problems}
-        assert names <= found, (kind, names, found)
+        # Without a manifest nothing is known of the other files' seals: two swapped files are then one problem.
+        manifest = f"gen-000003/{MANIFEST_FILE}"
+        assert names <= found or (manifest in names and manifest in found), (kind, names, found)
 
 
 def test_every_damage_to_every_file_is_refused_and_found_by_name(home: Path) -> None:
@@ -178,7 +180,7 @@ def test_every_problem_is_found_not_only_the_first(home: Path) -> None:
     with _damaged(index) as changed:
         _flip(folder / "words.sqlite", random.Random(1))
         _delete(folder / "golden.json", random.Random(1))
-        _cut(next(iter(folder.glob("lucene/*.cfs"))), random.Random(1))
+        _cut(max(folder.glob("lucene/*"), key=lambda path: path.stat().st_size), random.Random(1))
         _append(index / CURRENT_FILE, random.Random(1))
         found = verify_index(home / "indexes", "demo")
         assert len(changed()) == 4

@@ -57,7 +57,7 @@ elif point == "words":
 elif point == "mark":
     before(half_built, "replace_durably", lambda path, _: path.name == f"{place}.done")
 elif point == "seal":
-    before(build, "seal_files")
+    before(build, "make_manifest")
 elif point == "manifest":
     before(generations, "replace_durably", lambda path, _: path.name == "MANIFEST.json")
 elif point == "rename":
