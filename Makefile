@@ -32,7 +32,7 @@ serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest
 
-soak: $(VENV)/.dev ## run the long tests (kills, damage, random sequences)
+soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, hostile texts
 	$(BIN)/python -m pytest -m soak
 
 check: $(VENV)/.dev .typing ## lint, format and strict types, over source and tests

@@ -31,14 +31,22 @@ def command() -> None:
 @click.option(
     "--keep", type=click.IntRange(min=1), default=_KEEP, show_default=True, help="Generations kept, the new one too."
 )
+@click.option("--workers", type=click.IntRange(0), default=0, help="Processes that analyse; 0 is one for each core.")
+@click.option(
+    "--max-rejected",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Publish with up to this many records left out because they cannot be analysed.",
+)
 @click.pass_obj
-def build(home: Home, name: str, force: bool, update: bool, keep: int) -> None:
+def build(home: Home, name: str, force: bool, update: bool, keep: int, workers: int, max_rejected: int) -> None:
     """Index the corpus NAME and publish the result.
 
     Example: shrag index sci
     """
     from shrag.corpora.store import open_corpus
-    from shrag.indexing.build import build_index
+    from shrag.indexing.build import BuildOptions, build_index
     from shrag.indexing.update import update_index
 
     if force and update:
@@ -46,15 +54,21 @@ def build(home: Home, name: str, force: bool, update: bool, keep: int) -> None:
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
+        options = BuildOptions(workers, max_rejected, keep, report, lambda sentence: click.echo(sentence, err=True))
         if update:
-            manifest, changes = update_index(home.corpora, home.indexes, name, keep=keep, report=report)
+            manifest, changes = update_index(home.corpora, home.indexes, name, options=options)
             what = f"updated ({changes})" if changes else ""
         else:
-            manifest, new = build_index(home.corpora, home.indexes, name, force=force, keep=keep, report=report)
+            manifest, new = build_index(home.corpora, home.indexes, name, force=force, options=options)
             what = "built" if new else ""
     size = sum(seal.bytes for seal in manifest.files.values()) / 2**20
     done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"
     click.echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")
+    if what:
+        shares = ", ".join(f"{stage} {share:.0%}" for stage, share in manifest.busy.items())
+        click.echo(f"busy: {shares}", err=True)
+    if manifest.rejected:
+        click.echo(f"{manifest.rejected:,} records were left out: see rejects.jsonl in its folder", err=True)
     click.echo(f'next: shrag ask {name} "…", or shrag-serve {name}', err=True)
 
 

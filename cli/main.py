@@ -23,6 +23,7 @@ from shrag.indexing.errors import (
     IndexMismatch,
     IndexMissing,
     PartMissing,
+    TooManyRejected,
 )
 from shrag.serving.errors import AddressTaken, ServingError, UnknownStrategy
 
@@ -44,6 +45,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (CorpusError, 3),
     (EvaluationError, 3),
     (ServingError, 3),
+    (TooManyRejected, 3),
     (IndexMissing, 4),
     (IndexDamaged, 4),
     (IndexMismatch, 4),

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
 # SQLite knows ENOSPC alone as a full disk; a quota or a limit reached is a write that failed.
 _SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -107,6 +109,58 @@ class RecordWriter:
         if name in Place._fields:
             return [getattr(row.place, name) for row in self._waiting]
         return [getattr(row.record, name) for row in self._waiting]
+
+
+class RecordFile:
+    """A file of records open for reading any stretch of it; keeps the group it read last."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _reading(path):
+            self._file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+            if not self._file.schema_arrow.equals(_SCHEMA):
+                raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
+        about = self._file.metadata
+        sizes: list[int] = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
+        self._starts = list(accumulate(sizes, initial=0))
+        self._group: tuple[int, pyarrow.Table] | None = None
+
+    def __enter__(self) -> RecordFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def bytes_uncompressed(self) -> int:
+        """Return how large the columns are once they are decompressed."""
+        about = self._file.metadata
+        return sum(int(about.row_group(group).total_byte_size) for group in range(about.num_row_groups))
+
+    def read(self, start: int, count: int) -> Iterator[Record]:
+        """Yield ``count`` records from the one numbered ``start`` (from 0) on, fewer where the file ends before.
+
+        Raises :class:`CorpusError` for a damaged file.
+        """
+        stop = min(start + count, len(self))
+        while start < stop:
+            group = bisect_right(self._starts, start) - 1
+            first, last = start - self._starts[group], min(stop, self._starts[group + 1]) - self._starts[group]
+            for begin in range(first, last, _BATCH):
+                rows = self._read_group(group).slice(begin, min(_BATCH, last - begin)).to_pylist()
+                yield from map(_record, rows)
+            start += last - first
+
+    def _read_group(self, group: int) -> pyarrow.Table:
+        if self._group is None or self._group[0] != group:
+            self._group = None
+            with _reading(self._path):
+                self._group = group, self._file.read_row_group(group, columns=_RECORD_COLUMNS, use_threads=False)
+        return self._group[1]
 
 
 def read_parquet(path: Path) -> Iterator[Record]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
+
+import msgspec
 
 from shrag.corpora.records import Record
 from shrag.corpora.sentences import split_sentences
@@ -24,8 +27,50 @@ class AnalysedRecord:
         return [*self.title_terms, *chain.from_iterable(self.sentence_terms)]
 
 
-def analyse_record(record: Record, analyzer: Analyzer) -> AnalysedRecord:
-    """Analyse a record's title and each sentence of its text."""
-    sentences = [record.text[span.start : span.end] for span in split_sentences(record.text)]
-    title_terms, *sentence_terms = analyzer.terms([record.title, *sentences])
-    return AnalysedRecord(record, title_terms, sentence_terms)
+class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """An analysed record as Lucene is given it: the terms of both fields joined by spaces, and what is stored."""
+
+    docid: str
+    title: str
+    contents: str
+    stored: bytes
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    """What is stored of a record, as JSON. Terms hold no spaces, and a few long strings are read faster than many."""
+
+    record: Record
+    title: str
+    sentences: list[str]
+
+
+_DECODER = msgspec.json.Decoder(_Stored)
+
+
+def analyse_record(
+    record: Record, analyzer: Analyzer, before_part: Callable[[], None] = lambda: None
+) -> AnalysedRecord:
+    """Analyse a record's title and each sentence of its text, calling ``before_part`` before each of them."""
+    parts: list[list[str]] = []
+    for start, end in [(-1, -1), *split_sentences(record.text)]:
+        before_part()
+        parts += analyzer.terms([record.title if start < 0 else record.text[start:end]])
+    return AnalysedRecord(record, parts[0], parts[1:])
+
+
+def pack(analysed: AnalysedRecord) -> PackedRecord:
+    """Return the record as Lucene is given it."""
+    title = " ".join(analysed.title_terms)
+    sentences = [" ".join(terms) for terms in analysed.sentence_terms]
+    return PackedRecord(
+        analysed.record.docid,
+        title,
+        " ".join([title, *sentences]),
+        msgspec.json.encode(_Stored(analysed.record, title, sentences)),
+    )
+
+
+def unpack_stored(stored: bytes) -> AnalysedRecord:
+    """Return the record as it was before :func:`pack`."""
+    found = _DECODER.decode(stored)
+    return AnalysedRecord(found.record, found.title.split(), [sentence.split() for sentence in found.sentences])

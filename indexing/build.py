@@ -1,38 +1,89 @@
-"""Building an index: a stored corpus in, one sealed and published generation out."""
+"""Building an index: a stored corpus in, one sealed and published generation out, however often it is interrupted."""
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from shrag.corpora.addition import Report
-from shrag.corpora.durable import FolderBusy, sole_writer, telling_full_disk
+from shrag.corpora.durable import DiskFull, FolderBusy, sole_writer, telling_full_disk
 from shrag.corpora.manifest import CorpusManifest
 from shrag.corpora.names import check_name
-from shrag.corpora.records import Record
+from shrag.corpora.parquet import RecordFile
 from shrag.corpora.store import open_corpus
-from shrag.indexing.analysed import analyse_record
+from shrag.indexing import golden
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
+from shrag.indexing.busy import Busy
+from shrag.indexing.errors import (
+    IndexDamaged,
+    IndexingError,
+    IndexMismatch,
+    IndexMissing,
+    PartMissing,
+    TooManyRejected,
+)
 from shrag.indexing.generations import (
     KEPT_GENERATIONS,
     check_files,
     current_generation,
+    current_number,
+    drop_old,
+    make_current,
     next_generation,
-    start_build,
+    publish,
+)
+from shrag.indexing.half_built import (
+    BuildPlan,
+    HalfBuilt,
+    Phase,
+    drop_half_built,
+    find_half_built,
+    run_phases,
+    start_half_built,
 )
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
-from shrag.indexing.lexical_writer import LexicalWriter
-from shrag.indexing.manifest import IndexManifest
-from shrag.indexing.question_words import QUESTION_WORDS
-from shrag.indexing.sealing import seal_and_publish
+from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.note_phases import REJECTS, write_rejects, write_words
+from shrag.indexing.record_phase import RecordPhase
+from shrag.indexing.room import check_room, disk_full, needed_bytes
+from shrag.indexing.sealing import make_manifest
 from shrag.indexing.wordbook import FILE as WORDBOOK
-from shrag.indexing.wordbook import write_wordbook
 
-_REPORT_EVERY = 500
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """How to build, none of which changes what is built.
+
+    ``workers`` analyse at once (0: one for each core). ``max_rejected`` records may have no analysis before the index
+    is not published. ``keep`` generations are kept, the new one among them. ``report`` is told (what is being done, how
+    much is done), ``tell`` whole sentences.
+    """
+
+    workers: int = 0
+    max_rejected: int = 0
+    keep: int = KEPT_GENERATIONS
+    report: Report = lambda stage, done: None
+    tell: Callable[[str], None] = lambda sentence: None
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One build's inputs: the index's folder, the corpus, and how."""
+
+    index: Path
+    source: CorpusManifest
+    records: Path
+    plan: BuildPlan
+    options: BuildOptions
+    busy: Busy = field(default_factory=Busy)
 
 
 def build_index(
@@ -42,47 +93,33 @@ def build_index(
     *,
     bm25: Bm25 | None = None,
     force: bool = False,
-    keep: int = KEPT_GENERATIONS,
-    report: Report = lambda stage, done: None,
+    options: BuildOptions | None = None,
 ) -> tuple[IndexManifest, bool]:
     """Index the corpus ``name`` and publish the result as the index ``name``'s next generation.
 
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
     records, by the same analyser, with the same parameters, there is nothing to build unless ``force`` asks for it.
-    Until the new generation is whole the old one stays current, and after that ``keep`` generations are kept, the new
-    one among them.
+    Until the new generation is whole the old one stays current. What an earlier call with the same inputs left
+    half-done when it was killed is gone on with.
+
+    Raises :class:`TooManyRejected`, :class:`~shrag.corpora.durable.DiskFull`, :class:`IndexingError`, and
+    :class:`~shrag.corpora.errors.CorpusError` where the corpus cannot be read.
     """
-    if keep < 1:
-        raise ValueError(f"At least one generation must be kept, got {keep}.")
-    source, records = open_corpus(corpora, name)
+    source, _ = open_corpus(corpora, name)
     index = indexes / check_name(name)
-    parameters = bm25 or Bm25()
     analyzer = KoreanEnglishAnalyzer()
+    parameters = bm25 or Bm25()
+    plan = BuildPlan(
+        FORMAT_VERSION, source.fingerprint, source.records, analyzer.fingerprint, parameters, part_versions()
+    )
+    job = _Job(index, source, corpora / name / source.records_file, plan, options or BuildOptions())
     try:
         with telling_full_disk(index), sole_writer(index):
             current = None if force else _up_to_date(index, source, analyzer, parameters)
             if current is not None:
+                drop_half_built(index)
                 return current, False
-            generation = next_generation(index)
-            build = start_build(index, generation)
-            try:
-                indexed = _write_lucene(build, source, records, analyzer, parameters, report)
-                analyzer.terms(QUESTION_WORDS)
-                write_wordbook(build / WORDBOOK, analyzer.korean_words())
-                report("sealing", indexed)
-                manifest = seal_and_publish(
-                    index,
-                    build,
-                    generation=generation,
-                    source=source,
-                    analyzer=analyzer.fingerprint,
-                    bm25=parameters,
-                    records=indexed,
-                    keep=keep,
-                )
-            finally:
-                shutil.rmtree(build, ignore_errors=True)
-            return manifest, True
+            return _build(job), True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
@@ -101,27 +138,90 @@ def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, paramet
     return manifest if same else None
 
 
-def _write_lucene(
-    build: Path,
-    source: CorpusManifest,
-    records: Iterable[Record],
-    analyzer: Analyzer,
-    parameters: Bm25,
-    report: Report,
-) -> int:
-    """Write every record; return how many the committed index holds, which is how many the corpus has."""
-    with LexicalWriter(build / FOLDER, parameters) as writer:
-        done = 0
-        for record in records:
-            writer.add(analyse_record(record, analyzer))
-            done += 1
-            if done % _REPORT_EVERY == 0:
-                report("records indexed", done)
-        report("records indexed", done)
-        indexed = writer.commit({"corpus": source.fingerprint, "records": str(done)})
-    if not indexed == done == source.records:
-        raise IndexingError(
-            f"The corpus says {source.records} records, {done} were read and {indexed} are in the index: "
-            f"add the corpus {source.name} again."
-        )
-    return indexed
+def _build(job: _Job) -> IndexManifest:
+    """Go on with a half-built index, or start one; publish it. Where the disk is full, nothing half-built stays."""
+    need = _check_corpus(job)
+    try:
+        with telling_full_disk(job.index):
+            return _resume(job, need) or _start(job, need)
+    except DiskFull as error:
+        drop_half_built(job.index)
+        raise disk_full(job.index, need) from error
+
+
+def _check_corpus(job: _Job) -> int:
+    """Return how many bytes the build needs; raise where the corpus is not what it says."""
+    with RecordFile(job.records) as file:
+        if len(file) != job.plan.records:
+            raise IndexingError(
+                f"The corpus says {job.plan.records} records and {len(file)} are in {job.records}: "
+                f"add the corpus {job.source.name} again."
+            )
+        return needed_bytes(file.bytes_uncompressed())
+
+
+def _resume(job: _Job, need: int) -> IndexManifest | None:
+    """Finish what an earlier call left half-built; None where there is nothing that can be gone on with."""
+    build = find_half_built(job.index, job.plan, job.options.tell)
+    if build is None:
+        return None
+    check_room(job.index, need - sum(path.stat().st_size for path in build.folder.rglob("*") if path.is_file()))
+    try:
+        with telling_full_disk(job.index):
+            return _finish(job, build)
+    except (TooManyRejected, PartMissing):
+        raise
+    except (IndexingError, sqlite3.DatabaseError) as error:
+        job.options.tell(f"What was half-built cannot be gone on with, so it is built from the start: {error}")
+        drop_half_built(job.index)
+        return None
+
+
+def _start(job: _Job, need: int) -> IndexManifest:
+    check_room(job.index, need)
+    return _finish(job, start_half_built(job.index, job.plan, next_generation(job.index)))
+
+
+def _finish(job: _Job, build: HalfBuilt) -> IndexManifest:
+    """Do whatever of the build is not done yet, and make it current."""
+    before = current_number(job.index)
+    if build.index.exists():
+        run_phases(build, _phases(job, build))
+        with job.busy.at("sealing"):
+            job.options.report("sealing", job.plan.records)
+            manifest = make_manifest(build, job.source, job.busy)
+        publish(job.index, build.index, manifest)
+    else:
+        # Killed after the generation got its name and before it became current.
+        manifest = make_current(job.index, build.generation)
+    shutil.rmtree(build.folder)
+    drop_old(job.index, manifest.generation, before, job.options.keep)
+    return manifest
+
+
+def _phases(job: _Job, build: HalfBuilt) -> tuple[Phase, ...]:
+    """Return the phases in order. Another is one function in a file of its own, and one line here."""
+    records = RecordPhase(
+        build,
+        job.records,
+        workers=job.options.workers or len(os.sched_getaffinity(0)),
+        book=_earlier_book(job),
+        busy=job.busy,
+        report=job.options.report,
+    )
+    return (
+        Phase("records", (FOLDER,), records.run),
+        Phase("rejects", (REJECTS,), lambda: write_rejects(build, job.options.max_rejected)),
+        Phase("words", (WORDBOOK,), lambda: write_words(build)),
+        Phase("golden", (golden.FILE,), lambda: golden.write_golden(build.index, build.plan.bm25)),
+    )
+
+
+def _earlier_book(job: _Job) -> Path | None:
+    """Return the current generation's word book where this analyser made it and it is whole."""
+    try:
+        folder, manifest = current_generation(job.index)
+        check_files(folder, msgspec.structs.replace(manifest, files={WORDBOOK: manifest.files[WORDBOOK]}))
+    except (IndexMissing, IndexDamaged, IndexMismatch, KeyError):
+        return None
+    return folder / WORDBOOK if manifest.analyzer == job.plan.analyzer else None

@@ -21,3 +21,7 @@ class IndexMismatch(IndexingError):
 
 class PartMissing(IndexingError):
     """A part that indexing needs (the Java runtime, the Lucene jar, Kiwi) is not installed."""
+
+
+class TooManyRejected(IndexingError):
+    """More records have no analysis than the caller allowed, so nothing was published."""

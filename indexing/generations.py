@@ -41,15 +41,6 @@ def next_generation(index: Path) -> int:
     return max(list_generations(index), default=0) + 1
 
 
-def start_build(index: Path, generation: int) -> Path:
-    """Return an empty folder to build ``generation`` in; what an earlier builder left half-done is removed."""
-    for left in (*index.glob("build-*"), *index.glob("old-*")):
-        shutil.rmtree(left)
-    folder = index / f"build-{generation:06d}"
-    folder.mkdir()
-    return folder
-
-
 def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
     """Seal ``build`` with its manifest and make it the current generation; return its folder.
 
@@ -66,19 +57,22 @@ def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
     replace_durably(build / MANIFEST_FILE, data)
     final = generation_folder(index, manifest.generation)
     build.rename(final)
-    sync_file(index)
-    _point_to(index, manifest.generation, digest)
+    sync_file(build.parent)
+    make_current(index, manifest.generation)
     return final
 
 
-def make_current(index: Path, number: int) -> None:
-    """Make another generation the current one, by the rename that publishing ends with.
+def make_current(index: Path, number: int) -> IndexManifest:
+    """Make a generation the current one, by one rename; return its manifest.
 
     Raises as :func:`read_generation` does. Whoever asks has checked the generation's files.
     """
-    read_generation(index, number)
+    manifest = read_generation(index, number)
     data = (generation_folder(index, number) / MANIFEST_FILE).read_bytes()
-    _point_to(index, number, hashlib.sha256(data).hexdigest())
+    sync_file(index)
+    line = f"{generation_folder(index, number).name} {hashlib.sha256(data).hexdigest()}\n"
+    replace_durably(index / CURRENT_FILE, line.encode())
+    return manifest
 
 
 def drop_old(index: Path, current: int, before: int | None, keep: int = KEPT_GENERATIONS) -> None:
@@ -89,9 +83,9 @@ def drop_old(index: Path, current: int, before: int | None, keep: int = KEPT_GEN
     """
     others = sorted(list_generations(index), key=lambda number: (number == current, number == before, number))
     for number in others[: max(len(others) - keep, 0)]:
-        going = index / f"old-{number:06d}"
         # One rename, so that a removal cut short leaves nothing that looks like a generation.
-        generation_folder(index, number).rename(going)
+        generation_folder(index, number).rename(index / f"old-{number:06d}")
+    for going in index.glob("old-*"):
         shutil.rmtree(going)
 
 
@@ -158,6 +152,14 @@ def read_current(index: Path) -> tuple[int, str]:
     return int(match.group(1)), match.group(2)
 
 
+def current_number(index: Path) -> int | None:
+    """Return the number ``CURRENT`` names, None where it names none."""
+    try:
+        return read_current(index)[0]
+    except (IndexMissing, IndexDamaged):
+        return None
+
+
 def _read_manifest(index: Path, number: int, digest: str, pointer: Path) -> IndexManifest:
     path = generation_folder(index, number) / MANIFEST_FILE
     try:
@@ -172,8 +174,3 @@ def _read_manifest(index: Path, number: int, digest: str, pointer: Path) -> Inde
     if manifest.generation != number:
         raise IndexDamaged(f"{path} is of generation {manifest.generation}, not {number}: {way_out(index)}.")
     return manifest
-
-
-def _point_to(index: Path, number: int, digest: str) -> None:
-    line = f"{generation_folder(index, number).name} {digest}\n"
-    replace_durably(index / CURRENT_FILE, line.encode())

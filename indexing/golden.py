@@ -31,8 +31,8 @@ class GoldenQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hits: _Hits
 
 
-def write_golden(generation: Path, parameters: Bm25) -> int:
-    """Ask the generation's Lucene index its golden queries and keep the answers; return how many there are."""
+def write_golden(generation: Path, parameters: Bm25) -> None:
+    """Ask the generation's Lucene index its golden queries and keep the answers."""
     reader = LexicalReader(generation / FOLDER, parameters)
     try:
         wanted = [terms for record in reader.documents(sample(reader.count())) if (terms := _terms(record))]
@@ -40,7 +40,6 @@ def write_golden(generation: Path, parameters: Bm25) -> int:
     finally:
         reader.close()
     (generation / FILE).write_bytes(msgspec.json.encode(golden))
-    return len(golden)
 
 
 def ask_again(path: Path, engine: SearchEngine) -> list[tuple[str, str]]:

@@ -10,17 +10,18 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from shrag.indexing.analysis import Kind, Token
 from shrag.indexing.errors import PartMissing
 from shrag.indexing.folding import fold_with_offsets
 from shrag.indexing.stopwords import ENGLISH_STOPWORDS, KOREAN_STOPWORDS
 from shrag.indexing.wordbook import WordBook
-from shrag.indexing.words import LONGEST_TERM, STEMMER, find_words
+from shrag.indexing.words import LONGEST_TERM, STEMMER, find_words, plain_word_terms
 
 if TYPE_CHECKING:
     from kiwipiepy import Kiwi
@@ -59,13 +60,29 @@ _CACHED_WORDS = 400_000
 class KoreanEnglishAnalyzer:
     """Implements :class:`~shrag.indexing.analysis.Analyzer`. Safe to share between threads."""
 
-    def __init__(self, book: WordBook | None = None) -> None:
-        """Analyse with Kiwi, or, until it is loaded, with what ``book`` has of an earlier analysis."""
+    def __init__(
+        self,
+        book: WordBook | None = None,
+        *,
+        kiwi: Kiwi | None = None,
+        cached_words: int = _CACHED_WORDS,
+        notice: Callable[[str, tuple[Token, ...]], None] | None = None,
+        before_piece: Callable[[], None] | None = None,
+    ) -> None:
+        """Analyse with what ``book`` has of an earlier analysis, and with Kiwi, loaded when first needed.
+
+        ``kiwi`` is one that is loaded already; ``notice`` is told of each word that is analysed and not remembered, if
+        it has Korean in it, and ``before_piece`` is called before each piece of it that Kiwi is given.
+        """
         self._book = book
+        self._kiwi = kiwi
+        self._cached_words = cached_words
+        self._notice = notice
+        self._before_piece = before_piece
         self._cache: dict[str, tuple[Token, ...]] = {}
+        self._word_terms = _WordTerms(self)
         self._loading = threading.Lock()
         self._remembering = threading.Lock()
-        self._kiwi: Kiwi | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -94,11 +111,20 @@ class KoreanEnglishAnalyzer:
 
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
         """See :class:`~shrag.indexing.analysis.Analyzer`."""
-        return [[token.term for _, eojeol in _eojeols(text) for token in self._analyze(eojeol)] for text in texts]
+        return [list(chain.from_iterable(map(self._word_terms.__getitem__, text.split()))) for text in texts]
 
-    def korean_words(self) -> Iterator[tuple[str, tuple[Token, ...]]]:
-        """Yield the words analysed so far (the latest 200,000 at least) that Kiwi had a part in, with their tokens."""
-        return ((word, tokens) for word, tokens in self._cache.items() if _KOREAN.search(word))
+    def terms_of_word(self, word: str) -> tuple[str, ...]:
+        """Return the terms of one space-separated word, punctuation and all; remember them with the word as it is."""
+        core = word.strip(_EDGE)
+        if core.isascii() and core.isalpha():
+            terms = plain_word_terms(core)
+        else:
+            terms = tuple(token.term for token in self._analyze(core)) if core else ()
+        if len(word) <= _LONGEST_PIECE:
+            with self._remembering:
+                _make_room(self._word_terms, self._cached_words)
+                self._word_terms[word] = terms
+        return terms
 
     def _analyze(self, eojeol: str) -> tuple[Token, ...]:
         known = self._cache.get(eojeol)
@@ -107,21 +133,17 @@ class KoreanEnglishAnalyzer:
             if known is None:
                 known = self._analyze_new(eojeol)
             if len(eojeol) <= _LONGEST_PIECE:
-                self._remember(eojeol, known)
+                with self._remembering:
+                    _make_room(self._cache, self._cached_words)
+                    self._cache[eojeol] = known
+                if self._notice is not None and _KOREAN.search(eojeol):
+                    self._notice(eojeol, known)
         return known
 
     def _from_book(self, eojeol: str) -> tuple[Token, ...] | None:
-        if self._book is None or self._kiwi is not None or not _KOREAN.search(eojeol):
+        if self._book is None or not _KOREAN.search(eojeol):
             return None
         return self._book.look_up(eojeol)
-
-    def _remember(self, eojeol: str, tokens: tuple[Token, ...]) -> None:
-        """Cache the word, dropping the older half where the cache is full: the common words are back at once."""
-        with self._remembering:
-            if len(self._cache) >= _CACHED_WORDS:
-                for old in list(self._cache)[: _CACHED_WORDS // 2]:
-                    del self._cache[old]
-            self._cache[eojeol] = tokens
 
     def _analyze_new(self, eojeol: str) -> tuple[Token, ...]:
         folded, origins = fold_with_offsets(eojeol)
@@ -135,6 +157,8 @@ class KoreanEnglishAnalyzer:
         kiwi = self._load()
         found: list[Token] = []
         for start in range(0, len(folded), _LONGEST_PIECE):
+            if self._before_piece is not None:
+                self._before_piece()
             for morpheme in kiwi.tokenize(folded[start : start + _LONGEST_PIECE]):
                 kind = KEPT_TAGS.get(morpheme.tag.partition("-")[0])
                 if kind is not None and morpheme.form not in KOREAN_STOPWORDS:
@@ -146,11 +170,30 @@ class KoreanEnglishAnalyzer:
         if self._kiwi is None:
             with self._loading:
                 if self._kiwi is None:
-                    self._kiwi = _load_kiwi()
+                    self._kiwi = load_kiwi()
         return self._kiwi
 
 
-def _load_kiwi() -> Kiwi:
+class _WordTerms(dict[str, tuple[str, ...]]):
+    """Space-separated words with their terms; one that is not there yet is analysed by being asked for."""
+
+    def __init__(self, analyzer: KoreanEnglishAnalyzer) -> None:
+        super().__init__()
+        self._analyzer = analyzer
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        return self._analyzer.terms_of_word(word)
+
+
+def _make_room(cache: dict[str, Any], most: int) -> None:
+    """Drop the older half of a cache that is full: the common words are back at once."""
+    if len(cache) >= most:
+        for old in list(cache)[: most // 2]:
+            del cache[old]
+
+
+def load_kiwi() -> Kiwi:
+    """Load Kiwi with the settings this analyser's fingerprint stands for; takes over half a second and 250 MB."""
     try:
         from kiwipiepy import Kiwi
     except ImportError as error:

@@ -13,17 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import msgspec
-
-from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.analysed import AnalysedRecord, unpack_stored
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.engine import FieldStatistics, Hit, Statistics
 from shrag.indexing.jvm import JavaClass, java, java_errors, lucene
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
 from shrag.indexing.lexical_query import QueryTranslation
 from shrag.indexing.query import Query
-
-_DECODER = msgspec.json.Decoder(AnalysedRecord)
 
 _REMEMBERED_PLACES = 100_000
 
@@ -172,4 +168,4 @@ class LexicalReader:
 
 def _decode_stored(fields: JavaClass, place: int) -> AnalysedRecord:
     stored = fields.document(place).getBinaryValue(STORED)
-    return _DECODER.decode(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))
+    return unpack_stored(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))

@@ -1,4 +1,4 @@
-"""Writing the Lucene index: analysed terms and whole records in, one committed segment out."""
+"""Writing the Lucene index: packed records in, commits on the way, one segment at the end."""
 
 from __future__ import annotations
 
@@ -6,29 +6,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-import msgspec
-
-from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.analysed import AnalysedRecord, PackedRecord, pack
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.jvm import JavaClass, java, java_bytes, java_errors, lucene
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
 
 _BUFFER_MB = 256.0
 
+# Segments wait for the merge at the end, so that each record is written twice and no more, up to this many of them.
+_SEGMENTS_AT_ONCE = 128
+
 
 class LexicalWriter:
-    """Writes a new index into an empty folder, or goes on with one. Nothing can be read before :meth:`commit`."""
+    """Writes an index, from nothing or from where its last commit left off; what came after that commit is dropped.
+
+    Documents lie in the order they are added in. (Lucene's index sort by docid would double the time of writing; the
+    reader breaks ties by docid instead, so that ranking does not depend on how they lie.)
+    """
 
     def __init__(self, folder: Path, parameters: Bm25) -> None:
         self._doing = f"writing {folder}"
-        self._document = lucene("document.Document")
-        self._string_field = lucene("document.StringField")
-        self._docid_value = lucene("document.SortedDocValuesField")
-        self._field = lucene("document.Field")
-        self._stored_field = lucene("document.StoredField")
         self._bytes = lucene("util.BytesRef")
-        self._not_stored = lucene("document.Field$Store").NO
-        self._analysed = _analysed_type()
         self._term = lucene("index.Term")
         with java_errors(self._doing):
             # Terms come analysed and joined by spaces; all that is left to Lucene is to split there.
@@ -36,8 +34,15 @@ class LexicalWriter:
             config.setSimilarity(similarity(parameters))
             config.setRAMBufferSizeMB(_BUFFER_MB)
             config.setOpenMode(lucene("index.IndexWriterConfig$OpenMode").CREATE_OR_APPEND)
+            # Merges neighbours only, so the order stays.
+            merging = lucene("index.LogDocMergePolicy")()
+            merging.setMergeFactor(_SEGMENTS_AT_ONCE)
+            config.setMergePolicy(merging)
+            # In this thread, where its failure is ours to tell.
+            config.setMergeScheduler(lucene("index.SerialMergeScheduler")())
             self._directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
             self._writer = lucene("index.IndexWriter")(self._directory, config)
+        self._make_document()
 
     def __enter__(self) -> LexicalWriter:
         return self
@@ -56,23 +61,34 @@ class LexicalWriter:
 
     def add(self, analysed: AnalysedRecord) -> None:
         """Add one record. The caller sees to it that no docid comes twice."""
-        docid = analysed.record.docid
-        document = self._document()
-        document.add(self._string_field(DOCID, docid, self._not_stored))
-        document.add(self._docid_value(DOCID, self._bytes(docid)))
-        document.add(self._field(TITLE, " ".join(analysed.title_terms), self._analysed))
-        document.add(self._field(CONTENTS, " ".join(analysed.contents_terms), self._analysed))
-        document.add(self._stored_field(STORED, java_bytes(msgspec.json.encode(analysed))))
-        with java_errors(self._doing):
-            self._writer.addDocument(document)
+        self.add_packed(pack(analysed))
 
     def delete(self, docid: str) -> None:
         """Delete the record of ``docid`` where there is one; of those added later nothing."""
         with java_errors(self._doing):
             self._writer.deleteDocuments([self._term(DOCID, docid)])
 
-    def commit(self, about: Mapping[str, str]) -> int:
-        """Merge to one segment, make it durable, and return the number of documents in it.
+    def add_packed(self, packed: PackedRecord) -> None:
+        """Add one record as :func:`~shrag.indexing.analysed.pack` left it."""
+        self._docid.setStringValue(packed.docid)
+        self._docid_value.setBytesValue(self._bytes(packed.docid))
+        self._title.setStringValue(packed.title)
+        self._contents.setStringValue(packed.contents)
+        self._stored.setBytesValue(java_bytes(packed.stored))
+        with java_errors(self._doing):
+            self._writer.addDocument(self._document)
+
+    def about(self) -> dict[str, str]:
+        """Return what the last commit was told of its content; nothing where there is none."""
+        data = self._writer.getLiveCommitData()
+        return {str(entry.getKey()): str(entry.getValue()) for entry in data} if data is not None else {}
+
+    def count(self) -> int:
+        """Return the number of documents added so far, those of earlier commits included."""
+        return int(self._writer.getDocStats().numDocs)
+
+    def checkpoint(self, about: Mapping[str, str]) -> int:
+        """Make what was added so far durable, and return the number of documents.
 
         ``about`` goes into the commit itself, so that what is said of the content and the content cannot disagree.
         """
@@ -80,10 +96,27 @@ class LexicalWriter:
         for key, value in about.items():
             data.put(key, value)
         with java_errors(self._doing):
-            self._writer.forceMerge(1)
             self._writer.setLiveCommitData(data.entrySet())
             self._writer.commit()
-            return int(self._writer.getDocStats().numDocs)
+            return self.count()
+
+    def commit(self, about: Mapping[str, str]) -> int:
+        """Merge to one segment, then do as :meth:`checkpoint` does."""
+        with java_errors(self._doing):
+            self._writer.forceMerge(1)
+        return self.checkpoint(about)
+
+    def _make_document(self) -> None:
+        """Make the one document that every record is handed over in."""
+        field, analysed, empty = lucene("document.Field"), _analysed_type(), self._bytes("")
+        self._docid = lucene("document.StringField")(DOCID, "", lucene("document.Field$Store").NO)
+        self._docid_value = lucene("document.SortedDocValuesField")(DOCID, empty)
+        self._title = field(TITLE, "", analysed)
+        self._contents = field(CONTENTS, "", analysed)
+        self._stored = lucene("document.StoredField")(STORED, empty)
+        self._document = lucene("document.Document")()
+        for part in (self._docid, self._docid_value, self._title, self._contents, self._stored):
+            self._document.add(part)
 
 
 def _analysed_type() -> JavaClass:

@@ -20,8 +20,9 @@ FORMAT_VERSION = 2
 class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one generation is.
 
-    ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint;
-    ``versions`` are for people, nothing is refused because of them.
+    ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint.
+    The corpus's records are ``records`` and those ``rejected``. ``busy`` (each stage's share of the time the build
+    took) and ``versions`` are for people, nothing is refused because of them.
     """
 
     format_version: int
@@ -31,6 +32,8 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     analyzer: str
     bm25: Bm25
     records: int
+    rejected: int
+    busy: dict[str, float]
     files: dict[str, FileSeal]
     versions: dict[str, str]
 

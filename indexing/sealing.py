@@ -1,54 +1,30 @@
-"""The last step of every build: golden answers, the manifest, and the generation made current."""
+"""The manifest of a build, made when all its files are written."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 from shrag.corpora.manifest import CorpusManifest
-from shrag.indexing.bm25 import Bm25
-from shrag.indexing.errors import IndexDamaged, IndexMissing
-from shrag.indexing.generations import drop_old, publish, read_current
-from shrag.indexing.golden import write_golden
-from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.busy import Busy
+from shrag.indexing.half_built import HalfBuilt
+from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest
+from shrag.indexing.note_phases import count_rejects
 from shrag.indexing.seals import seal_files
 
 
-def seal_and_publish(
-    index: Path,
-    build: Path,
-    *,
-    generation: int,
-    source: CorpusManifest,
-    analyzer: str,
-    bm25: Bm25,
-    records: int,
-    keep: int,
-) -> IndexManifest:
-    """Seal all that is in ``build`` and make it the current ``generation``; return its manifest.
-
-    ``keep`` generations are kept, the new one and the one that was current before it first.
-    """
-    write_golden(build, bm25)
-    manifest = IndexManifest(
+def make_manifest(build: HalfBuilt, source: CorpusManifest, busy: Busy) -> IndexManifest:
+    """Return the manifest of what ``build`` holds, every file sealed."""
+    rejected = count_rejects(build)
+    return IndexManifest(
         format_version=FORMAT_VERSION,
-        generation=generation,
+        generation=build.generation,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         source=source,
-        analyzer=analyzer,
-        bm25=bm25,
-        records=records,
-        files=seal_files(build),
-        versions=part_versions(),
+        analyzer=build.plan.analyzer,
+        bm25=build.plan.bm25,
+        records=build.plan.records - rejected,
+        rejected=rejected,
+        busy=busy.shares(),
+        files=seal_files(build.index),
+        versions=build.plan.versions,
     )
-    before = _current_number(index)
-    publish(index, build, manifest)
-    drop_old(index, generation, before, keep)
-    return manifest
-
-
-def _current_number(index: Path) -> int | None:
-    try:
-        return read_current(index)[0]
-    except (IndexMissing, IndexDamaged):
-        return None

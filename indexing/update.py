@@ -5,131 +5,172 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from shrag.corpora.addition import Report
+from shrag.corpora.digest import record_digest
 from shrag.corpora.durable import FolderBusy, sole_writer, telling_full_disk
+from shrag.corpora.ledger import Place
 from shrag.corpora.manifest import CorpusManifest
 from shrag.corpora.names import check_name
-from shrag.corpora.records import Record
+from shrag.corpora.parquet import RecordFile, RecordWriter, Row
 from shrag.corpora.store import open_corpus
-from shrag.indexing.analysed import analyse_record
-from shrag.indexing.analysis import Analyzer
+from shrag.indexing.build import BuildOptions
+from shrag.indexing.build_notes import BuildNotes
+from shrag.indexing.busy import Busy
 from shrag.indexing.changes import Changes, IndexedDigests
 from shrag.indexing.errors import IndexingError
-from shrag.indexing.generations import KEPT_GENERATIONS, check_files, current_generation, next_generation, start_build
+from shrag.indexing.generations import check_files, current_generation, drop_old, next_generation, publish
+from shrag.indexing.golden import write_golden
+from shrag.indexing.half_built import BuildPlan, HalfBuilt, drop_half_built, start_half_built
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.lexical_writer import LexicalWriter
-from shrag.indexing.manifest import IndexManifest
+from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.note_phases import write_rejects, write_words
 from shrag.indexing.opening import check_analyzer
-from shrag.indexing.sealing import seal_and_publish
+from shrag.indexing.record_phase import CACHED_WORDS, NOTES
+from shrag.indexing.sealing import make_manifest
 from shrag.indexing.wordbook import FILE as WORDBOOK
-from shrag.indexing.wordbook import WordBook, write_wordbook
+from shrag.indexing.wordbook import WordBook
+from shrag.indexing.worker import Refused, Setup
+from shrag.indexing.worker_pool import WorkerPool
 
 _BATCH = 10_000
 _LOCK = "write.lock"
+_NOWHERE = Place(0, 0, 0)  # the corpus has where a record was read; a copy of it here needs none
 
 
 def update_index(
-    corpora: Path,
-    indexes: Path,
-    name: str,
-    *,
-    keep: int = KEPT_GENERATIONS,
-    report: Report = lambda stage, done: None,
+    corpora: Path, indexes: Path, name: str, *, options: BuildOptions | None = None
 ) -> tuple[IndexManifest, Changes | None]:
     """Publish a generation of ``name`` that holds its corpus as it is now, made from the current generation.
 
     Returns its manifest and what changed; where the index holds the corpus as it is already, the current manifest and
     None. The new generation finds, ranks and scores as one built from nothing does: statistics are of the records that
-    are there, and ties are broken by docid. A killed update is done again from its start.
+    are there, and ties are broken by docid. A record that could not be analysed the last time is tried again. A killed
+    update is done again from its start.
 
     Raises :class:`~shrag.indexing.errors.IndexMissing` where there is nothing to update, ``IndexDamaged`` where it is
-    not whole, ``IndexMismatch`` where another analyser made it: then only building it again helps.
+    not whole, ``IndexMismatch`` where another analyser made it: then only building it again helps. Else as
+    :func:`~shrag.indexing.build.build_index` does.
     """
-    if keep < 1:
-        raise ValueError(f"At least one generation must be kept, got {keep}.")
-    source, records = open_corpus(corpora, name)
+    source, _ = open_corpus(corpora, name)
     index = indexes / check_name(name)
     try:
         with telling_full_disk(index), sole_writer(index):
             folder, manifest = current_generation(index)
+            check_analyzer(name, manifest, KoreanEnglishAnalyzer())
             check_files(folder, manifest)
-            with closing(WordBook(folder / WORDBOOK)) as book:
-                analyzer = KoreanEnglishAnalyzer(book)
-                check_analyzer(name, manifest, analyzer)
-                if manifest.source.fingerprint == source.fingerprint:
-                    return manifest, None
-                build = start_build(index, next_generation(index))
-                try:
-                    changes = _change_lucene(folder, build, manifest, source, records, analyzer, report)
-                    write_wordbook(build / WORDBOOK, (dict(book.words()) | dict(analyzer.korean_words())).items())
-                    report("sealing", source.records)
-                    return _publish(index, build, manifest, source, keep), changes
-                finally:
-                    shutil.rmtree(build, ignore_errors=True)
+            if manifest.source.fingerprint == source.fingerprint:
+                return manifest, None
+            drop_half_built(index)
+            versions = part_versions() | {"updated from": folder.name}
+            plan = BuildPlan(
+                FORMAT_VERSION, source.fingerprint, source.records, manifest.analyzer, manifest.bm25, versions
+            )
+            build = start_half_built(index, plan, next_generation(index))
+            try:
+                return _Update(folder, corpora, source, build, options or BuildOptions()).run()
+            finally:
+                shutil.rmtree(build.folder)
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
 
-def _publish(index: Path, build: Path, old: IndexManifest, source: CorpusManifest, keep: int) -> IndexManifest:
-    return seal_and_publish(
-        index,
-        build,
-        generation=next_generation(index),
-        source=source,
-        analyzer=old.analyzer,
-        bm25=old.bm25,
-        records=source.records,
-        keep=keep,
-    )
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """One update's inputs: the generation it is made from, the corpus, and where."""
+
+    old: Path
+    corpora: Path
+    source: CorpusManifest
+    build: HalfBuilt
+    options: BuildOptions
+    busy: Busy = field(default_factory=Busy)
+
+    def run(self) -> tuple[IndexManifest, Changes]:
+        """Write, seal and publish the new generation."""
+        lucene = self.build.index / FOLDER
+        changed = self.build.stage / "changed.parquet"
+        _link_files(self.old / FOLDER, lucene)
+        with LexicalWriter(lucene, self.build.plan.bm25) as writer, BuildNotes(self.build.stage / NOTES) as notes:
+            with self.busy.at("comparing"):
+                changes = self._delete_old(writer, changed)
+            with closing(WordBook(self.old / WORDBOOK)) as book:
+                notes.add_words(book.words())
+            if changes.added or changes.changed:
+                self._write_new(changes.added + changes.changed, changed, writer, notes)
+            notes.commit()
+            with self.busy.at("merging"):
+                self.options.report("merging", self.source.records)
+                # Not writer.count(): Lucene counts what is to be deleted until it merges.
+                records = self.source.records - len(notes.rejects())
+                about = {"corpus": self.source.fingerprint, "read": str(self.source.records), "records": str(records)}
+                written = writer.commit(about)
+            if written != records:
+                raise IndexingError(
+                    f"The updated index should hold {records} records, and would hold {written}: "
+                    f"build it from nothing with `shrag index {self.source.name} --force`."
+                )
+        _own_files(lucene)
+        write_rejects(self.build, self.options.max_rejected)
+        write_words(self.build)
+        write_golden(self.build.index, self.build.plan.bm25)
+        with self.busy.at("sealing"):
+            manifest = make_manifest(self.build, self.source, self.busy)
+        index = self.build.folder.parent
+        publish(index, self.build.index, manifest)
+        drop_old(index, manifest.generation, int(self.old.name.removeprefix("gen-")), self.options.keep)
+        return manifest, changes
+
+    def _delete_old(self, writer: LexicalWriter, changed: Path) -> Changes:
+        """Delete what is gone or changed, and write to ``changed`` the records that are new or changed."""
+        counts: Counter[str] = Counter()
+        reader = LexicalReader(self.old / FOLDER, self.build.plan.bm25)
+        try:
+            stored = (found.record for found in reader.documents(range(reader.count())))
+            indexed = IndexedDigests(self.build.stage / "digests", stored)
+        finally:
+            reader.close()
+        _, records = open_corpus(self.corpora, self.source.name)
+        with indexed, RecordWriter(changed) as file:
+            for done, record in enumerate(records, 1):
+                change = indexed.take(record)
+                counts[change] += 1
+                if change == "changed":
+                    writer.delete(record.docid)
+                if change != "unchanged":
+                    file.write(Row(record, record_digest(record), _NOWHERE))
+                if done % _BATCH == 0:
+                    self.options.report("records compared", done)
+            for docid in indexed.left():
+                writer.delete(docid)
+                counts["deleted"] += 1
+        return Changes(counts["added"], counts["changed"], counts["deleted"], counts["unchanged"])
+
+    def _write_new(self, count: int, changed: Path, writer: LexicalWriter, notes: BuildNotes) -> None:
+        """Analyse the records of ``changed`` and add them."""
+        workers = min(self.options.workers or len(os.sched_getaffinity(0)), count)
+        done = 0
+        with WorkerPool(workers, Setup(str(self.old / WORDBOOK), CACHED_WORDS // workers)) as pool:
+            for frame in pool.analyse(changed, 0, count):
+                for number, record in enumerate(frame.records, done):
+                    if isinstance(record, Refused):
+                        notes.reject(number, record.docid or _docid(changed, number), record.reason)
+                    else:
+                        writer.add_packed(record)
+                notes.add_words(frame.words)
+                self.busy.add("analysis", frame.analysis_seconds, workers)
+                done += len(frame.records)
+                self.options.report("records indexed", done)
 
 
-def _change_lucene(
-    old: Path,
-    build: Path,
-    manifest: IndexManifest,
-    source: CorpusManifest,
-    records: Iterable[Record],
-    analyzer: Analyzer,
-    report: Report,
-) -> Changes:
-    """Write into ``build`` the Lucene index of ``old`` with the corpus's changes made."""
-    digests = build / "digests"
-    _link_files(old / FOLDER, build / FOLDER)
-    counts: Counter[str] = Counter()
-    reader = LexicalReader(old / FOLDER, manifest.bm25)
-    try:
-        indexed = IndexedDigests(digests, (found.record for found in reader.documents(range(reader.count()))))
-    finally:
-        reader.close()
-    with indexed, LexicalWriter(build / FOLDER, manifest.bm25) as writer:
-        for done, record in enumerate(records, 1):
-            change = indexed.take(record)
-            counts[change] += 1
-            if change == "changed":
-                writer.delete(record.docid)
-            if change != "unchanged":
-                writer.add(analyse_record(record, analyzer))
-            if done % _BATCH == 0:
-                report("records compared", done)
-        for docid in indexed.left():
-            writer.delete(docid)
-            counts["deleted"] += 1
-        report("merging", source.records)
-        written = writer.commit({"corpus": source.fingerprint, "records": str(source.records)})
-    digests.unlink()
-    _own_files(build / FOLDER)
-    if written != source.records:
-        raise IndexingError(
-            f"The corpus says {source.records} records, and the updated index would hold {written}: "
-            f"build it from nothing with `shrag index {source.name} --force`."
-        )
-    return Changes(counts["added"], counts["changed"], counts["deleted"], counts["unchanged"])
+def _docid(changed: Path, number: int) -> str:
+    with RecordFile(changed) as file:
+        return next(file.read(number, 1)).docid
 
 
 def _link_files(old: Path, new: Path) -> None:

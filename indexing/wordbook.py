@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -36,30 +37,24 @@ class WordBook:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
         return msgspec.json.decode(row[0], type=tuple[Token, ...]) if row else None
 
-    def words(self) -> Iterator[tuple[str, tuple[Token, ...]]]:
-        """Yield all words in order, with their tokens."""
+    def words(self) -> list[tuple[str, bytes]]:
+        """Return all words with their tokens, as :func:`write_wordbook` takes them."""
         with self._turn:
-            for word, tokens in self._database.execute("SELECT word, tokens FROM words ORDER BY word"):
-                yield word, msgspec.json.decode(tokens, type=tuple[Token, ...])
+            return self._database.execute("SELECT word, tokens FROM words ORDER BY word").fetchall()
 
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()
 
 
-def write_wordbook(path: Path, words: Iterable[tuple[str, tuple[Token, ...]]]) -> int:
-    """Write a new book of words and their tokens; return how many it holds."""
-    database = sqlite3.connect(path, isolation_level=None)
-    try:
+def write_wordbook(path: Path, words: Iterable[tuple[str, bytes]]) -> None:
+    """Write a new book of words and their tokens (as JSON), which come in order."""
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE words (word TEXT PRIMARY KEY, tokens BLOB) WITHOUT ROWID")
         database.execute("BEGIN")
         database.executemany(
-            "INSERT INTO words VALUES (?, ?)",
-            ((word, msgspec.json.encode(tokens)) for word, tokens in sorted(words) if len(word) <= _LONGEST_WORD),
+            "INSERT INTO words VALUES (?, ?)", (entry for entry in words if len(entry[0]) <= _LONGEST_WORD)
         )
         database.execute("COMMIT")
-        count: int = database.execute("SELECT count(*) FROM words").fetchone()[0]
-        return count
-    finally:
-        database.close()

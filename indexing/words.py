@@ -66,6 +66,16 @@ def find_words(text: str) -> list[WordTerm]:
     ]
 
 
+def plain_word_terms(word: str) -> tuple[str, ...]:
+    """Return what :func:`find_words` finds in a word of ASCII letters alone, as most are, at a tenth of the cost.
+
+    >>> plain_word_terms("Learning"), plain_word_terms("the")
+    (('learn',), ())
+    """
+    plain = word.lower()
+    return () if plain in ENGLISH_STOPWORDS else (_stem(plain),)
+
+
 @lru_cache(maxsize=200_000)
 def _word_terms(word: str) -> tuple[WordTerm, ...]:
     whole = len(word)

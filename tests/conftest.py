@@ -12,7 +12,7 @@ import pytest
 from shrag.corpora.addition import add_corpus
 from shrag.corpora.records import Record
 from shrag.indexing import korean
-from shrag.indexing.build import build_index
+from shrag.indexing.build import BuildOptions, build_index
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.serving.engine import Engine, open_engine
 
@@ -35,13 +35,13 @@ def analyzer() -> KoreanEnglishAnalyzer:
     return KoreanEnglishAnalyzer()
 
 
-_kiwi = functools.cache(korean._load_kiwi)
+_kiwi = functools.cache(korean.load_kiwi)
 
 
 @pytest.fixture
 def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all analysers of this process share one Kiwi: a test that builds often would mostly load it."""
-    monkeypatch.setattr(korean, "_load_kiwi", _kiwi)
+    monkeypatch.setattr(korean, "load_kiwi", _kiwi)
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +59,7 @@ def three_generations(demo_home: Path, tmp_path_factory: pytest.TempPathFactory)
     home = tmp_path_factory.mktemp("three") / "home"
     shutil.copytree(demo_home, home)
     for _ in range(2):
-        build_index(home / "corpora", home / "indexes", "demo", force=True, keep=3)
+        build_index(home / "corpora", home / "indexes", "demo", force=True, options=BuildOptions(keep=3))
     return home
 
 

@@ -29,6 +29,7 @@ _MANIFESTS = st.builds(
         languages=st.dictionaries(_TEXT, _COUNT, max_size=3),
     ),
     bm25=st.builds(Bm25, st.floats(0, 9), st.floats(0, 1), st.floats(0, 9)),
+    busy=st.dictionaries(_TEXT, st.floats(0, 1), max_size=3),
     files=st.dictionaries(_SAFE_NAME, st.builds(FileSeal), max_size=4),
     versions=st.dictionaries(_TEXT, _TEXT, max_size=3),
 )
@@ -37,10 +38,14 @@ SMALL = IndexManifest(
     format_version=FORMAT_VERSION,
     generation=1,
     created="2026-11-21T09:00:00+00:00",
-    source=CorpusManifest(1, "demo", "scienceon", "f" * 64, 1, 1, {"ko": 1}, "r.parquet", "r.jsonl", (), "0.1.0"),
+    source=CorpusManifest(
+        2, "demo", "scienceon", "f" * 64, 1, 1, 0, {"ko": 1}, "r.parquet", "r.jsonl", (), "2026-11-21", "0.1.0"
+    ),
     analyzer="rules 1",
     bm25=Bm25(),
     records=1,
+    rejected=0,
+    busy={"Lucene": 0.5},
     files={"lucene/_0.cfs": FileSeal(10, "a" * 64)},
     versions={"shrag": "0.1.0"},
 )

@@ -26,10 +26,10 @@ Contents = dict[str, str]
 """docid → text."""
 
 KILLED = (
-    "import sys, os; from pathlib import Path; from shrag.indexing.build import build_index\n"
+    "import sys, os; from pathlib import Path; from shrag.indexing.build import BuildOptions, build_index\n"
     "home = Path(sys.argv[1]); stage = sys.argv[2]\n"
-    "build_index(home / 'corpora', home / 'indexes', 'm', force=True,\n"
-    "            report=lambda what, done: os.kill(os.getpid(), 9) if what == stage else None)"
+    "build_index(home / 'corpora', home / 'indexes', 'm', force=True, options=BuildOptions(\n"
+    "            report=lambda what, done: os.kill(os.getpid(), 9) if what == stage else None))"
 )
 
 

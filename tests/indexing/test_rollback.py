@@ -16,7 +16,6 @@ from shrag.indexing.generations import (
     drop_old,
     list_generations,
     next_generation,
-    start_build,
 )
 from shrag.indexing.listing import list_index, list_names, show_manifest
 from shrag.indexing.opening import open_index
@@ -117,7 +116,7 @@ def test_what_a_killed_removal_left_is_no_generation_and_goes_with_the_next_buil
     for name in ("gen-000002", "old-000001", "build-000003", "gen-1", "gen-000009x"):
         (tmp_path / name).mkdir()
     assert (list_generations(tmp_path), next_generation(tmp_path)) == ([2], 3)
-    start_build(tmp_path, 3)
+    drop_old(tmp_path, 2, None)
     assert not (tmp_path / "old-000001").exists()
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from shrag.cli.main import run
 from shrag.corpora.addition import add_corpus
+from shrag.corpora.parquet import read_parquet
 from shrag.corpora.records import Record
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.build import build_index
@@ -23,6 +25,8 @@ from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.query import any_of
 from shrag.indexing.update import update_index
 from shrag.indexing.verification import verify_index
+from shrag.indexing.worker import Frame
+from shrag.indexing.worker_pool import WorkerPool
 
 pytestmark = pytest.mark.usefixtures("one_kiwi")
 
@@ -178,17 +182,17 @@ def test_only_what_changed_is_analysed(home: Path, monkeypatch: pytest.MonkeyPat
         home,
         {"a": SMALL["a"], "b": ("carbon", "film two"), "c": SMALL["c"], "n": ("new", "구리 film")},
     )
-    asked: list[str] = []
-    real = KoreanEnglishAnalyzer.terms
+    given: list[str] = []
+    real = WorkerPool.analyse
 
-    def terms(self: KoreanEnglishAnalyzer, texts: list[str]) -> list[list[str]]:
-        asked.extend(texts)
-        return real(self, texts)
+    def analyse(self: WorkerPool, path: Path, start: int, stop: int) -> Iterator[Frame]:
+        given.extend(record.docid for record in read_parquet(path))
+        return real(self, path, start, stop)
 
-    monkeypatch.setattr(KoreanEnglishAnalyzer, "terms", terms)
+    monkeypatch.setattr(WorkerPool, "analyse", analyse)
     _, changes = update_index(home / "corpora", home / "indexes", "c")
     assert changes == Changes(added=1, changed=1, deleted=1, unchanged=2)
-    assert set(asked) == {"carbon", "film two", "new", "구리 film"}
+    assert given == ["b", "n"]
 
 
 def test_the_generation_updated_from_is_left_as_it_was(home: Path) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from shrag.indexing.analysis import Token
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.question_words import QUESTION_WORDS
@@ -12,7 +14,8 @@ QUESTION = "인공지능은 어떤 의미가 있나요?"
 
 def test_a_book_gives_back_what_was_written(tmp_path: Path) -> None:
     tokens = (Token("검색", 0, 2, "noun"),)
-    assert write_wordbook(tmp_path / "w", [("검색은", tokens), ("있나요", ()), ("가" * 99, tokens)]) == 2
+    encoded = msgspec.json.encode(tokens)
+    write_wordbook(tmp_path / "w", [("가" * 99, encoded), ("검색은", encoded), ("있나요", b"[]")])
     book = WordBook(tmp_path / "w")
     assert book.look_up("검색은") == tokens
     assert book.look_up("있나요") == ()
@@ -23,11 +26,14 @@ def test_a_book_gives_back_what_was_written(tmp_path: Path) -> None:
 
 
 def test_a_question_of_known_words_needs_no_kiwi_and_gets_the_same_terms(
-    tmp_path: Path, analyzer: KoreanEnglishAnalyzer
+    tmp_path: Path,
 ) -> None:
+    noticed: dict[str, bytes] = {}
+    analyzer = KoreanEnglishAnalyzer(notice=lambda word, tokens: noticed.update({word: msgspec.json.encode(tokens)}))
     wanted = analyzer.tokens([QUESTION])
-    analyzer.terms(QUESTION_WORDS)
-    write_wordbook(tmp_path / "w", analyzer.korean_words())
+    analyzer.terms([*QUESTION_WORDS, "the", "word"])
+    assert noticed.keys() == set(QUESTION_WORDS) | {"인공지능은", "어떤", "의미가", "있나요"}
+    write_wordbook(tmp_path / "w", sorted(noticed.items()))
     fresh = KoreanEnglishAnalyzer(WordBook(tmp_path / "w"))
     assert fresh.tokens([QUESTION]) == wanted
     assert fresh._kiwi is None

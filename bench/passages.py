@@ -1,0 +1,71 @@
+"""Passages to measure with: the development sets mixed, and as many more as wanted, made of their words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from itertools import accumulate, cycle, islice
+from pathlib import Path
+
+SETS = {
+    "wiki-ko": ("wiki-ko/corpus/docs-0.jsonl.gz",),
+    "wiki-en": ("wiki-en/corpus/docs-0.jsonl.gz",),
+    "scholarly-ko": ("scholarly-ko/records.jsonl.gz",),
+    "scholarly-en": ("scholarly-en/records-acl.jsonl.gz", "scholarly-en/records-arxiv.jsonl.gz"),
+    "multihop": ("multihop-ko/corpus/docs-0.jsonl.gz", "multihop-en/corpus/docs-0.jsonl.gz"),
+}
+"""What is mixed, each set giving the same number of passages; one that is too small begins again."""
+
+Passage = dict[str, str]
+"""``docid``, ``title`` and ``text``, as the format ``miracl`` has them."""
+
+
+def mixed(data: Path, count: int) -> list[Passage]:
+    """Return ``count`` passages of all sets in turn, each with a docid of its own."""
+    sources = [cycle(_read(data, paths)) for paths in SETS.values()]
+    passages = (next(source) for source in cycle(sources))
+    return [{**passage, "docid": f"m{number:07}"} for number, passage in enumerate(islice(passages, count))]
+
+
+def resampled(data: Path, count: int, seed: int = 1) -> Iterator[Passage]:
+    """Yield ``count`` passages whose words are drawn, by how often they occur, from passages of one set each.
+
+    Lengths are those of real passages, words are real words in no order. Every fiftieth word is new (a word with a
+    number behind it), so that the vocabulary grows as it does in real text and no cache learns all of it.
+    """
+    rng = random.Random(seed)
+    sets = []
+    for paths in SETS.values():
+        passages = list(_read(data, paths))
+        words: dict[str, int] = {}
+        for passage in passages:
+            for word in passage["text"].split():
+                words[word] = words.get(word, 0) + 1
+        sets.append((passages, list(words), list(accumulate(words.values()))))
+    for number in range(count):
+        passages, words_of, weights = sets[number % len(sets)]
+        model = rng.choice(passages)
+        drawn = rng.choices(words_of, cum_weights=weights, k=max(len(model["text"].split()), 1))
+        for place in range(rng.randrange(50), len(drawn), 50):
+            drawn[place] += str(rng.randrange(10**7))
+        yield {"docid": f"r{number:08}", "title": model["title"], "text": " ".join(drawn) + "."}
+
+
+def write(path: Path, passages: Iterator[Passage] | list[Passage]) -> None:
+    """Write passages as JSON Lines."""
+    with path.open("w", encoding="utf-8") as stream:
+        for passage in passages:
+            stream.write(json.dumps(passage, ensure_ascii=False) + "\n")
+
+
+def _read(data: Path, paths: tuple[str, ...]) -> list[Passage]:
+    passages = []
+    for path in paths:
+        with gzip.open(data / path, "rt", encoding="utf-8") as stream:
+            for line in stream:
+                found = json.loads(line)
+                text = found.get("text") or found.get("abstract") or ""
+                passages.append({"docid": "", "title": found.get("title") or "", "text": text})
+    return passages
