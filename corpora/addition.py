@@ -227,5 +227,5 @@ class _Draft:
 
 def _is_among(path: Path, format: Format, accounts: Sequence[Account]) -> bool:
     """Say whether the file was read into the corpus before, just as it is now."""
-    own = [account for account in accounts if account.path == written_name(path) and account.format == format.name]
+    own = [account for account in accounts if account.path == written_name(path) and account.format == format.written]
     return bool(own) and path.is_file() and any(account.sha256 == file_digest(path)[0] for account in own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
@@ -31,11 +31,22 @@ class Format:
     name: str
     patterns: tuple[str, ...]
     read: Callable[[Path], Iterator[ReadLine]]
+    options: str = ""
+
+    @property
+    def written(self) -> str:
+        """The format and its options, where it was given other than the usual ones, as a corpus's account has them."""
+        return f"{self.name} {self.options}".rstrip()
 
 
 def jsonl_format(keys: JsonlKeys) -> Format:
     """Return the format of JSON objects whose keys are ``keys``."""
-    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys))
+    given = {field.name: getattr(keys, field.name) for field in fields(keys)}
+    changed = {name: value for name, value in given.items() if value != getattr(JsonlKeys(), name)}
+    options = " ".join(
+        f"{name}={'+'.join([value] if isinstance(value, str) else value)}" for name, value in changed.items()
+    )
+    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options)
 
 
 FORMATS: Mapping[str, Format] = {

@@ -99,7 +99,7 @@ class Reading:
 
     def read(self, path: Path, format: Format) -> None:
         """Read one file to its end."""
-        source = _Source(written_name(path), format.name)
+        source = _Source(written_name(path), format.written)
         self._sources.append(source)
         before = _state(path)
         for line in read_source(path, format):

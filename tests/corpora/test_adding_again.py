@@ -10,7 +10,9 @@ import pytest
 
 from shrag.corpora.addition import Addition, Changes, OnDuplicate, add_corpus
 from shrag.corpora.errors import ConflictingRecords, CorpusError
+from shrag.corpora.formats import jsonl_format
 from shrag.corpora.manifest import MANIFEST_FILE, Account
+from shrag.corpora.mapping import JsonlKeys
 from shrag.corpora.store import failed_rejects, iter_digests, list_corpora, open_corpus, stored_rejects
 
 
@@ -196,3 +198,13 @@ def test_digests_tell_an_update_what_changed(tmp_path: Path) -> None:
     assert before["C"] == after["C"]
     assert before["B"] != after["B"]
     assert {len(digest) for digest in after.values()} == {16}
+
+
+def test_merging_the_same_file_by_other_keys_reads_it_again(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", json.dumps({"id": "A", "title": "가", "one": "하나.", "two": "둘."}))
+    add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("one",))), [source])
+    addition = add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("two",))), [source], merge=True)
+    assert addition.changes == Changes(0, 1, 0, 0)
+    assert _texts(tmp_path) == {"A": "둘."}
+    assert [account.format for account in addition.manifest.sources] == ["jsonl text=one", "jsonl text=two"]
+    assert not add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("two",))), [source], merge=True).stored

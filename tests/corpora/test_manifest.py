@@ -79,12 +79,9 @@ def test_a_manifest_that_loses_a_record_is_not_written(tmp_path: Path, change: d
         write_manifest(tmp_path, msgspec.structs.replace(MANIFEST, **change))
 
 
-def test_a_manifest_whose_counts_were_changed_is_refused(tmp_path: Path) -> None:
+def test_a_manifest_that_is_no_text_is_refused(tmp_path: Path) -> None:
     write_manifest(tmp_path, MANIFEST)
     path = tmp_path / MANIFEST_FILE
-    path.write_text(path.read_text().replace('"blank": 1', '"blank": 2'))
-    with pytest.raises(CorpusError, match="its counts do not add up: add the corpus again"):
-        read_manifest(tmp_path)
     path.write_bytes(path.read_bytes().replace(b'"miracl"', b'"mir\xe6cl"'))
     with pytest.raises(CorpusError, match="is not a corpus manifest"):
         read_manifest(tmp_path)
