@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -91,6 +91,28 @@ class LexicalReader:
             fields = self._searcher.storedFields()
             return [self._fetch_one(fields, docid) for docid in docids]
 
+    def count(self) -> int:
+        """See :class:`~shrag.indexing.vectors.StoredDocuments`."""
+        return self._documents
+
+    def docids(self, numbers: Sequence[int]) -> list[str]:
+        """See :class:`~shrag.indexing.vectors.StoredDocuments`."""
+        with java_errors(self._doing):
+            found = self._docids(numbers)
+        return [found[number] for number in numbers]
+
+    def numbers(self, docids: Sequence[str]) -> list[int | None]:
+        """See :class:`~shrag.indexing.dense_index.DocumentNumbers`."""
+        with java_errors(self._doing):
+            return [self._place(docid) for docid in docids]
+
+    def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
+        """See :class:`~shrag.indexing.vectors.StoredDocuments`."""
+        with java_errors(self._doing):
+            fields = self._searcher.storedFields()
+            for number in numbers:
+                yield _decode_stored(fields, number)
+
     def _search_one(self, query: JavaClass, k: int) -> list[tuple[int, float]]:
         """Return places in the index and scores of the best ``k``."""
         with java_errors(self._doing):
@@ -112,14 +134,15 @@ class LexicalReader:
         return docids
 
     def _fetch_one(self, fields: JavaClass, docid: str) -> AnalysedRecord | None:
+        place = self._place(docid)
+        return None if place is None else _decode_stored(fields, place)
+
+    def _place(self, docid: str) -> int | None:
         place = self._places.get(docid)
         if place is None:
             found = self._searcher.search(self._term_query(self._term(DOCID, docid)), 1).scoreDocs
-            if not len(found):
-                return None
-            place = int(found[0].doc)
-        stored = fields.document(place).getBinaryValue(STORED)
-        return _DECODER.decode(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))
+            place = int(found[0].doc) if len(found) else None
+        return place
 
     def _field_statistics(self, field: str, terms: Sequence[str]) -> FieldStatistics:
         collection = self._searcher.collectionStatistics(field)
@@ -131,3 +154,8 @@ class LexicalReader:
             int(collection.sumTotalTermFreq()) / documents,
             {term: int(self._reader.docFreq(self._term(field, term))) for term in terms},
         )
+
+
+def _decode_stored(fields: JavaClass, place: int) -> AnalysedRecord:
+    stored = fields.document(place).getBinaryValue(STORED)
+    return _DECODER.decode(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))
