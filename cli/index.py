@@ -8,13 +8,21 @@ import click
 
 from shrag.cli.progress import progress
 from shrag.cli.settings import Home
+from shrag.indexing.vector_card import ENCODERS, NO_ENCODER
 
 
 @click.command()
 @click.argument("name")
+@click.option(
+    "--encoder",
+    type=click.Choice([NO_ENCODER, *ENCODERS]),
+    default=NO_ENCODER,
+    show_default=True,
+    help="Vectors for `--strategy hybrid`: lsa is counted from the corpus itself, without a model.",
+)
 @click.option("--force", is_flag=True, help="Build even where the current index is up to date.")
 @click.pass_obj
-def command(home: Home, name: str, force: bool) -> None:
+def command(home: Home, name: str, encoder: str, force: bool) -> None:
     """Index the corpus NAME and publish the result.
 
     Example: shrag index sci
@@ -25,7 +33,7 @@ def command(home: Home, name: str, force: bool) -> None:
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
-        manifest, new = build_index(home.corpora, home.indexes, name, force=force, report=report)
+        manifest, new = build_index(home.corpora, home.indexes, name, encoder=encoder, force=force, report=report)
     size = sum(seal.bytes for seal in manifest.files.values()) / 2**20
     done = f"built in {time.monotonic() - started:.1f} s" if new else "up to date, nothing to build"
     click.echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")

@@ -20,9 +20,11 @@ from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, In
 from shrag.indexing.generations import current_generation, drop_old, next_generation, publish, start_build
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
+from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.lexical_writer import LexicalWriter
 from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, check_files, part_versions, seal_files
 from shrag.indexing.question_words import QUESTION_WORDS
+from shrag.indexing.vector_card import NO_ENCODER, VectorCard, check_encoder_name, encoder_settings
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import write_wordbook
 
@@ -35,22 +37,25 @@ def build_index(
     name: str,
     *,
     bm25: Bm25 | None = None,
+    encoder: str = NO_ENCODER,
     force: bool = False,
     report: Report = lambda stage, done: None,
 ) -> tuple[IndexManifest, bool]:
     """Index the corpus ``name`` and publish the result as the index ``name``'s next generation.
 
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
-    records, by the same analyser, with the same parameters, there is nothing to build unless ``force`` asks for it.
+    records, by the same analyser, with the same parameters and encoder, there is nothing to build unless ``force`` asks
+    for it.
     Until the new generation is whole the old one stays current.
     """
     source, records = open_corpus(corpora, name)
     index = indexes / check_name(name)
     parameters = bm25 or Bm25()
+    check_encoder_name(encoder)
     analyzer = KoreanEnglishAnalyzer()
     try:
         with telling_full_disk(index), sole_writer(index):
-            current = None if force else _up_to_date(index, source, analyzer, parameters)
+            current = None if force else _up_to_date(index, source, analyzer, parameters, encoder)
             if current is not None:
                 return current, False
             generation = next_generation(index)
@@ -59,7 +64,8 @@ def build_index(
                 indexed = _write_lucene(build, source, records, analyzer, parameters, report)
                 analyzer.terms(QUESTION_WORDS)
                 write_wordbook(build / WORDBOOK, analyzer.korean_words())
-                manifest = _manifest(build, generation, source, analyzer, parameters, indexed)
+                vectors = _write_vectors(build, encoder, source, analyzer, parameters, report)
+                manifest = _manifest(build, generation, source, analyzer, parameters, indexed, vectors)
                 report("sealing", indexed)
                 drop_old(index, publish(index, build, manifest))
             finally:
@@ -69,7 +75,9 @@ def build_index(
         raise IndexingError(str(busy)) from None
 
 
-def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25) -> IndexManifest | None:
+def _up_to_date(
+    index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, encoder: str
+) -> IndexManifest | None:
     try:
         folder, manifest = current_generation(index)
         check_files(folder, manifest)
@@ -79,6 +87,7 @@ def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, paramet
         manifest.source.fingerprint == source.fingerprint
         and manifest.analyzer == analyzer.fingerprint
         and manifest.bm25 == parameters
+        and (manifest.vectors.settings if manifest.vectors else "") == encoder_settings(encoder)
     )
     return manifest if same else None
 
@@ -109,8 +118,32 @@ def _write_lucene(
     return indexed
 
 
+def _write_vectors(
+    build: Path, encoder: str, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, report: Report
+) -> VectorCard | None:
+    """Write the vectors, if any are wanted, from the terms that the committed index has."""
+    if encoder == NO_ENCODER:
+        return None
+    from shrag.indexing.vector_phase import build_vectors
+
+    documents = LexicalReader(build / FOLDER, parameters)
+    stage = build / "stage"
+    try:
+        made_of = f"{source.fingerprint}\n{analyzer.fingerprint}"
+        return build_vectors(build, stage, encoder, documents, analyzer, made_of, report)
+    finally:
+        documents.close()
+        shutil.rmtree(stage, ignore_errors=True)
+
+
 def _manifest(
-    build: Path, generation: int, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, indexed: int
+    build: Path,
+    generation: int,
+    source: CorpusManifest,
+    analyzer: Analyzer,
+    parameters: Bm25,
+    indexed: int,
+    vectors: VectorCard | None,
 ) -> IndexManifest:
     return IndexManifest(
         format_version=FORMAT_VERSION,
@@ -122,4 +155,5 @@ def _manifest(
         records=indexed,
         files=seal_files(build),
         versions=part_versions(),
+        vectors=vectors,
     )

@@ -12,6 +12,7 @@ from shrag.corpora.manifest import CorpusManifest
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.jvm import lucene_jar
+from shrag.indexing.vector_card import VectorCard
 
 FORMAT_VERSION = 1
 """Raised whenever what is stored, or how its terms are cut, changes."""
@@ -30,7 +31,7 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one generation is.
 
     ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint;
-    ``versions`` are for people, nothing is refused because of them.
+    ``vectors`` is None where there are none; ``versions`` are for people, nothing is refused because of them.
     """
 
     format_version: int
@@ -42,6 +43,7 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     records: int
     files: dict[str, FileSeal]
     versions: dict[str, str]
+    vectors: VectorCard | None = None
 
 
 def seal_files(folder: Path) -> dict[str, FileSeal]:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from shrag.corpora.names import check_name
 from shrag.indexing.analysis import Analyzer
+from shrag.indexing.dense_index import DenseIndex
 from shrag.indexing.engine import RecordStore, SearchEngine
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.generations import current_generation
@@ -18,6 +19,8 @@ from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.manifest import IndexManifest, check_files
+from shrag.indexing.vector_card import FOLDER as VECTORS
+from shrag.indexing.vector_card import check_card
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 
@@ -31,7 +34,10 @@ class Closable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """One generation of an index, open. ``engine``, ``store`` and ``analyzer`` belong together and to nothing else."""
+    """One generation of an index, open. Its parts belong together and to nothing else.
+
+    ``dense`` is None where the index was built without an encoder.
+    """
 
     name: str
     manifest: IndexManifest
@@ -39,6 +45,7 @@ class OpenIndex:
     engine: SearchEngine
     store: RecordStore
     files: tuple[Closable, ...]
+    dense: DenseIndex | None = None
 
     def close(self) -> None:
         """Let go of the files."""
@@ -50,6 +57,7 @@ def check_index(indexes: Path, name: str) -> IndexManifest:
     """Check every byte of ``name`` without opening it; raises as :func:`open_index` does."""
     folder, manifest = current_generation(indexes / check_name(name))
     _check_analyzer(name, manifest, KoreanEnglishAnalyzer())
+    _check_vectors(name, manifest)
     check_files(folder, manifest)
     return manifest
 
@@ -68,6 +76,7 @@ def open_index(indexes: Path, name: str, first_question: str | None = None) -> O
     book = WordBook(folder / WORDBOOK)
     analyzer = KoreanEnglishAnalyzer(book)
     _check_analyzer(name, manifest, analyzer)
+    _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
     start_java()
     reader = LexicalReader(folder / FOLDER, manifest.bm25)
@@ -78,7 +87,9 @@ def open_index(indexes: Path, name: str, first_question: str | None = None) -> O
             f"The Lucene files of index {name} hold {about}, its manifest says otherwise: "
             f"build it again with `shrag index {name} --force`."
         )
-    return OpenIndex(name, manifest, analyzer, reader, reader, (reader, book))
+    vectors = manifest.vectors
+    dense = DenseIndex(name, vectors, folder / VECTORS, analyzer, reader) if vectors else None
+    return OpenIndex(name, manifest, analyzer, reader, reader, (reader, book), dense)
 
 
 def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> None:
@@ -96,3 +107,13 @@ def _check_analyzer(name: str, manifest: IndexManifest, analyzer: Analyzer) -> N
             f"Index {name} was analysed by [{manifest.analyzer}], this process has [{analyzer.fingerprint}]: "
             f"build it again with `shrag index {name}`."
         )
+
+
+def _check_vectors(name: str, manifest: IndexManifest) -> None:
+    if manifest.vectors is not None:
+        check_card(name, manifest.vectors)
+        if manifest.vectors.rows != manifest.records:
+            raise IndexDamaged(
+                f"Index {name} says {manifest.vectors.rows} vectors for {manifest.records} records: "
+                f"build it again with `shrag index {name} --force`."
+            )
