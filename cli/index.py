@@ -16,13 +16,12 @@ from shrag.indexing.vector_card import ENCODERS, NO_ENCODER
 @click.option(
     "--encoder",
     type=click.Choice([NO_ENCODER, *ENCODERS]),
-    default=NO_ENCODER,
-    show_default=True,
-    help="Vectors for `--strategy hybrid`: lsa is counted from the corpus itself, without a model.",
+    help="Vectors for `--strategy hybrid`: lsa is counted from the corpus itself, without a model.  [default: as the "
+    "current index has, none for a new one]",
 )
 @click.option("--force", is_flag=True, help="Build even where the current index is up to date.")
 @click.pass_obj
-def command(home: Home, name: str, encoder: str, force: bool) -> None:
+def command(home: Home, name: str, encoder: str | None, force: bool) -> None:
     """Index the corpus NAME and publish the result.
 
     Example: shrag index sci

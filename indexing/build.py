@@ -37,7 +37,7 @@ def build_index(
     name: str,
     *,
     bm25: Bm25 | None = None,
-    encoder: str = NO_ENCODER,
+    encoder: str | None = None,
     force: bool = False,
     report: Report = lambda stage, done: None,
 ) -> tuple[IndexManifest, bool]:
@@ -45,17 +45,19 @@ def build_index(
 
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
     records, by the same analyser, with the same parameters and encoder, there is nothing to build unless ``force`` asks
-    for it.
+    for it. ``encoder`` is the kind that makes vectors, ``none`` for an index without; where it is not given, the new
+    generation has what the current one has.
     Until the new generation is whole the old one stays current.
     """
     source, records = open_corpus(corpora, name)
     index = indexes / check_name(name)
     parameters = bm25 or Bm25()
-    check_encoder_name(encoder)
+    kind = encoder or _current_encoder(index)
+    check_encoder_name(kind)
     analyzer = KoreanEnglishAnalyzer()
     try:
         with telling_full_disk(index), sole_writer(index):
-            current = None if force else _up_to_date(index, source, analyzer, parameters, encoder)
+            current = None if force else _up_to_date(index, source, analyzer, parameters, kind)
             if current is not None:
                 return current, False
             generation = next_generation(index)
@@ -64,7 +66,7 @@ def build_index(
                 indexed = _write_lucene(build, source, records, analyzer, parameters, report)
                 analyzer.terms(QUESTION_WORDS)
                 write_wordbook(build / WORDBOOK, analyzer.korean_words())
-                vectors = _write_vectors(build, encoder, source, analyzer, parameters, report)
+                vectors = _write_vectors(build, kind, source, analyzer, parameters, report)
                 manifest = _manifest(build, generation, source, analyzer, parameters, indexed, vectors)
                 report("sealing", indexed)
                 drop_old(index, publish(index, build, manifest))
@@ -73,6 +75,14 @@ def build_index(
             return manifest, True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
+
+
+def _current_encoder(index: Path) -> str:
+    try:
+        vectors = current_generation(index)[1].vectors
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return NO_ENCODER
+    return vectors.encoder if vectors else NO_ENCODER
 
 
 def _up_to_date(

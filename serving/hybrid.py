@@ -30,6 +30,9 @@ class HybridStrategy:
 
     name = "hybrid"
 
+    def __init__(self, cosine_weight: float = COSINE_WEIGHT) -> None:
+        self._weight = cosine_weight
+
     def run(self, request: Request, index: OpenIndex, reranker: Reranker) -> Iterator[Event]:
         """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without vectors."""
         if index.dense is None:
@@ -58,7 +61,7 @@ class HybridStrategy:
             ranking = rerank(
                 request.question,
                 pool,
-                _WithCosine(reranker, cosines, near),
+                _WithCosine(reranker, cosines, near, self._weight),
                 request.k,
                 "" if pool else why_nothing(words),
             )
@@ -69,13 +72,14 @@ class HybridStrategy:
 class _WithCosine:
     """Implements :class:`~shrag.models.reranker.Reranker` for one pool, whose cosines are known."""
 
-    def __init__(self, reranker: Reranker, cosines: Sequence[float], near: DenseHits) -> None:
+    def __init__(self, reranker: Reranker, cosines: Sequence[float], near: DenseHits, weight: float) -> None:
         self._reranker = reranker
         self._cosines = cosines
-        self.name = f"{reranker.name} + {COSINE_WEIGHT:g} × {near.encoder} cosine"
+        self._weight = weight
+        self.name = f"{reranker.name} + {weight:g} × {near.encoder} cosine"
         self.is_model = reranker.is_model or near.is_model
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are those of the pool, in its order."""
         scores = self._reranker.score(question, passages)
-        return [score + COSINE_WEIGHT * cosine for score, cosine in zip(scores, self._cosines, strict=True)]
+        return [score + self._weight * cosine for score, cosine in zip(scores, self._cosines, strict=True)]

@@ -130,8 +130,10 @@ def test_the_sample_and_so_the_fit_do_not_depend_on_the_order_of_documents(docum
 def test_another_encoder_makes_another_index(demo_copy: Path) -> None:
     corpora, indexes = demo_copy / "corpora", demo_copy / "indexes"
     assert not build_index(corpora, indexes, "demo", encoder="lsa")[1]
-    without, new = build_index(corpora, indexes, "demo")
+    assert not build_index(corpora, indexes, "demo")[1]  # what is not said stays as it is
+    without, new = build_index(corpora, indexes, "demo", encoder="none")
     assert (new, without.vectors) == (True, None)
+    assert not build_index(corpora, indexes, "demo")[1]
     index = open_index(indexes, "demo")
     assert index.dense is None
     index.close()
