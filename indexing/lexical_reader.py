@@ -18,6 +18,7 @@ import msgspec
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.engine import FieldStatistics, Hit, Statistics
+from shrag.indexing.errors import IndexingError
 from shrag.indexing.jvm import JavaClass, java, java_errors, lucene
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
 from shrag.indexing.lexical_query import QueryTranslation
@@ -92,7 +93,9 @@ class LexicalReader:
             return [self._fetch_one(fields, docid) for docid in docids]
 
     def count(self) -> int:
-        """See :class:`~shrag.indexing.vectors.StoredDocuments`."""
+        """See :class:`~shrag.indexing.vectors.StoredDocuments`; raises where deleted documents still have numbers."""
+        if int(self._reader.maxDoc()) != self._documents:
+            raise IndexingError(f"Lucene keeps deleted documents while {self._doing}: merge it to one segment first.")
         return self._documents
 
     def docids(self, numbers: Sequence[int]) -> list[str]:

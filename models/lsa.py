@@ -14,6 +14,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -62,18 +63,23 @@ class LsaEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """See :class:`~shrag.models.encoder.Encoder`."""
-        return self._encode(self._terms(texts))
+        return self._encode(self._terms(texts), self._rows)
 
     def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
         """See :class:`~shrag.models.encoder.Encoder`; reads the terms, not the words."""
-        return self._encode([[*p.title_terms, *chain.from_iterable(p.sentence_terms)] for p in passages])
+        return self._encode([[*p.title_terms, *chain.from_iterable(p.sentence_terms)] for p in passages], self._wide)
+
+    @cached_property
+    def _wide(self) -> Vectors:
+        """The rows in single precision: worth their memory to who encodes many passages, not for a question."""
+        return self._rows.astype(np.float32)
 
     def save(self, folder: Path) -> None:
         """Write the arrays into ``folder``."""
         (folder / VOCABULARY_FILE).write_bytes(_encode_vocabulary(self._places))
         np.save(folder / TERMS_FILE, self._rows, allow_pickle=False)
 
-    def _encode(self, documents: Sequence[Sequence[str]]) -> Vectors:
+    def _encode(self, documents: Sequence[Sequence[str]], rows: NDArray[np.floating[Any]]) -> Vectors:
         vectors = np.zeros((len(documents), self.dimension), dtype=np.float32)
         for row, terms in enumerate(documents):
             counts = Counter(place for term in terms if (place := self._places.get(term)) is not None)
@@ -81,7 +87,7 @@ class LsaEncoder:
                 # By place, so that the same terms in another order round alike.
                 places = sorted(counts)
                 weights = np.array([_sublinear(counts[place]) for place in places], dtype=np.float32)
-                total = (self._rows[places].astype(np.float32) * weights[:, None]).sum(axis=0)
+                total = weights @ rows[places].astype(np.float32, copy=False)
                 length = float(np.linalg.norm(total))
                 if length > 0:
                     vectors[row] = total / length
