@@ -152,12 +152,14 @@ def show_other_language(
     index: OpenIndex, dense: DenseIndex, judged: JudgedSet, pools: dict[str, Sequence[str]], qrels: list[Qrel]
 ) -> None:
     """Judge the vectors' hits in the other language than the question's, alone and fused with the ladder."""
+    languages: dict[str, str] = {}
     alone: dict[str, list[str]] = {}
     for topic in judged.topics:
         question = read_question(topic.text)
         docids = [hit.docid for hit in dense.search(dense.encode(topic.text), index.manifest.records)]
-        records = [found.record for found in index.store.fetch(docids) if found]
-        alone[topic.qid] = [record.docid for record in records if record.language != question.language][:DEPTH]
+        new = index.store.fetch([docid for docid in docids if docid not in languages])
+        languages.update((found.record.docid, found.record.language) for found in new if found)
+        alone[topic.qid] = [docid for docid in docids if languages[docid] != question.language][:DEPTH]
     show("LSA, the other language only", alone, qrels)
     fused = {qid: [docid for docid, _ in reciprocal_ranks([pools[qid], alone[qid]])] for qid in alone}
     show("LSA, that and the ladder fused", fused, qrels)
