@@ -55,13 +55,13 @@ DEPTH = 100
 
 
 class JudgedSet(NamedTuple):
-    """A corpus with questions and judgements; ``across`` where what answers is in the other language."""
+    """A corpus with questions and judgements; ``bilingual`` where the corpus is in both languages."""
 
     format_name: str
     source: Path
     topics: list[Topic]
     qrels: list[Qrel]
-    across: bool = False
+    bilingual: bool = False
 
 
 def main() -> None:
@@ -110,7 +110,7 @@ def measure(home: Path, name: str, judged: JudgedSet) -> None:
         if dimension == LsaOptions().dimension:
             for weight in WEIGHTS:
                 show(f"hybrid, cosine weighing {weight:g}", hybrid(index, dense, judged.topics, weight), qrels)
-            if judged.across:
+            if judged.bilingual:
                 show_other_language(index, dense, judged, pools, qrels)
     index.close()
     print()
@@ -198,7 +198,7 @@ def demo(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
         qrels = read_qrels(DEMO / "qrels.txt")
         own = {q.qid for q in qrels if q.relevance == 2 and languages[q.docid] == q.qid[:2]}
         topics = [topic for topic in read_topics(DEMO / "topics.tsv") if (topic.qid in own) == (part == "same")]
-        return JudgedSet("scienceon", DEMO / "records.jsonl", topics, qrels, across=part == "other")
+        return JudgedSet("scienceon", DEMO / "records.jsonl", topics, qrels, bilingual=True)
 
     return read
 
@@ -228,7 +228,7 @@ def titles(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
                     title = ""
                 target.write(json.dumps({"docid": docid, "title": title, "text": text}) + "\n")
         qrels = [Qrel(topic.qid, topic.qid, 1) for topic in topics]
-        return JudgedSet("miracl", home / "docs-0.jsonl", topics, qrels, across=part == "other")
+        return JudgedSet("miracl", home / "docs-0.jsonl", topics, qrels, bilingual=True)
 
     return read
 
