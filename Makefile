@@ -55,7 +55,7 @@ clean: ## remove what can be made again, but no corpus and no index
 # Pyserini is here for its Lucene jar; nothing that it declares (torch, transformers, …) is needed for that.
 $(VENV)/.lean: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
-	@echo "Setting up $(VENV): about 350 MB of packages, a minute or two."
+	@echo "Setting up $(VENV): about 400 MB of packages, a minute or two."
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --quiet --constraint constraints.txt --editable .
 	@$(PIP) install --quiet --constraint constraints.txt --no-deps pyserini

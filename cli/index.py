@@ -13,6 +13,7 @@ import click
 from shrag.cli.default_group import DefaultGroup
 from shrag.cli.progress import progress
 from shrag.cli.settings import Home
+from shrag.indexing.vector_card import ENCODERS, NO_ENCODER
 
 _KEEP = 2
 
@@ -33,6 +34,12 @@ def command() -> None:
     help="Words to keep whole: a TSV of WORD, and if wanted TAG and SCORE. The index keeps them for later builds.",
 )
 @click.option("--no-dictionary", is_flag=True, help="Build without the words that an earlier --dictionary gave.")
+@click.option(
+    "--encoder",
+    type=click.Choice([NO_ENCODER, *ENCODERS]),
+    help="Vectors for `--strategy hybrid`: lsa is counted from the corpus itself, without a model.  [default: as the "
+    "current index has, none for a new one]",
+)
 @click.option("--force", is_flag=True, help="Build even where the current index is up to date.")
 @click.option("--update", is_flag=True, help="Write what the corpus added, changed and deleted, and nothing else.")
 @click.option(
@@ -52,6 +59,7 @@ def build(
     name: str,
     dictionary: Path | None,
     no_dictionary: bool,
+    encoder: str | None,
     force: bool,
     update: bool,
     keep: int,
@@ -71,8 +79,10 @@ def build(
 
     if force and update:
         raise click.UsageError("--force builds all of the index and --update as little as can be: choose one.")
-    if update and (dictionary or no_dictionary):
-        raise click.UsageError("An update keeps the words its index was made with: build without --update for others.")
+    if update and (dictionary or no_dictionary or encoder):
+        raise click.UsageError(
+            "An update keeps the words and the encoder its index was made with: build without --update for others."
+        )
     words = NO_WORDS if no_dictionary else None
     if dictionary:
         words = read_dictionary(dictionary)
@@ -86,7 +96,7 @@ def build(
             what = f"updated ({changes})" if changes else ""
         else:
             manifest, new = build_index(
-                home.corpora, home.indexes, name, dictionary=words, force=force, options=options
+                home.corpora, home.indexes, name, dictionary=words, encoder=encoder, force=force, options=options
             )
             what = "built" if new else ""
     size = sum(seal.bytes for seal in manifest.files.values()) / 2**20

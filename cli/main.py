@@ -26,7 +26,7 @@ from shrag.indexing.errors import (
     PartMissing,
     TooManyRejected,
 )
-from shrag.serving.errors import AddressTaken, ServingError, UnknownStrategy
+from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownStrategy
 
 COMMANDS = {
     "ask": "shrag.cli.ask",
@@ -43,6 +43,7 @@ COMMANDS = {
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UnknownStrategy, 2),
     (AddressTaken, 2),
+    (StrategyUnavailable, 4),
     (CorpusError, 3),
     (EvaluationError, 3),
     (ServingError, 3),

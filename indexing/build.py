@@ -17,10 +17,10 @@ from shrag.corpora.manifest import CorpusManifest
 from shrag.corpora.names import check_name
 from shrag.corpora.parquet import RecordFile
 from shrag.corpora.store import open_corpus
-from shrag.indexing import golden
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.busy import Busy
+from shrag.indexing.derived import Derived, derived_phases
 from shrag.indexing.errors import (
     IndexDamaged,
     IndexingError,
@@ -52,11 +52,11 @@ from shrag.indexing.kept_dictionary import kept_dictionary
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
-from shrag.indexing.note_phases import REJECTS, write_rejects, write_words
 from shrag.indexing.record_phase import RecordPhase
 from shrag.indexing.room import check_room, disk_full, needed_bytes
 from shrag.indexing.sealing import make_manifest
 from shrag.indexing.user_dictionary import UserDictionary, store_dictionary
+from shrag.indexing.vector_card import NO_ENCODER, check_encoder_name, encoder_settings
 from shrag.indexing.wordbook import FILE as WORDBOOK
 
 
@@ -84,8 +84,9 @@ class _Job:
     source: CorpusManifest
     records: Path
     plan: BuildPlan
-    words: UserDictionary
     options: BuildOptions
+    words: UserDictionary
+    encoder: str
     busy: Busy = field(default_factory=Busy)
 
 
@@ -96,16 +97,20 @@ def build_index(
     *,
     bm25: Bm25 | None = None,
     dictionary: UserDictionary | None = None,
+    encoder: str | None = None,
     force: bool = False,
     options: BuildOptions | None = None,
 ) -> tuple[IndexManifest, bool]:
     """Index the corpus ``name`` and publish the result as the index ``name``'s next generation.
 
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
-    records, by the same analyser, with the same parameters, there is nothing to build unless ``force`` asks for it.
-    Until the new generation is whole the old one stays current. What an earlier call with the same inputs left
-    half-done when it was killed is gone on with. A ``dictionary`` of user's words is kept in the index and used again
-    by later builds; :data:`~shrag.indexing.user_dictionary.NO_WORDS` ends that.
+    records, by the same analyser, with the same parameters and encoder, there is nothing to build unless ``force`` asks
+    for it. Until the new generation is whole the old one stays current. What an earlier call with the same inputs left
+    half-done when it was killed is gone on with.
+
+    A ``dictionary`` of user's words is kept in the index and used again by later builds;
+    :data:`~shrag.indexing.user_dictionary.NO_WORDS` ends that. ``encoder`` is the kind that makes vectors, ``none`` for
+    an index without; where it is not given, the new generation has what the current one has.
 
     Raises :class:`TooManyRejected`, :class:`~shrag.corpora.durable.DiskFull`, :class:`IndexingError`, and
     :class:`~shrag.corpora.errors.CorpusError` where the corpus cannot be read.
@@ -113,24 +118,42 @@ def build_index(
     source, _ = open_corpus(corpora, name)
     index = indexes / check_name(name)
     parameters = bm25 or Bm25()
+    kind = encoder or _current_encoder(index)
+    check_encoder_name(kind)
     try:
         with telling_full_disk(index), sole_writer(index):
             words = kept_dictionary(index) if dictionary is None else dictionary
             analyzer = KoreanEnglishAnalyzer(dictionary=words)
-            current = None if force else _up_to_date(index, source, analyzer, parameters)
+            current = None if force else _up_to_date(index, source, analyzer, parameters, kind)
             if current is not None:
                 drop_half_built(index)
                 return current, False
             plan = BuildPlan(
-                FORMAT_VERSION, source.fingerprint, source.records, analyzer.fingerprint, parameters, part_versions()
+                format_version=FORMAT_VERSION,
+                corpus=source.fingerprint,
+                records=source.records,
+                analyzer=analyzer.fingerprint,
+                bm25=parameters,
+                encoder=encoder_settings(kind),
+                versions=part_versions(),
             )
             records = corpora / name / source.records_file
-            return _build(_Job(index, source, records, plan, words, options or BuildOptions())), True
+            return _build(_Job(index, source, records, plan, options or BuildOptions(), words, kind)), True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
 
-def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25) -> IndexManifest | None:
+def _current_encoder(index: Path) -> str:
+    try:
+        vectors = current_generation(index)[1].vectors
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return NO_ENCODER
+    return vectors.encoder if vectors else NO_ENCODER
+
+
+def _up_to_date(
+    index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, encoder: str
+) -> IndexManifest | None:
     try:
         folder, manifest = current_generation(index)
         check_files(folder, manifest)
@@ -140,6 +163,7 @@ def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, paramet
         manifest.source.fingerprint == source.fingerprint
         and manifest.analyzer == analyzer.fingerprint
         and manifest.bm25 == parameters
+        and (manifest.vectors.settings if manifest.vectors else "") == encoder_settings(encoder)
     )
     return manifest if same else None
 
@@ -207,7 +231,7 @@ def _finish(job: _Job, build: HalfBuilt) -> IndexManifest:
 
 
 def _phases(job: _Job, build: HalfBuilt) -> tuple[Phase, ...]:
-    """Return the phases in order. Another is one function in a file of its own, and one line here."""
+    """Return the phases in order."""
     records = RecordPhase(
         build,
         job.records,
@@ -216,12 +240,8 @@ def _phases(job: _Job, build: HalfBuilt) -> tuple[Phase, ...]:
         busy=job.busy,
         report=job.options.report,
     )
-    return (
-        Phase("records", (FOLDER,), records.run),
-        Phase("rejects", (REJECTS,), lambda: write_rejects(build, job.options.max_rejected)),
-        Phase("words", (WORDBOOK,), lambda: write_words(build)),
-        Phase("golden", (golden.FILE,), lambda: golden.write_golden(build.index, build.plan.bm25)),
-    )
+    wanted = Derived(job.words, job.encoder, job.options.max_rejected, job.busy, job.options.report)
+    return (Phase("records", (FOLDER,), records.run), *derived_phases(build, wanted))
 
 
 def _earlier_book(job: _Job) -> Path | None:

@@ -23,13 +23,17 @@ _PLAN_FILE = "PLAN.json"
 
 
 class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that decides what an index will hold: where two plans are equal, one build can go on with the other."""
+    """All that decides what an index will hold: where two plans are equal, one build can go on with the other.
+
+    ``encoder`` is the settings of the encoder of its vectors, empty where it will have none.
+    """
 
     format_version: int
     corpus: str
     records: int
     analyzer: str
     bm25: Bm25
+    encoder: str
     versions: dict[str, str]
 
 

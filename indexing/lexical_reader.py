@@ -16,6 +16,7 @@ from pathlib import Path
 from shrag.indexing.analysed import AnalysedRecord, unpack_stored
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.engine import FieldStatistics, Hit, Statistics
+from shrag.indexing.errors import IndexingError
 from shrag.indexing.jvm import JavaClass, java, java_errors, lucene
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
 from shrag.indexing.lexical_query import QueryTranslation
@@ -91,11 +92,13 @@ class LexicalReader:
             return [self._fetch_one(fields, docid) for docid in docids]
 
     def count(self) -> int:
-        """Return how many documents there are; their numbers run from 0."""
+        """See :class:`~shrag.indexing.vectors.StoredDocuments`; raises where deleted documents still have numbers."""
+        if int(self._reader.maxDoc()) != self._documents:
+            raise IndexingError(f"Lucene keeps deleted documents while {self._doing}: merge it to one segment first.")
         return self._documents
 
     def docids(self, numbers: Sequence[int]) -> list[str]:
-        """Return the identifiers of document numbers."""
+        """See :class:`~shrag.indexing.vectors.StoredDocuments`."""
         with java_errors(self._doing):
             found = self._docids(numbers)
         return [found[number] for number in numbers]
@@ -105,8 +108,13 @@ class LexicalReader:
         with java_errors(self._doing):
             return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
 
+    def numbers(self, docids: Sequence[str]) -> list[int | None]:
+        """See :class:`~shrag.indexing.dense_index.DocumentNumbers`."""
+        with java_errors(self._doing):
+            return [self._place(docid) for docid in docids]
+
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
-        """Yield the records of document numbers."""
+        """See :class:`~shrag.indexing.vectors.StoredDocuments`."""
         with java_errors(self._doing):
             fields = self._searcher.storedFields()
             for number in numbers:
@@ -146,13 +154,15 @@ class LexicalReader:
         return docids
 
     def _fetch_one(self, fields: JavaClass, docid: str) -> AnalysedRecord | None:
+        place = self._place(docid)
+        return None if place is None else _decode_stored(fields, place)
+
+    def _place(self, docid: str) -> int | None:
         place = self._places.get(docid)
         if place is None:
             found = self._searcher.search(self._term_query(self._term(DOCID, docid)), 1).scoreDocs
-            if not len(found):
-                return None
-            place = int(found[0].doc)
-        return _decode_stored(fields, place)
+            place = int(found[0].doc) if len(found) else None
+        return place
 
     def _field_statistics(self, field: str, terms: Sequence[str]) -> FieldStatistics:
         collection = self._searcher.collectionStatistics(field)

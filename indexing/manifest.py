@@ -12,6 +12,7 @@ from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.jvm import lucene_jar
 from shrag.indexing.seals import FileSeal
+from shrag.indexing.vector_card import VectorCard
 
 FORMAT_VERSION = 2
 """Raised whenever what is stored, or how its terms are cut, changes."""
@@ -20,9 +21,9 @@ FORMAT_VERSION = 2
 class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one generation is.
 
-    ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint.
-    The corpus's records are ``records`` and those ``rejected``. ``busy`` (each stage's share of the time the build
-    took) and ``versions`` are for people, nothing is refused because of them.
+    ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint;
+    ``vectors`` is None where there are none. The corpus's records are ``records`` and those ``rejected``. ``busy``
+    (each stage's share of the time the build took) and ``versions`` are for people, nothing is refused because of them.
     """
 
     format_version: int
@@ -36,6 +37,7 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     busy: dict[str, float]
     files: dict[str, FileSeal]
     versions: dict[str, str]
+    vectors: VectorCard | None = None
 
 
 def encode_manifest(manifest: IndexManifest) -> bytes:

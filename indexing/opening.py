@@ -10,6 +10,7 @@ from typing import Protocol
 
 from shrag.corpora.names import check_name
 from shrag.indexing.analysis import Analyzer
+from shrag.indexing.dense_index import DenseIndex
 from shrag.indexing.engine import RecordStore, SearchEngine
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.generations import check_files, current_generation, read_current
@@ -21,6 +22,8 @@ from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.sealcheck import SealCheck
 from shrag.indexing.seals import Verify
 from shrag.indexing.user_dictionary import stored_dictionary
+from shrag.indexing.vector_card import FOLDER as VECTORS
+from shrag.indexing.vector_card import check_card
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 
@@ -34,7 +37,10 @@ class Closable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """One generation of an index, open. ``engine``, ``store`` and ``analyzer`` belong together and to nothing else."""
+    """One generation of an index, open. Its parts belong together and to nothing else.
+
+    ``dense`` is None where the index was built without an encoder.
+    """
 
     name: str
     manifest: IndexManifest
@@ -43,6 +49,7 @@ class OpenIndex:
     store: RecordStore
     seals: SealCheck
     files: tuple[Closable, ...]
+    dense: DenseIndex | None = None
 
     def close(self) -> None:
         """Let go of the files."""
@@ -53,6 +60,7 @@ class OpenIndex:
 def check_index(indexes: Path, name: str) -> IndexManifest:
     """Check every byte of ``name`` without opening it; raises as :func:`open_index` does."""
     folder, manifest = current_generation(indexes / check_name(name))
+    _check_vectors(name, manifest)
     check_files(folder, manifest)
     check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder)))
     return manifest
@@ -93,6 +101,7 @@ def _open_generation(
     book = WordBook(folder / WORDBOOK)
     analyzer = KoreanEnglishAnalyzer(book, stored_dictionary(folder))
     check_analyzer(name, manifest, analyzer)
+    _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
     start_java()
     reader = LexicalReader(folder / FOLDER, manifest.bm25)
@@ -103,7 +112,9 @@ def _open_generation(
             f"The Lucene files of index {name} hold {about}, its manifest says otherwise: "
             f"build it again with `shrag index {name} --force`."
         )
-    return OpenIndex(name, manifest, analyzer, reader, reader, seals, (reader, book, seals))
+    vectors = manifest.vectors
+    dense = DenseIndex(name, vectors, folder / VECTORS, analyzer, reader) if vectors else None
+    return OpenIndex(name, manifest, analyzer, reader, reader, seals, (reader, book, seals), dense)
 
 
 def verifying_analyzer(folder: Path) -> Analyzer:
@@ -129,3 +140,13 @@ def check_analyzer(name: str, manifest: IndexManifest, analyzer: Analyzer) -> No
         f"Index {name} was analysed by [{'; '.join(part for part in made if part not in have)}], this process has "
         f"[{'; '.join(part for part in have if part not in made)}]: build it again with `shrag index {name}`."
     )
+
+
+def _check_vectors(name: str, manifest: IndexManifest) -> None:
+    if manifest.vectors is not None:
+        check_card(name, manifest.vectors)
+        if manifest.vectors.rows != manifest.records:
+            raise IndexDamaged(
+                f"Index {name} says {manifest.vectors.rows} vectors for {manifest.records} records: "
+                f"build it again with `shrag index {name} --force`."
+            )

@@ -10,6 +10,7 @@ from shrag.indexing.half_built import HalfBuilt
 from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest
 from shrag.indexing.note_phases import count_rejects
 from shrag.indexing.seals import seal_files
+from shrag.indexing.vector_card import kept_card
 
 
 def make_manifest(build: HalfBuilt, source: CorpusManifest, busy: Busy) -> IndexManifest:
@@ -27,4 +28,5 @@ def make_manifest(build: HalfBuilt, source: CorpusManifest, busy: Busy) -> Index
         busy=busy.shares(),
         files=seal_files(build.index),
         versions=build.plan.versions,
+        vectors=kept_card(build.stage),
     )

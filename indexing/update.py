@@ -20,20 +20,20 @@ from shrag.indexing.build import BuildOptions
 from shrag.indexing.build_notes import BuildNotes
 from shrag.indexing.busy import Busy
 from shrag.indexing.changes import Changes, IndexedDigests
+from shrag.indexing.derived import Derived, derived_phases
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.generations import check_files, current_generation, drop_old, next_generation, publish
-from shrag.indexing.golden import write_golden
-from shrag.indexing.half_built import BuildPlan, HalfBuilt, drop_half_built, start_half_built
+from shrag.indexing.half_built import BuildPlan, HalfBuilt, drop_half_built, run_phases, start_half_built
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.lexical_writer import LexicalWriter
 from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
-from shrag.indexing.note_phases import write_rejects, write_words
 from shrag.indexing.opening import check_analyzer
 from shrag.indexing.record_phase import CACHED_WORDS, NOTES
 from shrag.indexing.sealing import make_manifest
-from shrag.indexing.user_dictionary import store_dictionary, stored_dictionary
+from shrag.indexing.user_dictionary import UserDictionary, store_dictionary, stored_dictionary
+from shrag.indexing.vector_card import NO_ENCODER, encoder_settings
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 from shrag.indexing.worker import Refused, Setup
@@ -70,13 +70,20 @@ def update_index(
                 return manifest, None
             drop_half_built(index)
             versions = part_versions() | {"updated from": folder.name}
+            encoder = manifest.vectors.encoder if manifest.vectors else NO_ENCODER
             plan = BuildPlan(
-                FORMAT_VERSION, source.fingerprint, source.records, manifest.analyzer, manifest.bm25, versions
+                format_version=FORMAT_VERSION,
+                corpus=source.fingerprint,
+                records=source.records,
+                analyzer=manifest.analyzer,
+                bm25=manifest.bm25,
+                encoder=encoder_settings(encoder),
+                versions=versions,
             )
             build = start_half_built(index, plan, next_generation(index))
             store_dictionary(build.index, words)
             try:
-                return _Update(folder, corpora, source, build, options or BuildOptions()).run()
+                return _Update(folder, corpora, source, build, words, encoder, options or BuildOptions()).run()
             finally:
                 shutil.rmtree(build.folder)
     except FolderBusy as busy:
@@ -85,12 +92,14 @@ def update_index(
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """One update's inputs: the generation it is made from, the corpus, and where."""
+    """One update's inputs: the generation it is made from, what that was made with, the corpus, and where."""
 
     old: Path
     corpora: Path
     source: CorpusManifest
     build: HalfBuilt
+    words: UserDictionary
+    encoder: str
     options: BuildOptions
     busy: Busy = field(default_factory=Busy)
 
@@ -119,9 +128,8 @@ class _Update:
                     f"build it from nothing with `shrag index {self.source.name} --force`."
                 )
         _own_files(lucene)
-        write_rejects(self.build, self.options.max_rejected)
-        write_words(self.build)
-        write_golden(self.build.index, self.build.plan.bm25)
+        wanted = Derived(self.words, self.encoder, self.options.max_rejected, self.busy, self.options.report)
+        run_phases(self.build, derived_phases(self.build, wanted))
         with self.busy.at("sealing"):
             manifest = make_manifest(self.build, self.source, self.busy)
         index = self.build.folder.parent

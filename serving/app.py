@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
 from shrag.serving.engine import Engine
-from shrag.serving.errors import QuestionError, UnknownStrategy
+from shrag.serving.errors import QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.guard import LOOPBACK, Guard
 from shrag.serving.rendering import PAGE_FOLDER, Asked, choose_language, render_page
 from shrag.serving.wire import (
@@ -35,7 +35,10 @@ from shrag.serving.wire import (
 
 _Done = TypeVar("_Done")
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {422: {"model": Problem, "description": "The question cannot be read."}}
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    409: {"model": Problem, "description": "The index lacks what the strategy needs."},
+    422: {"model": Problem, "description": "The question cannot be read."},
+}
 
 _TITLES = {
     404: "Not found",
@@ -75,6 +78,7 @@ def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
     app.add_exception_handler(QuestionError, _question_problem)
     app.add_exception_handler(UnknownStrategy, _question_problem)
     app.add_exception_handler(IndexDamaged, _damaged)
+    app.add_exception_handler(StrategyUnavailable, _strategy_problem)
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
@@ -132,6 +136,10 @@ def _problem(status: int, code: str, detail: str) -> Response:
 async def _question_problem(_: Request, error: Exception) -> Response:
     code = error.code if isinstance(error, QuestionError) else "unknown_strategy"
     return _problem(422, code, str(error))
+
+
+async def _strategy_problem(_: Request, error: Exception) -> Response:
+    return _problem(409, "strategy_unavailable", str(error))
 
 
 async def _invalid_request(_: Request, error: Exception) -> Response:

@@ -16,6 +16,7 @@ from shrag.models.reranker import Reranker
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.events import Answer, Event, Hits, Keywords, Queries, Ranking, Timings
+from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.question import Question, read_question
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Strategy
@@ -26,7 +27,9 @@ DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
 LARGEST_K = 1_000
 
-STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in (ShragStrategy(), Bm25Strategy())}
+STRATEGIES: Mapping[str, Strategy] = {
+    strategy.name: strategy for strategy in (ShragStrategy(), Bm25Strategy(), HybridStrategy())
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,5 +19,9 @@ class AddressTaken(ServingError):
     """The server cannot listen where it was told to."""
 
 
+class StrategyUnavailable(ServingError):
+    """The index lacks what the strategy needs."""
+
+
 class UnknownStrategy(ServingError):
     """There is no strategy of that name."""

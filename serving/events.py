@@ -54,11 +54,18 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What each query found, best first; the pool they make together; what was left out of it as incomplete."""
+    """What each query found, best first; the pool they make together; what was left out of it as incomplete.
+
+    ``dense`` is what was found by vectors, best first, scored by cosine, and part of the pool; ``encoder`` names what
+    made them, empty where vectors were not asked, and ``encoder_is_model`` says whether that is a model.
+    """
 
     hits: tuple[tuple[Found, ...], ...]
     pool: tuple[str, ...]
     left_out: tuple[str, ...]
+    dense: tuple[Found, ...] = ()
+    encoder: str = ""
+    encoder_is_model: bool = False
     event: Literal["hits"] = "hits"
 
 

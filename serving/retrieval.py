@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.engine import Hit
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import Query
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.citations import check_quotes
 from shrag.serving.events import Answer, AnswerSentence, Event, Found, Hits, RankedRecord, Ranking, Reason, Timings
 from shrag.serving.extractive import EVIDENCE, extract_answer
+from shrag.serving.fusion import reciprocal_ranks
 from shrag.serving.papers import show_once
 from shrag.serving.question import Question
 from shrag.serving.stopwatch import Stopwatch
@@ -18,17 +21,28 @@ from shrag.serving.strategy import Request
 from shrag.serving.words import Word
 
 
+class DenseHits(NamedTuple):
+    """What vectors found, best first, and by which encoder."""
+
+    hits: Sequence[Hit]
+    encoder: str
+    is_model: bool
+
+
 def collect(
-    queries: Sequence[Query], index: OpenIndex, depth: int, *, complete_only: bool
+    queries: Sequence[Query], index: OpenIndex, depth: int, *, complete_only: bool, dense: DenseHits | None = None
 ) -> tuple[Hits, list[AnalysedRecord]]:
     """Run the queries, ``depth`` hits each; return what they found, and the pool's records in the pool's order.
 
-    The pool is the union of all hits, in the order in which the queries first found them, each record once. With
-    ``complete_only``, records that cannot support an answer (a scholarly one without title or abstract) are left out of
-    it, by name.
+    The pool is the union of all hits, in the order in which the queries first found them, each record once; where
+    there are ``dense`` hits, that order and theirs are fused by reciprocal ranks. With ``complete_only``, records that
+    cannot support an answer (a scholarly one without title or abstract) are left out of it, by name.
     """
     found = index.engine.search(queries, depth) if queries else []
     docids = list(dict.fromkeys(hit.docid for hits in found for hit in hits))
+    near = dense.hits if dense else []
+    if near:
+        docids = [docid for docid, _ in reciprocal_ranks([docids, [hit.docid for hit in near]])]
     records = [analysed for analysed in index.store.fetch(docids) if analysed is not None]
     pool = [analysed for analysed in records if analysed.record.complete or not complete_only]
     kept = [analysed.record.docid for analysed in pool]
@@ -36,6 +50,9 @@ def collect(
         hits=tuple(tuple(Found(hit.docid, hit.score) for hit in hits) for hits in found),
         pool=tuple(kept),
         left_out=tuple(docid for docid in docids if docid not in set(kept)),
+        dense=tuple(Found(hit.docid, hit.score) for hit in near),
+        encoder=dense.encoder if dense else "",
+        encoder_is_model=dense.is_model if dense else False,
     )
     return hits, pool
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shrag.serving.answer_text import answer_text
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AskResult, SearchResult
-from shrag.serving.events import Citation, Keyword, RankedRecord, Reason, Section
+from shrag.serving.events import Citation, Found, Keyword, RankedRecord, Reason, Section
 from shrag.serving.phrases import EXTRACTIVE_LABEL, REASONS
 from shrag.serving.question import AnswerLanguage
 
@@ -39,6 +39,9 @@ class SearchResponse:
     queries: tuple[tuple[str, ...], ...]
     pool: tuple[str, ...]
     left_out: tuple[str, ...]
+    dense: tuple[Found, ...]
+    encoder: str
+    encoder_is_model: bool
     reranker: str
     reranker_is_model: bool
     records: tuple[RankedRecord, ...]
@@ -108,6 +111,9 @@ def search_response(result: SearchResult) -> SearchResponse:
         queries=result.queries.queries,
         pool=result.hits.pool,
         left_out=result.hits.left_out,
+        dense=result.hits.dense,
+        encoder=result.hits.encoder,
+        encoder_is_model=result.hits.encoder_is_model,
         reranker=result.ranking.reranker,
         reranker_is_model=result.ranking.reranker_is_model,
         records=result.ranking.records,

@@ -46,10 +46,10 @@ def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a home with the demonstration corpus added and indexed. Tests only read it."""
+    """Return a home with the demonstration corpus added and indexed, vectors too. Tests only read it."""
     home = tmp_path_factory.mktemp("demo-home")
     add_corpus(home / "corpora", "demo", "scienceon", [DEMO / "records.jsonl"])
-    build_index(home / "corpora", home / "indexes", "demo")
+    build_index(home / "corpora", home / "indexes", "demo", encoder="lsa")
     return home
 
 

@@ -30,6 +30,12 @@ def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFi
     assert "##결론##" in out
     assert "[1] DEMO-SOC-012  재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과" in out
     assert (own_home / "indexes" / "demo" / "CURRENT").is_file()
+    assert run(["search", "demo", "그래핀", "--strategy", "hybrid"]) == 4
+    assert "build it with `shrag index demo --encoder lsa`" in capsys.readouterr().err
+    assert run(["index", "demo", "--encoder", "lsa"]) == 0
+    assert "index demo: generation 2, 170 records" in capsys.readouterr().out
+    assert run(["search", "demo", "그래핀 전자파 차폐", "-k", "1", "--strategy", "hybrid"]) == 0
+    assert "DEMO-MAT-001" in capsys.readouterr().out
 
 
 def test_a_run_and_its_evaluation(

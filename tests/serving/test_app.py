@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,20 @@ def test_search_returns_what_the_engine_ranks(client: TestClient, demo: Engine) 
     assert [keyword["text"] for keyword in body["keywords"]][:2] == ["재택근무", "갈등"]
     assert body["reranker_is_model"] is False
     assert set(body["seconds"]) == {"keywords", "search", "ranking"}
+
+
+def test_a_search_by_vectors_says_what_found(client: TestClient) -> None:
+    body = client.post("/v1/search", json={"question": QUESTION, "strategy": "hybrid"}).json()
+    assert (body["encoder"], body["encoder_is_model"], len(body["dense"])) == ("LSA", False, 10)
+    assert {hit["docid"] for hit in body["dense"]} <= {*body["pool"], *body["left_out"]}
+    assert set(body["seconds"]) == {"keywords", "vectors", "search", "ranking"}
+
+
+def test_what_the_index_lacks_is_a_problem_that_says_what_to_do(demo: Engine) -> None:
+    client = TestClient(create_app(Engine(replace(demo.open_index, dense=None))), base_url="http://127.0.0.1")
+    response = client.post("/v1/search", json={"question": QUESTION, "strategy": "hybrid"})
+    assert (response.status_code, response.json()["code"]) == (409, "strategy_unavailable")
+    assert "shrag index demo --encoder lsa" in response.json()["detail"]
 
 
 def test_ask_returns_a_labelled_answer_whose_citations_are_documents(client: TestClient) -> None:

@@ -1,0 +1,90 @@
+"""The vectors of an open index: nothing is read and no library imported before the first question that needs them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from shrag.indexing.analysis import Analyzer
+from shrag.indexing.engine import Hit
+from shrag.indexing.vector_card import VectorCard
+
+if TYPE_CHECKING:
+    from shrag.indexing.dense import DenseSearch
+    from shrag.indexing.vectors import HalfVectors
+    from shrag.models.encoder import Encoder, Vectors
+
+FAISS_FROM_ROWS = 100_000
+"""From how many documents on FAISS is worth its start, where it is installed."""
+
+
+class DocumentNumbers(Protocol):
+    """The rows of an index's documents, both ways."""
+
+    def docids(self, numbers: Sequence[int]) -> list[str]:
+        """Return the identifier of each."""
+
+    def numbers(self, docids: Sequence[str]) -> list[int | None]:
+        """Return the number of each, None where there is no such document."""
+
+
+class DenseIndex:
+    """Encodes questions and finds documents near them. Safe to share between threads."""
+
+    def __init__(self, index: str, card: VectorCard, folder: Path, analyzer: Analyzer, rows: DocumentNumbers) -> None:
+        self._index = index
+        self._card = card
+        self._folder = folder
+        self._analyzer = analyzer
+        self._rows = rows
+        self._opening = threading.Lock()
+        self._opened: _Parts | None = None
+
+    @property
+    def encoder(self) -> Encoder:
+        """The index's encoder."""
+        return self._open().encoder
+
+    def encode(self, question: str) -> Vectors:
+        """Return the question's vector: ``float32[1, dim]``, zeros where the encoder has nothing to say of it."""
+        return self._open().encoder.encode_queries([question])
+
+    def search(self, question: Vectors, k: int) -> list[Hit]:
+        """Return at most ``k`` hits for an encoded question; see :class:`~shrag.indexing.dense.DenseSearch`."""
+        (hits,) = self._open().search.search(question, k)
+        return hits
+
+    def cosines(self, question: Vectors, docids: Sequence[str]) -> list[float]:
+        """Return the cosine of an encoded question and each document, as a search has it; 0 for one not indexed."""
+        from shrag.indexing.dense import cosines
+
+        numbers = self._rows.numbers(docids)
+        found = [number for number in numbers if number is not None]
+        values = dict(zip(found, cosines(self._open().vectors, question[0], found), strict=True))
+        return [0.0 if number is None else values[number] for number in numbers]
+
+    def _open(self) -> _Parts:
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open_parts()
+            return self._opened
+
+    def _open_parts(self) -> _Parts:
+        from shrag.indexing.dense import BlockSearch
+        from shrag.indexing.encoders import open_encoder
+        from shrag.indexing.flat_dense import FlatSearch, has_faiss
+        from shrag.indexing.vectors import open_vectors
+
+        encoder = open_encoder(self._index, self._card, self._folder, self._analyzer)
+        vectors = open_vectors(self._folder, self._card)
+        large = len(vectors) >= FAISS_FROM_ROWS and has_faiss()
+        search: DenseSearch = (FlatSearch if large else BlockSearch)(vectors, self._rows.docids)
+        return _Parts(encoder, vectors, search)
+
+
+class _Parts(NamedTuple):
+    encoder: Encoder
+    vectors: HalfVectors
+    search: DenseSearch

@@ -1,0 +1,32 @@
+"""The phase of a build that makes vectors: an encoder for the index, then a row for every document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from shrag.indexing.analysis import Analyzer
+from shrag.indexing.encoders import make_encoder
+from shrag.indexing.vector_card import FOLDER, VectorCard
+from shrag.indexing.vectors import StoredDocuments, write_vectors
+
+
+def build_vectors(
+    build: Path,
+    stage: Path,
+    kind: str,
+    documents: StoredDocuments,
+    analyzer: Analyzer,
+    source: str,
+    report: Callable[[str, int], None] = lambda what, done: None,
+) -> VectorCard:
+    """Fit the encoder of ``kind`` and write the vectors of ``documents`` below ``build``; return what they are.
+
+    ``source`` identifies the documents and their terms. Called again after it was killed, it goes on from the shards
+    that are whole; called again after it ended, it checks them and changes nothing. ``stage`` holds its notes, which
+    are no part of the index.
+    """
+    folder = build / FOLDER
+    encoder = make_encoder(kind, folder, stage, documents, analyzer, source, report)
+    rows = write_vectors(folder, stage, documents, encoder, source, report)
+    return VectorCard(kind, encoder.settings, encoder.digest, encoder.dimension, rows)

@@ -1,0 +1,84 @@
+"""The ladder and the index's vectors together: what either finds is one pool, re-ranked with the cosine as a feature.
+
+Vectors find what shares no word with the question; the ladder finds the word itself. Which of the two to trust differs
+from one collection to the next (``docs/vectors.md``), so their fusion only gathers the pool, and words and cosine
+decide together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from shrag.indexing.dense_index import DenseIndex
+from shrag.indexing.opening import OpenIndex
+from shrag.models.reranker import Passage, Reranker
+from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.events import Event
+from shrag.serving.ladder import build_ladder, choose_keywords
+from shrag.serving.retrieval import DenseHits, collect, finish, rerank
+from shrag.serving.shrag import DEPTH, tell_keywords, tell_ladder
+from shrag.serving.stopwatch import Stopwatch
+from shrag.serving.strategy import Request
+from shrag.serving.words import question_words, why_nothing
+
+COSINE_WEIGHT = 2.0
+"""Weight of the cosine beside the re-ranker's score, which is in units of idf; ``docs/vectors.md`` has the figures."""
+
+
+class HybridStrategy:
+    """Implements :class:`~shrag.serving.strategy.Strategy` over an index that was built with an encoder."""
+
+    name = "hybrid"
+
+    def __init__(self, cosine_weight: float = COSINE_WEIGHT) -> None:
+        self._weight = cosine_weight
+
+    def run(self, request: Request, index: OpenIndex, reranker: Reranker) -> Iterator[Event]:
+        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without vectors."""
+        if index.dense is None:
+            raise StrategyUnavailable(
+                f"Index {index.name} has no vectors, which the strategy {self.name} needs: build it with "
+                f"`shrag index {index.name} --encoder lsa`, or ask with another strategy."
+            )
+        return self._run(request, index, index.dense, reranker)
+
+    def _run(self, request: Request, index: OpenIndex, dense: DenseIndex, reranker: Reranker) -> Iterator[Event]:
+        watch = Stopwatch()
+        with watch.stage("keywords"):
+            words = question_words(request.question.text, index.analyzer, index.engine)
+            keywords = choose_keywords(words)
+        yield tell_keywords(words, keywords)
+        yield tell_ladder(keywords)
+        depth = max(DEPTH, request.k)
+        with watch.stage("vectors"):
+            vector = dense.encode(request.question.text)
+            near = DenseHits(dense.search(vector, depth), dense.encoder.name, dense.encoder.is_model)
+        with watch.stage("search"):
+            hits, pool = collect(build_ladder(keywords), index, depth, complete_only=True, dense=near)
+        yield hits
+        with watch.stage("ranking"):
+            cosines = dense.cosines(vector, hits.pool)
+            ranking = rerank(
+                request,
+                pool,
+                _WithCosine(reranker, cosines, near, self._weight),
+                "" if pool else why_nothing(words),
+            )
+        yield ranking
+        yield from finish(request, words, ranking, pool, watch)
+
+
+class _WithCosine:
+    """Implements :class:`~shrag.models.reranker.Reranker` for one pool, whose cosines are known."""
+
+    def __init__(self, reranker: Reranker, cosines: Sequence[float], near: DenseHits, weight: float) -> None:
+        self._reranker = reranker
+        self._cosines = cosines
+        self._weight = weight
+        self.name = f"{reranker.name} + {weight:g} × {near.encoder} cosine"
+        self.is_model = reranker.is_model or near.is_model
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are those of the pool, in its order."""
+        scores = self._reranker.score(question, passages)
+        return [score + self._weight * cosine for score, cosine in zip(scores, self._cosines, strict=True)]
