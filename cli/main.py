@@ -18,6 +18,7 @@ from shrag.corpora.durable import DiskFull
 from shrag.corpora.errors import CorpusError
 from shrag.evaluation.errors import EvaluationError
 from shrag.indexing.errors import (
+    GlossaryRejected,
     IndexDamaged,
     IndexingError,
     IndexMismatch,
@@ -31,6 +32,7 @@ COMMANDS = {
     "corpus": "shrag.cli.corpus",
     "doctor": "shrag.cli.doctor",
     "evaluate": "shrag.cli.evaluate",
+    "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
     "run": "shrag.cli.run",
     "search": "shrag.cli.search",
@@ -44,6 +46,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (CorpusError, 3),
     (EvaluationError, 3),
     (ServingError, 3),
+    (GlossaryRejected, 3),
     (IndexMissing, 4),
     (IndexDamaged, 4),
     (IndexMismatch, 4),

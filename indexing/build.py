@@ -18,6 +18,8 @@ from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.generations import current_generation, drop_old, next_generation, publish, start_build
+from shrag.indexing.glossary import FILE as GLOSSARY
+from shrag.indexing.glossary_phase import build_glossary, stored_corrections
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_writer import LexicalWriter
@@ -35,6 +37,7 @@ def build_index(
     name: str,
     *,
     bm25: Bm25 | None = None,
+    corrections: bytes | None = None,
     force: bool = False,
     report: Report = lambda stage, done: None,
 ) -> tuple[IndexManifest, bool]:
@@ -42,7 +45,8 @@ def build_index(
 
     Returns the current manifest and whether it is new: where the current index is whole and was made of the same
     records, by the same analyser, with the same parameters, there is nothing to build unless ``force`` asks for it.
-    Until the new generation is whole the old one stays current.
+    Until the new generation is whole the old one stays current. ``corrections`` are the user's to the glossary
+    (:func:`~shrag.indexing.glossary_corrections.read_corrections`); None keeps those of the current index.
     """
     source, records = open_corpus(corpora, name)
     index = indexes / check_name(name)
@@ -50,7 +54,9 @@ def build_index(
     analyzer = KoreanEnglishAnalyzer()
     try:
         with telling_full_disk(index), sole_writer(index):
-            current = None if force else _up_to_date(index, source, analyzer, parameters)
+            if corrections is None:
+                corrections = _corrections(index)
+            current = None if force else _up_to_date(index, source, analyzer, parameters, corrections)
             if current is not None:
                 return current, False
             generation = next_generation(index)
@@ -59,6 +65,8 @@ def build_index(
                 indexed = _write_lucene(build, source, records, analyzer, parameters, report)
                 analyzer.terms(QUESTION_WORDS)
                 write_wordbook(build / WORDBOOK, analyzer.korean_words())
+                report("mining the glossary", indexed)
+                build_glossary(build, open_corpus(corpora, name)[1], analyzer, corrections)
                 manifest = _manifest(build, generation, source, analyzer, parameters, indexed)
                 report("sealing", indexed)
                 drop_old(index, publish(index, build, manifest))
@@ -69,7 +77,17 @@ def build_index(
         raise IndexingError(str(busy)) from None
 
 
-def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25) -> IndexManifest | None:
+def _corrections(index: Path) -> bytes:
+    try:
+        folder, _ = current_generation(index)
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return b""
+    return stored_corrections(folder)
+
+
+def _up_to_date(
+    index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, corrections: bytes
+) -> IndexManifest | None:
     try:
         folder, manifest = current_generation(index)
         check_files(folder, manifest)
@@ -79,6 +97,8 @@ def _up_to_date(index: Path, source: CorpusManifest, analyzer: Analyzer, paramet
         manifest.source.fingerprint == source.fingerprint
         and manifest.analyzer == analyzer.fingerprint
         and manifest.bm25 == parameters
+        and GLOSSARY in manifest.files
+        and stored_corrections(folder) == corrections
     )
     return manifest if same else None
 

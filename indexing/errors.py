@@ -21,3 +21,7 @@ class IndexMismatch(IndexingError):
 
 class PartMissing(IndexingError):
     """A part that indexing needs (the Java runtime, the Lucene jar, Kiwi) is not installed."""
+
+
+class GlossaryRejected(IndexingError):
+    """The user's file of glossary corrections cannot be read."""

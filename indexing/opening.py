@@ -13,6 +13,8 @@ from shrag.indexing.analysis import Analyzer
 from shrag.indexing.engine import RecordStore, SearchEngine
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.generations import current_generation
+from shrag.indexing.glossary import FILE as GLOSSARY
+from shrag.indexing.glossary import Glossary
 from shrag.indexing.jvm import start_java
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
@@ -39,6 +41,7 @@ class OpenIndex:
     engine: SearchEngine
     store: RecordStore
     files: tuple[Closable, ...]
+    glossary: Glossary | None = None
 
     def close(self) -> None:
         """Let go of the files."""
@@ -78,7 +81,20 @@ def open_index(indexes: Path, name: str, first_question: str | None = None) -> O
             f"The Lucene files of index {name} hold {about}, its manifest says otherwise: "
             f"build it again with `shrag index {name} --force`."
         )
-    return OpenIndex(name, manifest, analyzer, reader, reader, (reader, book))
+    glossary = Glossary(folder / GLOSSARY) if GLOSSARY in manifest.files else None
+    files = (reader, book) if glossary is None else (reader, book, glossary)
+    return OpenIndex(name, manifest, analyzer, reader, reader, files, glossary)
+
+
+def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
+    """Open the glossary of ``name`` and its analyser, without Java; raises as :func:`open_index` does."""
+    folder, manifest = current_generation(indexes / check_name(name))
+    check_files(folder, manifest)
+    if GLOSSARY not in manifest.files:
+        raise IndexMismatch(f"Index {name} has no glossary: build it again with `shrag index {name}`.")
+    analyzer = KoreanEnglishAnalyzer(WordBook(folder / WORDBOOK))
+    _check_analyzer(name, manifest, analyzer)
+    return Glossary(folder / GLOSSARY), analyzer
 
 
 def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> None:

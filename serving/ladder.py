@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from shrag.indexing.query import Or, Term
+from shrag.indexing.carrying import word_query
+from shrag.indexing.query import Best, Or, Query, Term, Weighted, any_of
 from shrag.serving.words import Word
 
 MOST_KEYWORDS = 10
@@ -20,8 +21,34 @@ def choose_keywords(words: Sequence[Word], most: int = MOST_KEYWORDS) -> list[Wo
 
 
 def build_ladder(keywords: Sequence[Word]) -> list[Or]:
-    """Return ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all keywords down to one: ever fewer, the most important stay."""
-    return [
-        Or(tuple(Term(term) for keyword in keywords[:rung] for term in keyword.terms))
-        for rung in range(len(keywords), 0, -1)
-    ]
+    """Return ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all keywords down to one: ever fewer, the most important stay.
+
+    A keyword with translations is found by them as well, and counts once.
+    """
+    return [Or(tuple(_clauses(keywords[:rung]))) for rung in range(len(keywords), 0, -1)]
+
+
+def build_carried_ladder(keywords: Sequence[Word]) -> list[list[Word]]:
+    """Return the keywords of the queries that are put in the other language alone, the longest first.
+
+    Documents of the question's language match all its words, those of the other only the words that were carried over:
+    without queries of their own they would not come among the first ten.
+    """
+    carried = [keyword for keyword in keywords if keyword.ways]
+    sizes = dict.fromkeys(size for size in (len(carried), (2 * len(carried) + 2) // 3, (len(carried) + 2) // 3) if size)
+    return [carried[:size] for size in sizes]
+
+
+def carried_query(keywords: Sequence[Word]) -> Or:
+    """Return the disjunction of the keywords' translations."""
+    return Or(
+        tuple(Best(tuple(Weighted(any_of(way.terms), way.weight) for way in keyword.ways)) for keyword in keywords)
+    )
+
+
+def _clauses(keywords: Iterable[Word]) -> Iterator[Query]:
+    for keyword in keywords:
+        if keyword.ways:
+            yield word_query(keyword.terms, keyword.ways)
+        else:
+            yield from map(Term, keyword.terms)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from shrag.indexing.opening import OpenIndex
 from shrag.models.reranker import Reranker
 from shrag.serving.events import Event, Keyword, Keywords, Queries
-from shrag.serving.ladder import build_ladder, choose_keywords
+from shrag.serving.ladder import build_carried_ladder, build_ladder, carried_query, choose_keywords
 from shrag.serving.retrieval import collect, finish, rerank
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request
@@ -30,15 +30,22 @@ class ShragStrategy:
         """See :class:`~shrag.serving.strategy.Strategy`."""
         watch = Stopwatch()
         with watch.stage("keywords"):
-            words = question_words(request.question.text, index.analyzer, index.engine)
+            words = question_words(request.question.text, index.analyzer, index.engine, index.glossary)
             keywords = choose_keywords(words)
         yield Keywords(
             keywords=tuple(Keyword(word.text, word.terms, word.uses * word.idf) for word in keywords),
             unknown=tuple(word.text for word in words if not word.known),
         )
-        yield Queries(tuple(tuple(word.text for word in keywords[:rung]) for rung in range(len(keywords), 0, -1)))
+        carried = build_carried_ladder(keywords)
+        yield Queries(
+            (
+                *(tuple(word.text for word in keywords[:rung]) for rung in range(len(keywords), 0, -1)),
+                *(tuple(word.ways[0].text for word in rung) for rung in carried),
+            )
+        )
         with watch.stage("search"):
-            hits, pool = collect(build_ladder(keywords), index, max(DEPTH, request.k), complete_only=True)
+            queries = [*build_ladder(keywords), *map(carried_query, carried)]
+            hits, pool = collect(queries, index, max(DEPTH, request.k), complete_only=True)
         yield hits
         with watch.stage("ranking"):
             ranking = rerank(request.question, pool, reranker, request.k, "" if pool else why_nothing(words))
