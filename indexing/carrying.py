@@ -8,6 +8,7 @@ the phrase's translation: together they weigh as much as the phrase, alone as mu
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -24,6 +25,8 @@ _RARE = 0.08
 # By 353 Korean titles asked of records left only their English abstracts (docs/glossary.md): found within ten 0.28
 # without making up for what has no translation, 0.44 with half of it, 0.54 with all; the other two matter little.
 _MOST_COMPENSATION = 3.0
+_KOREAN_SHARE = 0.2
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 _SURENESS = 0.3
 
 
@@ -83,25 +86,42 @@ class Way(NamedTuple):
 
 
 def weigh_translations(spoken: Sequence[Spoken], contents: FieldStatistics) -> list[tuple[Way, ...]]:
-    """Return each word's translations with their weights.
-
-    A rare word's translation may be of common terms and the other way round; what is missing for want of a translation
-    is made up by the words that have one, for else no document of the other language could reach one of the question's.
-    """
-    own = [_weight(each.terms, contents) for each in spoken]
-    carried = sum(weight for each, weight in zip(spoken, own, strict=True) if each.translations)
-    missing = min(_MOST_COMPENSATION, sum(own) / carried) if carried else 1.0
+    """Return each word's translations with their weights: a rare word's may be of common terms, and the reverse."""
     return [
         tuple(
             Way(
                 translation.text,
                 translation.terms,
-                translation.share * translation.sureness**_SURENESS * missing * _scale(weight, translation, contents),
+                translation.share
+                * translation.sureness**_SURENESS
+                * _scale(_weight(each.terms, contents), translation, contents),
             )
             for translation in each.translations
         )
-        for each, weight in zip(spoken, own, strict=True)
+        for each in spoken
     ]
+
+
+def compensation(spoken: Sequence[Spoken], contents: FieldStatistics) -> float:
+    """Return what to multiply the score of a document of the other language by.
+
+    Such a document can only match the words that were carried over, or that are written alike in both. Its score is put
+    in proportion to theirs, for else it could never come before those of the question's own language.
+    """
+    weights = [_weight(each.terms, contents) for each in spoken]
+    korean = is_korean(term for each in spoken for term in each.terms)
+    reachable = sum(
+        weight
+        for each, weight in zip(spoken, weights, strict=True)
+        if each.translations or (korean and not any(map(_HANGUL.search, each.terms)))
+    )
+    return min(_MOST_COMPENSATION, sum(weights) / reachable) if reachable else 1.0
+
+
+def is_korean(terms: Iterable[str]) -> bool:
+    """Say whether terms are those of a Korean text: a fifth of them at least, as for letters in ``detect_language``."""
+    found = [_HANGUL.search(term) is not None for term in terms]
+    return sum(found) >= _KOREAN_SHARE * len(found)
 
 
 def _scale(weight: float, translation: Translation, contents: FieldStatistics) -> float:

@@ -9,7 +9,15 @@ from itertools import chain
 
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25, idf, term_scores
-from shrag.indexing.carrying import Phrasebook, Spoken, all_terms, carry_over, weigh_translations
+from shrag.indexing.carrying import (
+    Phrasebook,
+    Spoken,
+    all_terms,
+    carry_over,
+    compensation,
+    is_korean,
+    weigh_translations,
+)
 from shrag.indexing.engine import FieldStatistics, SearchEngine, Statistics
 from shrag.models.reranker import Passage
 
@@ -62,6 +70,9 @@ class _Scorer:
             for each, ways in zip(spoken, weigh_translations(spoken, statistics.contents), strict=True)
         ]
         contents = statistics.contents
+        self._korean = is_korean(term for each in spoken for term in each.terms)
+        carried = any(each.translations for each in spoken)
+        self._compensation = compensation(spoken, contents) if carried else 1.0
         self._idf = {
             term: idf(frequency, contents.documents) for term, frequency in contents.document_frequencies.items()
         }
@@ -76,7 +87,8 @@ class _Scorer:
         total = sum(
             max([_sum(scores, own), *(weight * _sum(scores, way) for way, weight in ways)]) for own, ways in self._words
         )
-        return total + SENTENCE_WEIGHT * self._best_sentence(passage)
+        other_language = self._compensation != 1 and is_korean(contents) != self._korean
+        return (total + SENTENCE_WEIGHT * self._best_sentence(passage)) * (self._compensation if other_language else 1)
 
     def _term_scores(self, terms: Sequence[str], field: FieldStatistics, weight: float) -> dict[str, float]:
         return {
