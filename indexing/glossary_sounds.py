@@ -7,6 +7,7 @@ of 리지) and what English does not pronounce cost little. The tables are of th
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 _FIRST = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
@@ -163,7 +164,9 @@ def sound_key(korean: str) -> str:
 
 
 def spelling_keys(english: str) -> set[str]:
-    """Return the keys under which a Korean writing of the lower-case word may be found."""
+    """Return the keys under which a Korean writing of a lower-case word may be found; none for anything else."""
+    if not _WORD.fullmatch(english):
+        return set()
     keys = {""}
     place = 0
     while place < len(english):
@@ -176,6 +179,7 @@ def spelling_keys(english: str) -> set[str]:
 
 
 _MOST_KEYS = 64
+_WORD = re.compile("[a-z]+")
 
 
 def _read_consonant(word: str, place: int) -> tuple[int, tuple[str, ...]]:  # noqa: C901, PLR0911, PLR0912  (a table)
@@ -185,7 +189,7 @@ def _read_consonant(word: str, place: int) -> tuple[int, tuple[str, ...]]:  # no
         return 2, _one(letter)
     if pair in ("ph", "gh"):
         return 2, ("P",) if pair == "ph" else ("", "K")
-    if pair in ("ch", "tch"):
+    if pair == "ch":
         return 2, ("S", "K")
     if pair == "ck":
         return 2, ("K",)

@@ -1,7 +1,7 @@
 """Search like a human: keywords, a ladder of OR queries, one pool, a re-ranking, an answer (the SHRAG paper).
 
-Without models: keywords by Kiwi and tf-idf, both languages through the question's own words; re-ranking by BM25 and the
-best sentence; the answer made of the records' sentences.
+Without models: keywords by Kiwi and tf-idf, carried into the other language by the index's own glossary; re-ranking by
+BM25 and the best sentence; the answer made of the records' sentences.
 """
 
 from __future__ import annotations
@@ -33,14 +33,17 @@ class ShragStrategy:
             words = question_words(request.question.text, index.analyzer, index.engine, index.glossary)
             keywords = choose_keywords(words)
         yield Keywords(
-            keywords=tuple(Keyword(word.text, word.terms, word.uses * word.idf) for word in keywords),
+            keywords=tuple(
+                Keyword(word.text, word.terms, word.uses * word.idf, tuple(way.text for way in word.ways))
+                for word in keywords
+            ),
             unknown=tuple(word.text for word in words if not word.known),
         )
         carried = build_carried_ladder(keywords)
         yield Queries(
             (
                 *(tuple(word.text for word in keywords[:rung]) for rung in range(len(keywords), 0, -1)),
-                *(tuple(word.ways[0].text for word in rung) for rung in carried),
+                *(tuple(dict.fromkeys(word.ways[0].text for word in rung)) for rung in carried),
             )
         )
         with watch.stage("search"):
