@@ -1,6 +1,6 @@
 """A question's words carried into the other language: which of them the glossary has, the longest phrases first.
 
-A word's translations stand beside it as other ways to say it: a document scores by the best of them, never by two.
+A word's translations are ways to say it in the other language: a document scores by the best of them, never by two.
 Where a phrase of several words was found (인공 신경망 → neural network), each of its words has an equal share of
 the phrase's translation: together they weigh as much as the phrase, alone as much as their part.
 """
@@ -17,7 +17,6 @@ from shrag.indexing.bm25 import idf
 from shrag.indexing.engine import FieldStatistics
 from shrag.indexing.glossary import MOST_TERMS, Entry
 from shrag.indexing.glossary_terms import simple_tokens
-from shrag.indexing.query import Best, Query, Weighted, any_of
 
 _MOST_TRANSLATIONS = 4
 # Beside a pair seen a hundred times, one seen once is more likely a slip than another name.
@@ -143,11 +142,6 @@ def all_terms(spoken: Iterable[Spoken]) -> list[str]:
         for translation in each.translations:
             terms.update(dict.fromkeys(translation.terms))
     return list(terms)
-
-
-def word_query(terms: Sequence[str], ways: Sequence[Way]) -> Query:
-    """Return the query for one word: its own terms, or whichever translation a document says it by."""
-    return Best((any_of(terms), *(Weighted(any_of(way.terms), way.weight) for way in ways))) if ways else any_of(terms)
 
 
 def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:

@@ -71,8 +71,8 @@ class _Scorer:
         ]
         contents = statistics.contents
         self._korean = is_korean(term for each in spoken for term in each.terms)
-        carried = any(each.translations for each in spoken)
-        self._compensation = compensation(spoken, contents) if carried else 1.0
+        self._carried = any(each.translations for each in spoken)
+        self._compensation = compensation(spoken, contents)
         self._idf = {
             term: idf(frequency, contents.documents) for term, frequency in contents.document_frequencies.items()
         }
@@ -84,11 +84,14 @@ class _Scorer:
             passage.title_terms, self._statistics.title, self._parameters.title_boost
         ).items():
             scores[term] = scores.get(term, 0.0) + score
+        # A document of the question's own language is judged by the question's own words.
+        carried = self._carried and is_korean(contents) != self._korean
         total = sum(
-            max([_sum(scores, own), *(weight * _sum(scores, way) for way, weight in ways)]) for own, ways in self._words
+            max([_sum(scores, own), *(weight * _sum(scores, way) for way, weight in ways if carried)])
+            for own, ways in self._words
         )
-        other_language = self._compensation != 1 and is_korean(contents) != self._korean
-        return (total + SENTENCE_WEIGHT * self._best_sentence(passage)) * (self._compensation if other_language else 1)
+        total += SENTENCE_WEIGHT * self._best_sentence(passage, carried=carried)
+        return total * self._compensation if carried else total
 
     def _term_scores(self, terms: Sequence[str], field: FieldStatistics, weight: float) -> dict[str, float]:
         return {
@@ -96,20 +99,20 @@ class _Scorer:
             for term, score in term_scores(self._idf.keys(), terms, field, self._parameters).items()
         }
 
-    def _best_sentence(self, passage: Passage) -> float:
+    def _best_sentence(self, passage: Passage, *, carried: bool) -> float:
         """Return the largest idf of the question's words that the title and one sentence hold together."""
         in_title = self._idf.keys() & set(passage.title_terms)
         in_sentences = [self._idf.keys() & set(terms) for terms in passage.sentence_terms]
-        return max(self._held(in_title | terms) for terms in [set(), *in_sentences])
+        return max(self._held(in_title | terms, carried=carried) for terms in [set(), *in_sentences])
 
-    def _held(self, terms: AbstractSet[str]) -> float:
+    def _held(self, terms: AbstractSet[str], *, carried: bool) -> float:
         held = {term: self._idf[term] for term in terms}
         counted: set[str] = set()
         total = 0.0
         for own, ways in self._words:
             first = {term: 1 for term in own if term not in counted}
             counted.update(first)
-            total += max([_sum(held, first), *(weight * _sum(held, way) for way, weight in ways if first)])
+            total += max([_sum(held, first), *(weight * _sum(held, way) for way, weight in ways if first and carried)])
         return total
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
-from shrag.indexing.carrying import word_query
+from shrag.indexing.carrying import is_korean
 from shrag.indexing.query import Best, Or, Query, Term, Weighted, any_of
 from shrag.serving.words import Word
 
@@ -21,34 +21,38 @@ def choose_keywords(words: Sequence[Word], most: int = MOST_KEYWORDS) -> list[Wo
 
 
 def build_ladder(keywords: Sequence[Word]) -> list[Or]:
-    """Return ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all keywords down to one: ever fewer, the most important stay.
+    """Return ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all keywords down to one: ever fewer, the most important stay."""
+    return [
+        Or(tuple(Term(term) for keyword in keywords[:rung] for term in keyword.terms))
+        for rung in range(len(keywords), 0, -1)
+    ]
 
-    A keyword with translations is found by them as well, and counts once.
+
+def choose_carried(keywords: Sequence[Word]) -> list[list[Word]]:
+    """Return the keywords of the queries in the other language, the longest first; none where nothing was carried over.
+
+    Documents of the question's language match all its words, those of the other only what was carried over or is
+    written alike in both: in one query with the others they would not come among the first ten.
     """
-    return [Or(tuple(_clauses(keywords[:rung]))) for rung in range(len(keywords), 0, -1)]
+    korean = is_korean(term for keyword in keywords for term in keyword.terms)
+    carried = [keyword for keyword in keywords if keyword.ways or _written_alike(keyword, korean=korean)]
+    if not any(keyword.ways for keyword in carried):
+        return []
+    return [carried[:size] for size in dict.fromkeys(-(-len(carried) * part // 3) for part in (3, 2, 1))]
 
 
-def build_carried_ladder(keywords: Sequence[Word]) -> list[list[Word]]:
-    """Return the keywords of the queries that are put in the other language alone, the longest first.
-
-    Documents of the question's language match all its words, those of the other only the words that were carried over:
-    without queries of their own they would not come among the first ten.
-    """
-    carried = [keyword for keyword in keywords if keyword.ways]
-    sizes = dict.fromkeys(size for size in (len(carried), (2 * len(carried) + 2) // 3, (len(carried) + 2) // 3) if size)
-    return [carried[:size] for size in sizes]
+def build_carried(keywords: Sequence[Word], rungs: Sequence[Sequence[Word]]) -> list[Or]:
+    """Return the queries of :func:`choose_carried`: a keyword is found by the best of its translations."""
+    korean = is_korean(term for keyword in keywords for term in keyword.terms)
+    return [Or(tuple(_carried_clause(keyword, korean=korean) for keyword in rung)) for rung in rungs]
 
 
-def carried_query(keywords: Sequence[Word]) -> Or:
-    """Return the disjunction of the keywords' translations."""
-    return Or(
-        tuple(Best(tuple(Weighted(any_of(way.terms), way.weight) for way in keyword.ways)) for keyword in keywords)
-    )
+def _carried_clause(keyword: Word, *, korean: bool) -> Query:
+    ways: list[Query] = [Weighted(any_of(way.terms), way.weight) for way in keyword.ways]
+    return Best((any_of(keyword.terms), *ways)) if _written_alike(keyword, korean=korean) else Best(tuple(ways))
 
 
-def _clauses(keywords: Iterable[Word]) -> Iterator[Query]:
-    for keyword in keywords:
-        if keyword.ways:
-            yield word_query(keyword.terms, keyword.ways)
-        else:
-            yield from map(Term, keyword.terms)
+def _written_alike(keyword: Word, *, korean: bool) -> bool:
+    """Say whether the other language's documents may have the keyword as it is: LSTM, GPT-4."""
+    latin = not any(is_korean([term]) for term in keyword.terms)
+    return latin and (korean or any(character.isupper() or character.isdigit() for character in keyword.text[1:]))

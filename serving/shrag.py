@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from shrag.indexing.opening import OpenIndex
 from shrag.models.reranker import Reranker
 from shrag.serving.events import Event, Keyword, Keywords, Queries
-from shrag.serving.ladder import build_carried_ladder, build_ladder, carried_query, choose_keywords
+from shrag.serving.ladder import build_carried, build_ladder, choose_carried, choose_keywords
 from shrag.serving.retrieval import collect, finish, rerank
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request
@@ -39,15 +39,18 @@ class ShragStrategy:
             ),
             unknown=tuple(word.text for word in words if not word.known),
         )
-        carried = build_carried_ladder(keywords)
+        carried = choose_carried(keywords)
         yield Queries(
             (
                 *(tuple(word.text for word in keywords[:rung]) for rung in range(len(keywords), 0, -1)),
-                *(tuple(dict.fromkeys(word.ways[0].text for word in rung)) for rung in carried),
+                *(
+                    tuple(dict.fromkeys(word.ways[0].text if word.ways else word.text for word in rung))
+                    for rung in carried
+                ),
             )
         )
         with watch.stage("search"):
-            queries = [*build_ladder(keywords), *map(carried_query, carried)]
+            queries = [*build_ladder(keywords), *build_carried(keywords, carried)]
             hits, pool = collect(queries, index, max(DEPTH, request.k), complete_only=True)
         yield hits
         with watch.stage("ranking"):

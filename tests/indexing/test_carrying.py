@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from shrag.indexing.bm25 import idf
-from shrag.indexing.carrying import all_terms, carry_over, compensation, is_korean, weigh_translations, word_query
+from shrag.indexing.carrying import all_terms, carry_over, compensation, is_korean, weigh_translations
 from shrag.indexing.engine import FieldStatistics
 from shrag.indexing.glossary import Entry
 from shrag.indexing.korean import KoreanEnglishAnalyzer
-from shrag.indexing.query import Best, Weighted, any_of
 
 ENTRIES = [
     Entry("인공 신경망", "neural network", ("인공", "신경망"), ("neural", "network"), 9, "brackets", 1.0),
@@ -74,13 +73,6 @@ def test_a_translation_weighs_as_its_word_and_what_is_missing_is_made_up_for(ana
     ((way,), _) = weigh_translations(spoken, rarer)
     assert way.weight == pytest.approx((idf(5, 100) / idf(20, 100)) ** 0.5)
     assert compensation(carry_over([], _Book()), contents) == 1.0
-
-
-def test_a_words_query_is_the_best_of_its_ways(analyzer: KoreanEnglishAnalyzer) -> None:
-    (tokens,) = analyzer.tokens(["우유"])
-    ((way,),) = weigh_translations(carry_over(tokens, _Book()), FieldStatistics(9, 5.0, {"우유": 1, "milk": 1}))
-    assert word_query(["우유"], [way]) == Best((any_of(["우유"]), Weighted(any_of(["milk"]), 1.0)))
-    assert word_query(["우유"], []) == any_of(["우유"])
 
 
 def test_a_text_is_korean_where_a_fifth_of_its_terms_are() -> None:

@@ -72,6 +72,7 @@ def test_borrowed_words_meet_their_origin(analyzer: KoreanEnglishAnalyzer, tmp_p
         ("플랫폼", "플랫폼이다. 컨테이너를 쓴다."),
         ("Platform", "A platform and a container."),
         ("Platform", "The container of a platform."),
+        *[("Other", "An unrelated abstract.")] * 2,
     )
     assert set(found) == {("플랫폼", "platform"), ("컨테이너", "container")}
     assert {entry.source for entry in found.values()} == {"sound"}
