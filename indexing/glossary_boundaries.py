@@ -26,8 +26,8 @@ _SUPPORT_WEIGHT = 1.0
 _BREAK_BONUS = 0.35
 # Words that stand before terms and belong to none.
 _NO_BEGINNING = frozenset(
-    "본 이 그 각 및 등 또는 혹은 즉 위 총 약 한 두 세 새 저 주로 특히 최근 기존 다양 대표 주요 관련 "
-    "이용 활용 통해 대한 위한 소위 이른바 "
+    "과 와 의 을 를 은 는 가 에 로 본 이 그 각 및 등 또는 혹은 즉 위 총 "
+    "약 한 두 세 새 저 주로 특히 최근 기존 다양 대표 주요 관련 이용 활용 통해 대한 위한 소위 이른바 "
     "논문 연구 결과 따라 중 후 전 때 것 수 위해 같은 있는 하는 되는 된 한국 우리나라 사용 적용".split()
 )
 

@@ -221,6 +221,7 @@ class _Miner:
         score = (
             0.52 + 0.5 * explained + 0.2 * often + 0.1 * begins - 0.15 * length - 0.25 * (1 - share) * (1 - explained)
         )
+        score -= 0.08 * max(0, len(compared) - len(candidate.terms))  # the English says more: a part of the term
         acronym = len(compared) > 1 and len(meaning) == 1
         if acronym and count == 1:
             # 모델(BERT), 대학교(KAIST): an example, unless there is a word for each letter.

@@ -10,7 +10,7 @@ import pytest
 from shrag.corpora.topics import read_topics
 from shrag.indexing.bm25 import bm25_score
 from shrag.indexing.opening import OpenIndex, open_index
-from shrag.indexing.query import Or, Query, Term, any_of
+from shrag.indexing.query import Best, Or, Query, Term, Weighted, any_of
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 ENGINES = ["lucene"]
@@ -54,3 +54,17 @@ def test_queries_of_a_batch_do_not_touch_each_other(index: OpenIndex) -> None:
     queries: list[Query] = [Term("그래핀"), Or(()), Term("zzz"), any_of(["carbon", "탄소"])]
     assert index.engine.search(queries, 5) == [index.engine.search([query], 5)[0] for query in queries]
     assert index.engine.search([], 5) == []
+
+
+def test_the_best_of_several_ways_scores_and_a_weight_multiplies(index: OpenIndex) -> None:
+    ways = [Term("그래핀"), Term("graphen"), Term("탄소")]
+    alone = [{hit.docid: hit.score for hit in hits} for hits in index.engine.search(ways, 170)]
+    (best, weighted, nothing) = index.engine.search([Best(tuple(ways)), Weighted(ways[0], 0.5), Best(())], 170)
+    expected = {
+        docid: max(scores.get(docid, 0.0) for scores in alone) for docid in set().union(*(set(each) for each in alone))
+    }
+    assert {hit.docid: hit.score for hit in best} == pytest.approx(expected, rel=1e-5)
+    assert {hit.docid: hit.score for hit in weighted} == pytest.approx(
+        {docid: score / 2 for docid, score in alone[0].items()}, rel=1e-5
+    )
+    assert nothing == []
