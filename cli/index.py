@@ -35,6 +35,11 @@ def command() -> None:
 )
 @click.option("--no-dictionary", is_flag=True, help="Build without the words that an earlier --dictionary gave.")
 @click.option(
+    "--glossary",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Your corrections to the glossary, lines of Korean, a tab, English; the index keeps them.",
+)
+@click.option(
     "--encoder",
     type=click.Choice([NO_ENCODER, *ENCODERS]),
     help="Vectors for `--strategy hybrid`: lsa is counted from the corpus itself, without a model.  [default: as the "
@@ -59,6 +64,7 @@ def build(
     name: str,
     dictionary: Path | None,
     no_dictionary: bool,
+    glossary: Path | None,
     encoder: str | None,
     force: bool,
     update: bool,
@@ -74,19 +80,22 @@ def build(
         raise click.UsageError("--dictionary and --no-dictionary contradict each other: give one of them.")
     from shrag.corpora.store import open_corpus
     from shrag.indexing.build import BuildOptions, build_index
+    from shrag.indexing.glossary_corrections import read_corrections
     from shrag.indexing.update import update_index
     from shrag.indexing.user_dictionary import NO_WORDS, read_dictionary
 
     if force and update:
         raise click.UsageError("--force builds all of the index and --update as little as can be: choose one.")
-    if update and (dictionary or no_dictionary or encoder):
+    if update and (dictionary or no_dictionary or glossary or encoder):
         raise click.UsageError(
-            "An update keeps the words and the encoder its index was made with: build without --update for others."
+            "An update keeps the words, glossary corrections and encoder its index was made with: build without "
+            "--update for others."
         )
     words = NO_WORDS if no_dictionary else None
     if dictionary:
         words = read_dictionary(dictionary)
         click.echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
+    corrections = None if glossary is None else read_corrections(glossary)
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
@@ -96,7 +105,14 @@ def build(
             what = f"updated ({changes})" if changes else ""
         else:
             manifest, new = build_index(
-                home.corpora, home.indexes, name, dictionary=words, encoder=encoder, force=force, options=options
+                home.corpora,
+                home.indexes,
+                name,
+                dictionary=words,
+                corrections=corrections,
+                encoder=encoder,
+                force=force,
+                options=options,
             )
             what = "built" if new else ""
     size = sum(seal.bytes for seal in manifest.files.values()) / 2**20

@@ -19,6 +19,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.evaluation.errors import EvaluationError
 from shrag.indexing.errors import (
     DictionaryRejected,
+    GlossaryRejected,
     IndexDamaged,
     IndexingError,
     IndexMismatch,
@@ -33,6 +34,7 @@ COMMANDS = {
     "corpus": "shrag.cli.corpus",
     "doctor": "shrag.cli.doctor",
     "evaluate": "shrag.cli.evaluate",
+    "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
     "run": "shrag.cli.run",
     "search": "shrag.cli.search",
@@ -49,6 +51,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (ServingError, 3),
     (TooManyRejected, 3),
     (DictionaryRejected, 3),
+    (GlossaryRejected, 3),
     (IndexMissing, 4),
     (IndexDamaged, 4),
     (IndexMismatch, 4),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -37,15 +38,22 @@ def idf(document_frequency: int, documents: int) -> float:
 
 def bm25_score(query: Mapping[str, int], terms: Sequence[str], field: FieldStatistics, parameters: Bm25) -> float:
     """Score one field's ``terms`` for a bag of query terms (term → how often the query has it)."""
+    return sum(query[term] * score for term, score in term_scores(query.keys(), terms, field, parameters).items())
+
+
+def term_scores(
+    query: AbstractSet[str], terms: Sequence[str], field: FieldStatistics, parameters: Bm25
+) -> dict[str, float]:
+    """Return what each term of ``query`` that stands in ``terms``, one field of a document, adds to its score."""
     counts = Counter(term for term in terms if term in query)
     if not counts:
-        return 0.0
+        return {}
     length = byte_length(len(terms))
     norm = parameters.k1 * (1 - parameters.b + parameters.b * length / field.average_length)
-    return sum(
-        query[term] * idf(field.document_frequencies[term], field.documents) * count / (count + norm)
+    return {
+        term: idf(field.document_frequencies[term], field.documents) * count / (count + norm)
         for term, count in counts.items()
-    )
+    }
 
 
 def byte_length(length: int) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import msgspec
 
 from shrag.corpora.addition import Report
 from shrag.corpora.durable import DiskFull, FolderBusy, sole_writer, telling_full_disk
@@ -20,7 +19,7 @@ from shrag.corpora.store import open_corpus
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.busy import Busy
-from shrag.indexing.derived import Derived, derived_phases
+from shrag.indexing.derived import Choices, Derived
 from shrag.indexing.errors import (
     IndexDamaged,
     IndexingError,
@@ -31,6 +30,7 @@ from shrag.indexing.errors import (
 )
 from shrag.indexing.generations import (
     KEPT_GENERATIONS,
+    check_file,
     check_files,
     current_generation,
     current_number,
@@ -39,6 +39,8 @@ from shrag.indexing.generations import (
     next_generation,
     publish,
 )
+from shrag.indexing.glossary import FILE as GLOSSARY
+from shrag.indexing.glossary_phase import stored_corrections
 from shrag.indexing.half_built import (
     BuildPlan,
     HalfBuilt,
@@ -48,7 +50,7 @@ from shrag.indexing.half_built import (
     run_phases,
     start_half_built,
 )
-from shrag.indexing.kept_dictionary import kept_dictionary
+from shrag.indexing.kept_choices import kept_corrections, kept_dictionary
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
@@ -78,15 +80,14 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One build's inputs: the index's folder, the corpus, a user's words, and how."""
+    """One build's inputs: the index's folder, the corpus, how, and what a user chose."""
 
     index: Path
     source: CorpusManifest
     records: Path
     plan: BuildPlan
     options: BuildOptions
-    words: UserDictionary
-    encoder: str
+    choices: Choices
     busy: Busy = field(default_factory=Busy)
 
 
@@ -97,6 +98,7 @@ def build_index(
     *,
     bm25: Bm25 | None = None,
     dictionary: UserDictionary | None = None,
+    corrections: bytes | None = None,
     encoder: str | None = None,
     force: bool = False,
     options: BuildOptions | None = None,
@@ -109,8 +111,10 @@ def build_index(
     half-done when it was killed is gone on with.
 
     A ``dictionary`` of user's words is kept in the index and used again by later builds;
-    :data:`~shrag.indexing.user_dictionary.NO_WORDS` ends that. ``encoder`` is the kind that makes vectors, ``none`` for
-    an index without; where it is not given, the new generation has what the current one has.
+    :data:`~shrag.indexing.user_dictionary.NO_WORDS` ends that. ``corrections`` are the user's to the glossary
+    (:func:`~shrag.indexing.glossary_corrections.read_corrections`), kept likewise until others, or empty ones, are
+    given. ``encoder`` is the kind that makes vectors, ``none`` for an index without; where it is not given, the new
+    generation has what the current one has.
 
     Raises :class:`TooManyRejected`, :class:`~shrag.corpora.durable.DiskFull`, :class:`IndexingError`, and
     :class:`~shrag.corpora.errors.CorpusError` where the corpus cannot be read.
@@ -118,13 +122,17 @@ def build_index(
     source, _ = open_corpus(corpora, name)
     index = indexes / check_name(name)
     parameters = bm25 or Bm25()
-    kind = encoder or _current_encoder(index)
-    check_encoder_name(kind)
+    if encoder is not None:
+        check_encoder_name(encoder)
     try:
         with telling_full_disk(index), sole_writer(index):
-            words = kept_dictionary(index) if dictionary is None else dictionary
-            analyzer = KoreanEnglishAnalyzer(dictionary=words)
-            current = None if force else _up_to_date(index, source, analyzer, parameters, kind)
+            choices = Choices(
+                words=kept_dictionary(index) if dictionary is None else dictionary,
+                corrections=kept_corrections(index) if corrections is None else corrections,
+                encoder=_current_encoder(index) if encoder is None else encoder,
+            )
+            analyzer = KoreanEnglishAnalyzer(dictionary=choices.words)
+            current = None if force else _up_to_date(index, source, analyzer, parameters, choices)
             if current is not None:
                 drop_half_built(index)
                 return current, False
@@ -134,11 +142,12 @@ def build_index(
                 records=source.records,
                 analyzer=analyzer.fingerprint,
                 bm25=parameters,
-                encoder=encoder_settings(kind),
+                encoder=encoder_settings(choices.encoder),
+                corrections=hashlib.sha256(choices.corrections).hexdigest(),
                 versions=part_versions(),
             )
             records = corpora / name / source.records_file
-            return _build(_Job(index, source, records, plan, options or BuildOptions(), words, kind)), True
+            return _build(_Job(index, source, records, plan, options or BuildOptions(), choices)), True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
@@ -152,7 +161,7 @@ def _current_encoder(index: Path) -> str:
 
 
 def _up_to_date(
-    index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, encoder: str
+    index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, choices: Choices
 ) -> IndexManifest | None:
     try:
         folder, manifest = current_generation(index)
@@ -163,7 +172,9 @@ def _up_to_date(
         manifest.source.fingerprint == source.fingerprint
         and manifest.analyzer == analyzer.fingerprint
         and manifest.bm25 == parameters
-        and (manifest.vectors.settings if manifest.vectors else "") == encoder_settings(encoder)
+        and (manifest.vectors.settings if manifest.vectors else "") == encoder_settings(choices.encoder)
+        and GLOSSARY in manifest.files
+        and stored_corrections(folder) == choices.corrections
     )
     return manifest if same else None
 
@@ -216,7 +227,7 @@ def _finish(job: _Job, build: HalfBuilt) -> IndexManifest:
     """Do whatever of the build is not done yet, and make it current."""
     before = current_number(job.index)
     if build.index.exists():
-        store_dictionary(build.index, job.words)
+        store_dictionary(build.index, job.choices.words)
         run_phases(build, _phases(job, build))
         with job.busy.at("sealing"):
             job.options.report("sealing", job.plan.records)
@@ -240,15 +251,15 @@ def _phases(job: _Job, build: HalfBuilt) -> tuple[Phase, ...]:
         busy=job.busy,
         report=job.options.report,
     )
-    wanted = Derived(job.words, job.encoder, job.options.max_rejected, job.busy, job.options.report)
-    return (Phase("records", (FOLDER,), records.run), *derived_phases(build, wanted))
+    derived = Derived(build, job.records, job.choices, job.options.max_rejected, job.busy, job.options.report)
+    return (Phase("records", (FOLDER,), records.run), *derived.phases())
 
 
 def _earlier_book(job: _Job) -> Path | None:
     """Return the current generation's word book where this analyser made it and it is whole."""
     try:
         folder, manifest = current_generation(job.index)
-        check_files(folder, msgspec.structs.replace(manifest, files={WORDBOOK: manifest.files[WORDBOOK]}))
-    except (IndexMissing, IndexDamaged, IndexMismatch, KeyError):
+        check_file(folder, manifest, WORDBOOK)
+    except (IndexMissing, IndexDamaged, IndexMismatch):
         return None
     return folder / WORDBOOK if manifest.analyzer == job.plan.analyzer else None

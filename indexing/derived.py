@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from shrag.corpora.addition import Report
+from shrag.corpora.parquet import read_parquet
 from shrag.indexing import golden
 from shrag.indexing.busy import Busy
+from shrag.indexing.glossary import FILE as GLOSSARY
+from shrag.indexing.glossary_corrections import FILE as CORRECTIONS
+from shrag.indexing.glossary_phase import build_glossary
 from shrag.indexing.half_built import HalfBuilt, Phase
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
@@ -18,44 +23,63 @@ from shrag.indexing.user_dictionary import UserDictionary
 from shrag.indexing.vector_card import FOLDER as VECTORS
 from shrag.indexing.vector_card import NO_ENCODER, keep_card
 from shrag.indexing.wordbook import FILE as WORDBOOK
+from shrag.indexing.wordbook import WordBook
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a user chose for an index: ``words`` of their own, ``corrections`` to its glossary, the kind of encoder."""
+
+    words: UserDictionary
+    corrections: bytes
+    encoder: str
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What is wanted of an index besides its records: a user's ``words``, the kind of ``encoder``, and how."""
+    """A build whose records are in Lucene, the file of these ``records``, what was chosen, and how to go about it."""
 
-    words: UserDictionary
-    encoder: str
+    build: HalfBuilt
+    records: Path
+    choices: Choices
     max_rejected: int
     busy: Busy
     report: Report
 
+    def phases(self) -> tuple[Phase, ...]:
+        """Return the phases in order. Another is one function in a file of its own, and one line here."""
+        phases = [
+            Phase("rejects", (REJECTS,), lambda: write_rejects(self.build, self.max_rejected)),
+            Phase("words", (WORDBOOK,), self._timed("word book", lambda: write_words(self.build))),
+            Phase("golden", (golden.FILE,), lambda: golden.write_golden(self.build.index, self.build.plan.bm25)),
+            Phase("glossary", (GLOSSARY, CORRECTIONS), self._timed("glossary", self._write_glossary)),
+        ]
+        if self.choices.encoder != NO_ENCODER:
+            phases.append(Phase("vectors", (VECTORS,), self._timed("vectors", self._write_vectors)))
+        return tuple(phases)
 
-def derived_phases(build: HalfBuilt, wanted: Derived) -> tuple[Phase, ...]:
-    """Return the phases in order. Another is one function in a file of its own, and one line here."""
-    phases = [
-        Phase("rejects", (REJECTS,), lambda: write_rejects(build, wanted.max_rejected)),
-        Phase("words", (WORDBOOK,), _timed(wanted, "word book", lambda: write_words(build))),
-        Phase("golden", (golden.FILE,), lambda: golden.write_golden(build.index, build.plan.bm25)),
-    ]
-    if wanted.encoder != NO_ENCODER:
-        phases.append(Phase("vectors", (VECTORS,), _timed(wanted, "vectors", lambda: _write_vectors(build, wanted))))
-    return tuple(phases)
+    def _timed(self, stage: str, run: Callable[[], None]) -> Callable[[], None]:
+        def timed() -> None:
+            self.report(f"making the {stage}", self.build.plan.records)
+            with self.busy.at(stage):
+                run()
 
+        return timed
 
-def _timed(wanted: Derived, stage: str, run: Callable[[], None]) -> Callable[[], None]:
-    def timed() -> None:
-        with wanted.busy.at(stage):
-            run()
+    def _write_glossary(self) -> None:
+        # With the word book just written: every word of the corpus is in it, so Kiwi is not asked again.
+        with closing(WordBook(self.build.index / WORDBOOK)) as book:
+            analyzer = KoreanEnglishAnalyzer(book, self.choices.words)
+            records = read_parquet(self.records)
+            build_glossary(self.build.index, self.build.stage, records, analyzer, self.choices.corrections)
 
-    return timed
+    def _write_vectors(self) -> None:
+        from shrag.indexing.vector_phase import build_vectors
 
-
-def _write_vectors(build: HalfBuilt, wanted: Derived) -> None:
-    from shrag.indexing.vector_phase import build_vectors
-
-    analyzer = KoreanEnglishAnalyzer(dictionary=wanted.words)
-    with closing(LexicalReader(build.index / FOLDER, build.plan.bm25)) as documents:
-        made_of = f"{build.plan.corpus}\n{build.plan.analyzer}"
-        card = build_vectors(build.index, build.stage, wanted.encoder, documents, analyzer, made_of, wanted.report)
-    keep_card(build.stage, card)
+        analyzer = KoreanEnglishAnalyzer(dictionary=self.choices.words)
+        made_of = f"{self.build.plan.corpus}\n{self.build.plan.analyzer}"
+        with closing(LexicalReader(self.build.index / FOLDER, self.build.plan.bm25)) as documents:
+            card = build_vectors(
+                self.build.index, self.build.stage, self.choices.encoder, documents, analyzer, made_of, self.report
+            )
+        keep_card(self.build.stage, card)

@@ -29,3 +29,7 @@ class TooManyRejected(IndexingError):
 
 class DictionaryRejected(IndexingError):
     """A user dictionary breaks a rule; the message names the file, the line and the rule."""
+
+
+class GlossaryRejected(IndexingError):
+    """The user's file of glossary corrections cannot be read."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from shrag.corpora.durable import replace_durably, sync_file
 from shrag.indexing.errors import IndexDamaged, IndexMissing
 from shrag.indexing.manifest import IndexManifest, decode_manifest, encode_manifest
-from shrag.indexing.seals import MANIFEST_FILE, MANIFEST_SEAL_FILE, find_damage
+from shrag.indexing.seals import MANIFEST_FILE, MANIFEST_SEAL_FILE, find_damage, find_file_damage
 
 CURRENT_FILE = "CURRENT"
 KEPT_GENERATIONS = 2
@@ -121,6 +121,14 @@ def check_files(folder: Path, manifest: IndexManifest, *, contents: bool = True)
     """Compare every file with its seal; raises :class:`IndexDamaged` naming the first that differs."""
     for damage in find_damage(folder, manifest.files, contents=contents):
         raise IndexDamaged(f"{damage.says}: {way_out(folder.parent)}.")
+
+
+def check_file(folder: Path, manifest: IndexManifest, name: str) -> None:
+    """Compare one file with its seal; raises :class:`IndexDamaged` where it was not sealed or differs."""
+    seal = manifest.files.get(name)
+    says = find_file_damage(folder, name, seal) if seal else f"{folder / name} is not part of the index"
+    if says:
+        raise IndexDamaged(f"{says}: {way_out(folder.parent)}.")
 
 
 def way_out(index: Path) -> str:

@@ -25,7 +25,8 @@ _PLAN_FILE = "PLAN.json"
 class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All that decides what an index will hold: where two plans are equal, one build can go on with the other.
 
-    ``encoder`` is the settings of the encoder of its vectors, empty where it will have none.
+    ``encoder`` is the settings of the encoder of its vectors, empty where it will have none; ``corrections`` is the
+    SHA-256 of a user's corrections to its glossary.
     """
 
     format_version: int
@@ -34,6 +35,7 @@ class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     analyzer: str
     bm25: Bm25
     encoder: str
+    corrections: str
     versions: dict[str, str]
 
 

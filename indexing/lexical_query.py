@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.jvm import JavaClass, lucene
+from shrag.indexing.jvm import JavaClass, java, lucene
 from shrag.indexing.lexical import CONTENTS, TITLE
-from shrag.indexing.query import And, Not, Or, Query, Term
+from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted
 
 
 class QueryTranslation:
@@ -18,6 +18,8 @@ class QueryTranslation:
         self._term_states = lucene("index.TermStates")
         self._term_query = lucene("search.TermQuery")
         self._boost_query = lucene("search.BoostQuery")
+        self._best_query = lucene("search.DisjunctionMaxQuery")
+        self._list = java("java.util.ArrayList")
         self._builder = lucene("search.BooleanQuery$Builder")
         occur = lucene("search.BooleanClause$Occur")
         self._should, self._must, self._must_not = occur.SHOULD, occur.MUST, occur.MUST_NOT
@@ -25,6 +27,8 @@ class QueryTranslation:
 
     def translate(self, query: Query) -> JavaClass:
         """Return the Lucene query that matches and scores as ``query`` says."""
+        if isinstance(query, Best | Weighted):
+            return self._scored(query)
         builder = self._builder()
         match query:
             case Term(term):
@@ -43,6 +47,15 @@ class QueryTranslation:
                 builder.add(self.translate(wanted), self._must)
                 builder.add(self.translate(unwanted), self._must_not)
         return builder.build()
+
+    def _scored(self, query: Best | Weighted) -> JavaClass:
+        """Translate what changes scores and not what matches."""
+        if isinstance(query, Weighted):
+            return self._boost_query(self.translate(query.query), query.weight)
+        ways = self._list()
+        for clause in query.clauses:
+            ways.add(self.translate(clause))
+        return self._best_query(ways, 0.0)
 
     def _add_term(self, builder: JavaClass, term: str) -> None:
         if term not in self._leaves:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from shrag.indexing.analysis import Analyzer
-from shrag.indexing.bm25 import Bm25, bm25_score, idf
-from shrag.indexing.engine import SearchEngine
+from shrag.indexing.bm25 import Bm25, idf, term_scores
+from shrag.indexing.carrying import (
+    Phrasebook,
+    Spoken,
+    all_terms,
+    carry_over,
+    compensation,
+    is_korean,
+    weigh_translations,
+)
+from shrag.indexing.engine import FieldStatistics, SearchEngine, Statistics
 from shrag.models.reranker import Passage
 
 SENTENCE_WEIGHT = 0.3
@@ -29,31 +39,82 @@ class LexicalReranker:
     name = "BM25 + best sentence"
     is_model = False
 
-    def __init__(self, analyzer: Analyzer, engine: SearchEngine, parameters: Bm25) -> None:
+    def __init__(
+        self, analyzer: Analyzer, engine: SearchEngine, parameters: Bm25, glossary: Phrasebook | None = None
+    ) -> None:
         self._analyzer = analyzer
         self._engine = engine
         self._parameters = parameters
+        self._glossary = glossary
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; a passage that shares no term with the question scores 0."""
-        (question_terms,) = self._analyzer.terms([question])
-        query = Counter(question_terms)
-        parameters = self._parameters
-        statistics = self._engine.statistics(list(query))
-        contents, title = statistics.contents, statistics.title
-        weights = {term: idf(contents.document_frequencies[term], contents.documents) for term in query}
-        return [
-            bm25_score(
-                query, [*passage.title_terms, *chain.from_iterable(passage.sentence_terms)], contents, parameters
+        (tokens,) = self._analyzer.tokens([question])
+        spoken = carry_over(tokens, self._glossary)
+        statistics = self._engine.statistics(all_terms(spoken))
+        scorer = _Scorer(spoken, statistics, self._parameters)
+        return [scorer.score(passage) for passage in passages]
+
+
+class _Scorer:
+    """One question's words, their translations and what each weighs."""
+
+    def __init__(self, spoken: Sequence[Spoken], statistics: Statistics, parameters: Bm25) -> None:
+        self._statistics = statistics
+        self._parameters = parameters
+        self._words = [
+            (
+                Counter(token.term for token in each.tokens),
+                [(Counter(way.terms), way.weight) for way in ways],
             )
-            + parameters.title_boost * bm25_score(query, passage.title_terms, title, parameters)
-            + SENTENCE_WEIGHT * _best_sentence(passage, weights)
-            for passage in passages
+            for each, ways in zip(spoken, weigh_translations(spoken, statistics.contents), strict=True)
         ]
+        contents = statistics.contents
+        self._korean = is_korean(term for each in spoken for term in each.terms)
+        self._carried = any(each.translations for each in spoken)
+        self._compensation = compensation(spoken, contents)
+        self._idf = {
+            term: idf(frequency, contents.documents) for term, frequency in contents.document_frequencies.items()
+        }
+
+    def score(self, passage: Passage) -> float:
+        contents = [*passage.title_terms, *chain.from_iterable(passage.sentence_terms)]
+        scores = self._term_scores(contents, self._statistics.contents, 1.0)
+        for term, score in self._term_scores(
+            passage.title_terms, self._statistics.title, self._parameters.title_boost
+        ).items():
+            scores[term] = scores.get(term, 0.0) + score
+        # A document of the question's own language is judged by the question's own words.
+        carried = self._carried and is_korean(contents) != self._korean
+        total = sum(
+            max([_sum(scores, own), *(weight * _sum(scores, way) for way, weight in ways if carried)])
+            for own, ways in self._words
+        )
+        total += SENTENCE_WEIGHT * self._best_sentence(passage, carried=carried)
+        return total * self._compensation if carried else total
+
+    def _term_scores(self, terms: Sequence[str], field: FieldStatistics, weight: float) -> dict[str, float]:
+        return {
+            term: weight * score
+            for term, score in term_scores(self._idf.keys(), terms, field, self._parameters).items()
+        }
+
+    def _best_sentence(self, passage: Passage, *, carried: bool) -> float:
+        """Return the largest idf of the question's words that the title and one sentence hold together."""
+        in_title = self._idf.keys() & set(passage.title_terms)
+        in_sentences = [self._idf.keys() & set(terms) for terms in passage.sentence_terms]
+        return max(self._held(in_title | terms, carried=carried) for terms in [set(), *in_sentences])
+
+    def _held(self, terms: AbstractSet[str], *, carried: bool) -> float:
+        held = {term: self._idf[term] for term in terms}
+        counted: set[str] = set()
+        total = 0.0
+        for own, ways in self._words:
+            first = {term: 1 for term in own if term not in counted}
+            counted.update(first)
+            total += max([_sum(held, first), *(weight * _sum(held, way) for way, weight in ways if first and carried)])
+        return total
 
 
-def _best_sentence(passage: Passage, weights: Mapping[str, float]) -> float:
-    """Return the largest Σ weight of the question's terms that the title and one sentence hold together."""
-    in_title = weights.keys() & set(passage.title_terms)
-    in_sentences = [weights.keys() & set(terms) for terms in passage.sentence_terms]
-    return max(sum(weights[term] for term in in_title | terms) for terms in [set(), *in_sentences])
+def _sum(scores: Mapping[str, float], terms: Mapping[str, int]) -> float:
+    return sum(scores.get(term, 0.0) * count for term, count in terms.items())

@@ -14,6 +14,8 @@ from shrag.indexing.dense_index import DenseIndex
 from shrag.indexing.engine import RecordStore, SearchEngine
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.generations import check_files, current_generation, read_current
+from shrag.indexing.glossary import FILE as GLOSSARY
+from shrag.indexing.glossary import Glossary
 from shrag.indexing.jvm import start_java
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
@@ -50,6 +52,7 @@ class OpenIndex:
     seals: SealCheck
     files: tuple[Closable, ...]
     dense: DenseIndex | None = None
+    glossary: Glossary | None = None
 
     def close(self) -> None:
         """Let go of the files."""
@@ -114,12 +117,23 @@ def _open_generation(
         )
     vectors = manifest.vectors
     dense = DenseIndex(name, vectors, folder / VECTORS, analyzer, reader) if vectors else None
-    return OpenIndex(name, manifest, analyzer, reader, reader, seals, (reader, book, seals), dense)
+    glossary = Glossary(folder / GLOSSARY)
+    files = (reader, book, glossary, seals)
+    return OpenIndex(name, manifest, analyzer, reader, reader, seals, files, dense, glossary)
 
 
 def verifying_analyzer(folder: Path) -> Analyzer:
     """Return the analyser of the index in ``folder`` without its word book, which repeats what was analysed then."""
     return KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder))
+
+
+def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
+    """Open the glossary of ``name`` and its analyser, without Java; raises as :func:`open_index` does."""
+    folder, manifest = current_generation(indexes / check_name(name))
+    check_files(folder, manifest)
+    analyzer = KoreanEnglishAnalyzer(WordBook(folder / WORDBOOK), stored_dictionary(folder))
+    check_analyzer(name, manifest, analyzer)
+    return Glossary(folder / GLOSSARY), analyzer
 
 
 def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> None:

@@ -35,7 +35,22 @@ class Not:
     unwanted: Query
 
 
-Query = Term | Or | And | Not
+@dataclass(frozen=True, slots=True)
+class Best:
+    """Documents that match any clause; scored by the clause that scores highest: ways to say one thing count once."""
+
+    clauses: tuple[Query, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """Documents that match ``query``, its score times ``weight``, which must be positive."""
+
+    query: Query
+    weight: float
+
+
+Query = Term | Or | And | Not | Best | Weighted
 
 
 def any_of(terms: Iterable[str]) -> Or:
@@ -43,12 +58,14 @@ def any_of(terms: Iterable[str]) -> Or:
     return Or(tuple(Term(term) for term in terms))
 
 
-def count_terms(query: Query) -> int:
+def count_terms(tree: Query) -> int:
     """Return how many leaves the tree has."""
-    match query:
+    match tree:
         case Term():
             return 1
-        case Or(clauses) | And(clauses):
+        case Or(clauses) | And(clauses) | Best(clauses):
             return sum(count_terms(clause) for clause in clauses)
         case Not(wanted, unwanted):
             return count_terms(wanted) + count_terms(unwanted)
+        case Weighted(query):
+            return count_terms(query)

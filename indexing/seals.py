@@ -50,6 +50,11 @@ def find_damage(folder: Path, seals: Mapping[str, FileSeal], *, contents: bool =
             yield Damage(name, says)
 
 
+def find_file_damage(folder: Path, name: str, seal: FileSeal) -> str:
+    """Return how one file differs from its seal, in words that name it; empty where it does not."""
+    return _difference(folder / name, seal, contents=True)
+
+
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, read in pieces."""
     with path.open("rb") as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections import Counter
@@ -20,9 +21,10 @@ from shrag.indexing.build import BuildOptions
 from shrag.indexing.build_notes import BuildNotes
 from shrag.indexing.busy import Busy
 from shrag.indexing.changes import Changes, IndexedDigests
-from shrag.indexing.derived import Derived, derived_phases
+from shrag.indexing.derived import Choices, Derived
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.generations import check_files, current_generation, drop_old, next_generation, publish
+from shrag.indexing.glossary_phase import stored_corrections
 from shrag.indexing.half_built import BuildPlan, HalfBuilt, drop_half_built, run_phases, start_half_built
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
@@ -32,7 +34,7 @@ from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
 from shrag.indexing.opening import check_analyzer
 from shrag.indexing.record_phase import CACHED_WORDS, NOTES
 from shrag.indexing.sealing import make_manifest
-from shrag.indexing.user_dictionary import UserDictionary, store_dictionary, stored_dictionary
+from shrag.indexing.user_dictionary import store_dictionary, stored_dictionary
 from shrag.indexing.vector_card import NO_ENCODER, encoder_settings
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
@@ -64,26 +66,30 @@ def update_index(
         with telling_full_disk(index), sole_writer(index):
             folder, manifest = current_generation(index)
             check_files(folder, manifest)
-            words = stored_dictionary(folder)
-            check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=words))
+            choices = Choices(
+                words=stored_dictionary(folder),
+                corrections=stored_corrections(folder),
+                encoder=manifest.vectors.encoder if manifest.vectors else NO_ENCODER,
+            )
+            check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=choices.words))
             if manifest.source.fingerprint == source.fingerprint:
                 return manifest, None
             drop_half_built(index)
             versions = part_versions() | {"updated from": folder.name}
-            encoder = manifest.vectors.encoder if manifest.vectors else NO_ENCODER
             plan = BuildPlan(
                 format_version=FORMAT_VERSION,
                 corpus=source.fingerprint,
                 records=source.records,
                 analyzer=manifest.analyzer,
                 bm25=manifest.bm25,
-                encoder=encoder_settings(encoder),
+                encoder=encoder_settings(choices.encoder),
+                corrections=hashlib.sha256(choices.corrections).hexdigest(),
                 versions=versions,
             )
             build = start_half_built(index, plan, next_generation(index))
-            store_dictionary(build.index, words)
+            store_dictionary(build.index, choices.words)
             try:
-                return _Update(folder, corpora, source, build, words, encoder, options or BuildOptions()).run()
+                return _Update(folder, corpora, source, build, choices, options or BuildOptions()).run()
             finally:
                 shutil.rmtree(build.folder)
     except FolderBusy as busy:
@@ -98,8 +104,7 @@ class _Update:
     corpora: Path
     source: CorpusManifest
     build: HalfBuilt
-    words: UserDictionary
-    encoder: str
+    choices: Choices
     options: BuildOptions
     busy: Busy = field(default_factory=Busy)
 
@@ -128,8 +133,9 @@ class _Update:
                     f"build it from nothing with `shrag index {self.source.name} --force`."
                 )
         _own_files(lucene)
-        wanted = Derived(self.words, self.encoder, self.options.max_rejected, self.busy, self.options.report)
-        run_phases(self.build, derived_phases(self.build, wanted))
+        file = self.corpora / self.source.name / self.source.records_file
+        derived = Derived(self.build, file, self.choices, self.options.max_rejected, self.busy, self.options.report)
+        run_phases(self.build, derived.phases())
         with self.busy.at("sealing"):
             manifest = make_manifest(self.build, self.source, self.busy)
         index = self.build.folder.parent

@@ -60,7 +60,7 @@ class Engine:
 
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
-        self._reranker: Reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
+        self._reranker: Reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
 
     @property
     def name(self) -> str:

@@ -20,11 +20,12 @@ found; none of those found answers. Empty where there is something."""
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A keyword as the question writes it, its terms, and its tf-idf."""
+    """A keyword as the question writes it, its terms, its tf-idf, and what it was carried over to, the surest first."""
 
     text: str
     terms: tuple[str, ...]
     weight: float
+    carried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

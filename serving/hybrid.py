@@ -14,9 +14,9 @@ from shrag.indexing.opening import OpenIndex
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event
-from shrag.serving.ladder import build_ladder, choose_keywords
+from shrag.serving.ladder import build_carried, build_ladder, choose_carried, choose_keywords
 from shrag.serving.retrieval import DenseHits, collect, finish, rerank
-from shrag.serving.shrag import DEPTH, tell_keywords, tell_ladder
+from shrag.serving.shrag import DEPTH, tell_keywords, tell_queries
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request
 from shrag.serving.words import question_words, why_nothing
@@ -45,16 +45,18 @@ class HybridStrategy:
     def _run(self, request: Request, index: OpenIndex, dense: DenseIndex, reranker: Reranker) -> Iterator[Event]:
         watch = Stopwatch()
         with watch.stage("keywords"):
-            words = question_words(request.question.text, index.analyzer, index.engine)
+            words = question_words(request.question.text, index.analyzer, index.engine, index.glossary)
             keywords = choose_keywords(words)
         yield tell_keywords(words, keywords)
-        yield tell_ladder(keywords)
+        carried = choose_carried(keywords)
+        yield tell_queries(keywords, carried)
         depth = max(DEPTH, request.k)
         with watch.stage("vectors"):
             vector = dense.encode(request.question.text)
             near = DenseHits(dense.search(vector, depth), dense.encoder.name, dense.encoder.is_model)
         with watch.stage("search"):
-            hits, pool = collect(build_ladder(keywords), index, depth, complete_only=True, dense=near)
+            queries = [*build_ladder(keywords), *build_carried(keywords, carried)]
+            hits, pool = collect(queries, index, depth, complete_only=True, dense=near)
         yield hits
         with watch.stage("ranking"):
             cosines = dense.cosines(vector, hits.pool)

@@ -105,7 +105,8 @@ def _view(result: AskResult, interface: InterfaceLanguage, analyzer: Analyzer) -
     language = interface if detect_language(search.question.text) == "und" else answer.language
     ranks = {ranked.record.docid: ranked.rank for ranked in search.ranking.records}
     numbers = {citation.docid: citation.number for citation in answer.citations}
-    terms = {term for terms in analyzer.terms([search.question.text]) for term in terms}
+    asked = [search.question.text, *(text for keyword in search.keywords.keywords for text in keyword.carried)]
+    terms = {term for terms in analyzer.terms(asked) for term in terms}
     return {
         "answer_language": language,
         "reason": REASONS[language][answer.reason] if answer.reason else "",
@@ -115,6 +116,7 @@ def _view(result: AskResult, interface: InterfaceLanguage, analyzer: Analyzer) -
         ],
         "records": [_record(ranked, numbers, terms, analyzer) for ranked in search.ranking.records],
         "keywords": search.keywords.keywords,
+        "carried": any(keyword.carried for keyword in search.keywords.keywords),
         "unknown": search.keywords.unknown,
         "rungs": _rungs(search.queries.queries, search.hits),
         "pool": len(search.hits.pool),

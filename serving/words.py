@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from shrag.indexing.analysis import KEYWORD_KINDS, Analyzer, Kind, Token
+from shrag.indexing.analysis import KEYWORD_KINDS, Analyzer, Kind
 from shrag.indexing.bm25 import idf
-from shrag.indexing.engine import SearchEngine
+from shrag.indexing.carrying import Phrasebook, Way, all_terms, carry_over, weigh_translations
+from shrag.indexing.engine import FieldStatistics, SearchEngine
 from shrag.serving.events import Reason
 
 _CONTENT_KINDS: frozenset[Kind] = KEYWORD_KINDS | {"predicate"}
@@ -18,7 +19,8 @@ class Word(NamedTuple):
     """One word of a question, as written, with the terms any of which is a match: ``GPT-4`` is gpt4, gpt or 4.
 
     ``idf`` is that of its rarest term that the index has, or of an unseen term where it has none; ``uses`` says how
-    often the question has the word; ``keyword`` whether its kind makes a keyword; ``known`` whether the index has it.
+    often the question has the word; ``keyword`` whether its kind makes a keyword; ``known`` whether the index has it or
+    a translation of it; ``ways`` are its translations.
     """
 
     text: str
@@ -27,34 +29,50 @@ class Word(NamedTuple):
     uses: int
     keyword: bool
     known: bool
+    ways: tuple[Way, ...] = ()
 
 
-def question_words(question: str, analyzer: Analyzer, engine: SearchEngine) -> list[Word]:
+def question_words(
+    question: str, analyzer: Analyzer, engine: SearchEngine, glossary: Phrasebook | None = None
+) -> list[Word]:
     """Return the question's content words in order of first use, each once; stop words and affixes are none."""
     (tokens,) = analyzer.tokens([question])
-    groups = _overlapping(token for token in tokens if token.kind in _CONTENT_KINDS)
-    contents = engine.statistics(sorted({token.term for token in tokens})).contents
+    spoken = carry_over((token for token in tokens if token.kind in _CONTENT_KINDS), glossary)
+    contents = engine.statistics(sorted(all_terms(spoken))).contents
     words: dict[tuple[str, ...], Word] = {}
-    for group in groups:
-        terms = tuple(dict.fromkeys(token.term for token in group))
+    for each, ways in zip(spoken, weigh_translations(spoken, contents), strict=True):
+        terms = each.terms
         earlier = words.get(terms)
-        frequencies = [contents.document_frequencies[term] for term in terms]
-        known = [frequency for frequency in frequencies if frequency]
+        known = _known(terms, contents)
+        carried = [frequency for way in ways for frequency in _known(way.terms, contents)]
         words[terms] = Word(
-            text=earlier.text if earlier else question[group[0].start : max(token.end for token in group)],
+            text=earlier.text if earlier else question[each.start : each.end],
             terms=terms,
-            idf=idf(min(known, default=0), contents.documents),
+            idf=idf(min(known or carried, default=0), contents.documents),
             uses=earlier.uses + 1 if earlier else 1,
-            keyword=any(token.kind in KEYWORD_KINDS for token in group),
-            known=bool(known),
+            keyword=any(token.kind in KEYWORD_KINDS for token in each.tokens),
+            known=bool(known or carried),
+            ways=tuple(dict.fromkeys((*(earlier.ways if earlier else ()), *ways))),
         )
     return list(words.values())
 
 
+def _known(terms: Iterable[str], contents: FieldStatistics) -> list[int]:
+    """Return the document frequencies of the terms that the index has."""
+    return [frequency for term in terms if (frequency := contents.document_frequencies[term])]
+
+
 def matched_share(words: Sequence[Word], terms: AbstractSet[str]) -> float:
-    """Return which share of the words' idf stands in ``terms``: 1 where every word does, 0 where none does."""
+    """Return which share of the words' idf stands in ``terms``: 1 where every word does, 0 where none does.
+
+    A translation stands there where all of its terms do.
+    """
     total = sum(word.idf for word in words)
-    found = sum(word.idf for word in words if not terms.isdisjoint(word.terms))
+    found = sum(
+        word.idf
+        for word in words
+        if not terms.isdisjoint(word.terms) or any(terms >= frozenset(way.terms) for way in word.ways)
+    )
     return found / total if total else 0.0
 
 
@@ -63,16 +81,3 @@ def why_nothing(words: Sequence[Word]) -> Reason:
     if any(word.keyword and word.known for word in words):
         return "nothing_found"
     return "unknown_words" if any(word.keyword for word in words) else "no_keywords"
-
-
-def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
-    """Group tokens, which come by rising start, that share characters."""
-    groups: list[list[Token]] = []
-    end = -1
-    for token in tokens:
-        if token.start < end:
-            groups[-1].append(token)
-        else:
-            groups.append([token])
-        end = max(end, token.end)
-    return groups

@@ -24,7 +24,7 @@ from shrag.indexing.engine import FieldStatistics, Hit, RecordStore, SearchEngin
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.lexical_writer import LexicalWriter
 from shrag.indexing.opening import open_index
-from shrag.indexing.query import And, Not, Or, Query, Term, any_of
+from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted, any_of
 from shrag.serving.engine import Engine
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
@@ -76,6 +76,14 @@ class MemoryEngine:
             case Not(wanted, unwanted):
                 without = self._score(unwanted)
                 return {docid: score for docid, score in self._score(wanted).items() if docid not in without}
+            case Best(clauses):
+                best: dict[str, float] = {}
+                for clause in clauses:
+                    for docid, score in self._score(clause).items():
+                        best[docid] = max(score, best.get(docid, 0.0))
+                return best
+            case Weighted(inner, weight):
+                return {docid: score * weight for docid, score in self._score(inner).items()}
 
     def _score_term(self, term: str) -> dict[str, float]:
         statistics, query = self.statistics([term]), {term: 1}
@@ -293,3 +301,17 @@ def test_how_a_question_is_written_down_does_not_matter(demo: Engine) -> None:
             topic.text.replace(" ", " \u3000 "),
         ):
             assert demo.search(written).ranking.records == wanted
+
+
+def test_the_best_of_several_ways_scores_and_a_weight_multiplies(engine: EngineAndStore) -> None:
+    ways = [Term("그래핀"), Term("graphen"), Term("탄소")]
+    alone = [{hit.docid: hit.score for hit in hits} for hits in engine.search(ways, 170)]
+    (best, weighted, nothing) = engine.search([Best(tuple(ways)), Weighted(ways[0], 0.5), Best(())], 170)
+    expected = {
+        docid: max(scores.get(docid, 0.0) for scores in alone) for docid in set().union(*(set(each) for each in alone))
+    }
+    assert {hit.docid: hit.score for hit in best} == pytest.approx(expected, rel=1e-5)
+    assert {hit.docid: hit.score for hit in weighted} == pytest.approx(
+        {docid: score / 2 for docid, score in alone[0].items()}, rel=1e-5
+    )
+    assert nothing == []

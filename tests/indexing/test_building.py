@@ -23,7 +23,7 @@ from shrag.indexing.half_built import BuildPlan, Phase, find_half_built, run_pha
 from shrag.indexing.record_phase import shard_size
 
 Grow = Callable[[Path, str, int], None]
-PLAN = BuildPlan(2, "corpus", 10, "analyser", Bm25(), "", {"kiwi": "1"})
+PLAN = BuildPlan(2, "corpus", 10, "analyser", Bm25(), "", "", {"kiwi": "1"})
 
 
 def test_r7_a_second_build_is_refused_at_once_and_names_the_first(tmp_path: Path, grow_corpus: Grow) -> None:
@@ -55,7 +55,7 @@ def test_a_half_built_index_of_another_plan_is_dropped_and_told(tmp_path: Path) 
     assert found is not None
     assert (found.generation, told) == (3, [])
     assert found.index.name == "index"
-    changed = BuildPlan(2, "another", 11, "analyser", Bm25(), "", {"kiwi": "1"})
+    changed = BuildPlan(2, "another", 11, "analyser", Bm25(), "", "", {"kiwi": "1"})
     assert find_half_built(tmp_path, changed, told.append) is None
     assert told == ["A half-built index was dropped, since its plan differs from today's in: corpus, records."]
     assert list(tmp_path.iterdir()) == []

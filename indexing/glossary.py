@@ -1,0 +1,113 @@
+"""The bilingual glossary of an index: Korean and English terms that mean the same, found by their analysed terms.
+
+One sealed SQLite file beside the index, read a term at a time like the word book, so that opening it costs nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+FILE = "glossary.sqlite"
+"""Its name in an index's folder."""
+
+Language = Literal["ko", "en"]
+
+Source = Literal["brackets", "keywords", "general", "alignment", "sound", "user"]
+"""Where a pair comes from: "한국어(English)" in a text; a record's keywords in both languages; the general words of
+research; terms that stand for each other in records of two languages; a borrowed word; the user's own list."""
+
+MOST_TERMS = 8
+"""Terms of a phrase, at most, on either side."""
+
+
+class Entry(NamedTuple):
+    """A Korean and an English term that mean the same, as they are written and as the index has them.
+
+    ``records`` says in how many records the pair was seen, ``score`` how surely it is one, from 0 to 1.
+    """
+
+    korean: str
+    english: str
+    korean_terms: tuple[str, ...]
+    english_terms: tuple[str, ...]
+    records: int
+    source: Source
+    score: float
+
+
+_ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score FROM entries"
+_SUREST_FIRST = "ORDER BY score DESC, korean, english"
+
+
+class Glossary:
+    """A sealed glossary, open for reading. Safe to share between threads."""
+
+    def __init__(self, path: Path) -> None:
+        # Immutable: no journal is looked for and nothing is written beside the file, which may be read-only.
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        self._database = sqlite3.connect(address, uri=True, check_same_thread=False)
+        self._turn = threading.Lock()
+
+    def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
+        """Return the entries of each phrase, a sequence of terms in either language, the surest first."""
+        with self._turn:
+            return [self._look_up(" ".join(phrase)) for phrase in phrases]
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every entry, the surest first, then by its terms."""
+        with self._turn:
+            rows = self._database.execute(f"{_ALL} {_SUREST_FIRST}")
+            for row in rows.fetchall():
+                yield _entry(row)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def __len__(self) -> int:
+        with self._turn:
+            count: int = self._database.execute("SELECT count(*) FROM entries").fetchone()[0]
+        return count
+
+    def _look_up(self, terms: str) -> list[Entry]:
+        rows = self._database.execute(
+            f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1 {_SUREST_FIRST}", (terms,)
+        )
+        return [_entry(row) for row in rows.fetchall()]
+
+
+def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
+    """Write a new glossary, in the order of its terms; return how many entries it holds.
+
+    Two entries of the same terms are an error: the file has one of each.
+    """
+    rows = sorted(_row(entry) for entry in entries)
+    database = sqlite3.connect(path, isolation_level=None)
+    try:
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute(
+            "CREATE TABLE entries (korean_terms TEXT, english_terms TEXT, korean TEXT, english TEXT, records INTEGER, "
+            "source TEXT, score REAL, PRIMARY KEY (korean_terms, english_terms)) WITHOUT ROWID"
+        )
+        database.execute("BEGIN")
+        database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        database.execute("CREATE INDEX by_english ON entries (english_terms)")
+        database.execute("COMMIT")
+        return len(rows)
+    finally:
+        database.close()
+
+
+def _row(entry: Entry) -> tuple[str, str, str, str, int, str, float]:
+    korean, english = " ".join(entry.korean_terms), " ".join(entry.english_terms)
+    return korean, english, entry.korean, entry.english, entry.records, entry.source, round(entry.score, 4)
+
+
+def _entry(row: tuple[str, str, str, str, int, str, float]) -> Entry:
+    korean, english, korean_terms, english_terms, records, source, score = row
+    known: Source = next(name for name in get_args(Source) if name == source)
+    return Entry(korean, english, tuple(korean_terms.split()), tuple(english_terms.split()), records, known, score)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from shrag.indexing.glossary import Entry, Glossary, write_glossary
+
+ENTRIES = [
+    Entry("인공 신경망", "Neural Network", ("인공", "신경망"), ("neural", "network"), 9, "brackets", 0.9),
+    Entry("인공 신경망", "ANN", ("인공", "신경망"), ("ann",), 4, "brackets", 0.75),
+    Entry("망", "network", ("망",), ("network",), 0, "user", 1.0),
+]  # fmt: skip
+
+
+def test_what_is_written_is_found_from_both_languages_the_surest_first(tmp_path: Path) -> None:
+    path = tmp_path / "glossary.sqlite"
+    assert write_glossary(path, ENTRIES) == 3
+    glossary = Glossary(path)
+    assert len(glossary) == 3
+    assert glossary.look_up([("인공", "신경망"), ("network",), ("신경망",), ("ann",), ()]) == [
+        ENTRIES[:2], [ENTRIES[2]], [], [ENTRIES[1]], [],
+    ]  # fmt: skip
+    assert list(glossary.entries()) == [ENTRIES[2], ENTRIES[0], ENTRIES[1]]
+    glossary.close()
+
+
+def test_the_same_entries_make_the_same_file(tmp_path: Path) -> None:
+    write_glossary(tmp_path / "one", ENTRIES)
+    write_glossary(tmp_path / "two", ENTRIES[::-1])
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_an_empty_glossary_is_one(tmp_path: Path) -> None:
+    assert write_glossary(tmp_path / "none", []) == 0
+    assert Glossary(tmp_path / "none").look_up([("a",)]) == [[]]
