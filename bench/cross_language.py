@@ -77,8 +77,9 @@ def measure(home: Path, name: str, records: Path, questions: Sequence[Question])
     index = open_index(home / "indexes", name)
     assert isinstance(index.glossary, Glossary)
     sources = dict(Counter(entry.source for entry in index.glossary.entries()))
+    share = manifest.busy["glossary"]
     print(
-        f"{name}: {len(index.glossary):,} pairs {sources}, {manifest.busy['glossary']:.0%} of the build; {len(questions)} questions"
+        f"{name}: {len(index.glossary):,} pairs {sources}, in {share:.0%} of the build's time; {len(questions)} asked"
     )
     ways = {"bm25": (None, "bm25"), "no glossary": (None, "shrag"), "glossary": (index.glossary, "shrag")}
     for way, (glossary, strategy) in ways.items():

@@ -36,7 +36,7 @@ def command() -> None:
 @click.option("--no-dictionary", is_flag=True, help="Build without the words that an earlier --dictionary gave.")
 @click.option(
     "--glossary",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="Your corrections to the glossary, lines of Korean, a tab, English; the index keeps them.",
 )
 @click.option(

@@ -68,12 +68,18 @@ class Spoken(NamedTuple):
 
 
 def carry_over(tokens: Iterable[Token], glossary: Phrasebook | None) -> list[Spoken]:
-    """Group a text's tokens, which come by rising start, into words, and translate them."""
-    groups = _overlapping(tokens)
-    if glossary is None:
-        return [Spoken(tuple(group), ()) for group in groups]
-    translations = _translate(groups, glossary)
-    return [Spoken(tuple(group), translations.get(number, ())) for number, group in enumerate(groups)]
+    """Group a text's tokens, which come by rising start, into words, and translate them.
+
+    Behind them come the compounds (인공신경망), each a word of its own: its parts (인공, 신경망) have the translations.
+    """
+    compounds: list[Token] = []
+    simple: list[Token] = []
+    for token in tokens:
+        (compounds if token.kind == "compound" else simple).append(token)
+    groups = _overlapping(simple)
+    translations = _translate(groups, glossary) if glossary is not None else {}
+    spoken = [Spoken(tuple(group), translations.get(number, ())) for number, group in enumerate(groups)]
+    return spoken + [Spoken((token,), ()) for token in compounds]
 
 
 class Way(NamedTuple):
@@ -107,6 +113,7 @@ def compensation(spoken: Sequence[Spoken], contents: FieldStatistics) -> float:
     Such a document can only match the words that were carried over, or that are written alike in both. Its score is put
     in proportion to theirs, for else it could never come before those of the question's own language.
     """
+    spoken = [each for each in spoken if each.tokens[0].kind != "compound"]
     weights = [_weight(each.terms, contents) for each in spoken]
     korean = is_korean(term for each in spoken for term in each.terms)
     reachable = sum(

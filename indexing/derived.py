@@ -18,7 +18,7 @@ from shrag.indexing.half_built import HalfBuilt, Phase
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
-from shrag.indexing.note_phases import REJECTS, write_rejects, write_words
+from shrag.indexing.note_phases import REJECTS, rejected_docids, write_rejects, write_words
 from shrag.indexing.user_dictionary import UserDictionary
 from shrag.indexing.vector_card import FOLDER as VECTORS
 from shrag.indexing.vector_card import NO_ENCODER, keep_card
@@ -60,7 +60,7 @@ class Derived:
 
     def _timed(self, stage: str, run: Callable[[], None]) -> Callable[[], None]:
         def timed() -> None:
-            self.report(f"making the {stage}", self.build.plan.records)
+            self.report(stage, self.build.plan.records)
             with self.busy.at(stage):
                 run()
 
@@ -70,7 +70,9 @@ class Derived:
         # With the word book just written: every word of the corpus is in it, so Kiwi is not asked again.
         with closing(WordBook(self.build.index / WORDBOOK)) as book:
             analyzer = KoreanEnglishAnalyzer(book, self.choices.words)
-            records = read_parquet(self.records)
+            # A record that no worker survived is not read here either.
+            rejected = rejected_docids(self.build)
+            records = (record for record in read_parquet(self.records) if record.docid not in rejected)
             build_glossary(self.build.index, self.build.stage, records, analyzer, self.choices.corrections)
 
     def _write_vectors(self) -> None:

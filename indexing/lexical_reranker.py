@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
+from typing import NamedTuple
 
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25, idf, term_scores
@@ -28,6 +30,10 @@ Chosen on the development sets: right paragraph first on wiki-ko 0.914 without i
 0.783; nDCG@10 on multihop-en 0.687 and 0.692, multihop-ko 0.827 and 0.823, CACM 0.499 and 0.498. It costs where
 questions are long and ask for a topic rather than a fact: Cranfield 0.371 and 0.362.
 """
+
+
+_NEARLY_ALL = 0.8
+_STEP = 0.01
 
 
 class LexicalReranker:
@@ -53,7 +59,29 @@ class LexicalReranker:
         spoken = carry_over(tokens, self._glossary)
         statistics = self._engine.statistics(all_terms(spoken))
         scorer = _Scorer(spoken, statistics, self._parameters)
-        return [scorer.score(passage) for passage in passages]
+        judged = [scorer.judge(passage) for passage in passages]
+        own = max((each.score for each in judged if not each.carried and each.held >= _NEARLY_ALL), default=math.inf)
+        return [max(each.score, _behind(each.made_up, own)) if each.carried else each.score for each in judged]
+
+
+def _behind(made_up: float, own: float) -> float:
+    """Return the score of a passage of the other language, in its order but behind ``own``.
+
+    What was only made up for does not overtake what holds nearly all of the question in the question's own words.
+    """
+    return made_up if made_up < (1 - _STEP) * own else own * (1 - _STEP * own / made_up)
+
+
+class _Judged(NamedTuple):
+    """A passage's ``score``, and for one of the other language what it is ``made_up`` to.
+
+    ``held`` is the share of the question's idf that it holds in the question's own words.
+    """
+
+    score: float
+    carried: bool
+    made_up: float
+    held: float
 
 
 class _Scorer:
@@ -77,7 +105,7 @@ class _Scorer:
             term: idf(frequency, contents.documents) for term, frequency in contents.document_frequencies.items()
         }
 
-    def score(self, passage: Passage) -> float:
+    def judge(self, passage: Passage) -> _Judged:
         contents = [*passage.title_terms, *chain.from_iterable(passage.sentence_terms)]
         scores = self._term_scores(contents, self._statistics.contents, 1.0)
         for term, score in self._term_scores(
@@ -91,7 +119,12 @@ class _Scorer:
             for own, ways in self._words
         )
         total += SENTENCE_WEIGHT * self._best_sentence(passage, carried=carried)
-        return total * self._compensation if carried else total
+        return _Judged(total, carried, total * self._compensation, self._held_share(frozenset(contents)))
+
+    def _held_share(self, terms: AbstractSet[str]) -> float:
+        weights = [(max(map(self._idf.__getitem__, own)), own) for own, _ in self._words]
+        total = sum(weight for weight, _ in weights)
+        return sum(weight for weight, own in weights if not terms.isdisjoint(own)) / total if total else 0.0
 
     def _term_scores(self, terms: Sequence[str], field: FieldStatistics, weight: float) -> dict[str, float]:
         return {

@@ -37,6 +37,12 @@ def count_rejects(build: HalfBuilt) -> int:
     return (build.index / REJECTS).read_bytes().count(b"\n")
 
 
+def rejected_docids(build: HalfBuilt) -> frozenset[str]:
+    """Return the identifiers of the records left out."""
+    with (build.index / REJECTS).open("rb") as lines:
+        return frozenset(msgspec.json.decode(line)["docid"] for line in lines)
+
+
 def write_words(build: HalfBuilt) -> None:
     """Write the word book."""
     with BuildNotes(build.stage / NOTES) as notes:

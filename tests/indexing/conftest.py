@@ -13,6 +13,8 @@ import pytest
 
 from shrag.corpora.addition import add_corpus
 from shrag.indexing.generations import current_generation
+from shrag.indexing.glossary import FILE as GLOSSARY
+from shrag.indexing.glossary import Glossary
 from shrag.indexing.lexical import CONTENTS, FOLDER, TITLE
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.query import any_of
@@ -53,7 +55,7 @@ def index_identity(index: Path) -> dict[str, object]:
     """Return all that two indexes of the same content have in common, however they were built.
 
     The count; the docids with digests of their records; terms, term–document pairs and occurrences; and a run of 200
-    queries, 100 deep, scores to six decimals. Also the word book's and the rejects' bytes, and the documents' order.
+    queries, 100 deep, scores to six decimals. Also the glossary's pairs, the word book's and the rejects' bytes, and the documents' order.
     """
     folder, manifest = current_generation(index)
     reader = LexicalReader(folder / FOLDER, manifest.bm25)
@@ -77,12 +79,16 @@ def index_identity(index: Path) -> dict[str, object]:
         for field in (CONTENTS, TITLE)
     }
     reader.close()
+    glossary = Glossary(folder / GLOSSARY)
+    pairs = list(glossary.entries())
+    glossary.close()
     return {
         "documents": (manifest.records, manifest.rejected, len(docids)),
         "records": {d: hashlib.sha256(msgspec.json.encode(f)).hexdigest() for d, f in zip(docids, found, strict=True)},
         "order": docids,
         "terms": counts,
         "run": run,
+        "glossary": pairs,
         "words": (folder / "words.sqlite").read_bytes(),
         "rejects": (folder / "rejects.jsonl").read_bytes(),
     }

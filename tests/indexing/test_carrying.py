@@ -39,6 +39,7 @@ def test_the_longest_phrase_is_carried_over_and_its_words_share_it(analyzer: Kor
         (("인공",), [("neural network", 0.5)]),
         (("신경망",), [("neural network", 0.5)]),
         (("신경망",), [("network", 1.0)]),
+        (("인공신경망",), []),
     ]
     assert _carried(analyzer, "neural networks") == [
         (("neural",), [("인공 신경망", 0.5)]),

@@ -26,7 +26,7 @@ NAME = "grown"
 KILLED = """
 import os, sys, threading, time
 from pathlib import Path
-from shrag.indexing import build, generations, half_built, note_phases, record_phase
+from shrag.indexing import build, derived, generations, half_built, note_phases, record_phase
 from shrag.indexing.lexical_writer import LexicalWriter
 
 record_phase._SMALLEST_SHARD = 256
@@ -51,11 +51,13 @@ elif point == "commit":
 elif point == "merge":
     before(LexicalWriter, "commit", lambda *_: soon())
 elif point == "rejects":
-    before(note_phases, "count_rejects"); before(build, "write_rejects")
+    before(note_phases, "count_rejects"); before(derived, "write_rejects")
 elif point == "words":
     before(note_phases, "write_wordbook")
 elif point == "mark":
     before(half_built, "replace_durably", lambda path, _: path.name == f"{place}.done")
+elif point == "glossary":
+    before(derived, "build_glossary")
 elif point == "seal":
     before(build, "make_manifest")
 elif point == "manifest":
@@ -73,7 +75,7 @@ main()
 
 CHOSEN = (
     "records:100", "records:300", "commit:0.002", "records:400", "merge:0.01", "mark:records", "rejects", "words",
-    "mark:words", "seal", "manifest", "rename", "current", "clean",
+    "mark:words", "glossary", "mark:glossary", "seal", "manifest", "rename", "current", "clean",
 )  # fmt: skip
 
 
@@ -149,15 +151,28 @@ def test_no_process_outlives_a_killed_build(home: Path) -> None:
         time.sleep(0.05)
 
 
+def test_r1_killed_at_10_random_moments_a_build_ends_as_if_it_never_was(
+    home: Path, whole: dict[str, object], identity: Callable[[Path], dict[str, object]]
+) -> None:
+    _kill_at_random(home, whole, identity, 10)
+
+
 @pytest.mark.soak
 def test_r1_killed_at_200_random_moments_a_build_ends_as_if_it_never_was(
     home: Path, whole: dict[str, object], identity: Callable[[Path], dict[str, object]]
 ) -> None:
+    _kill_at_random(home, whole, identity, 200)
+
+
+def _kill_at_random(
+    home: Path, whole: dict[str, object], identity: Callable[[Path], dict[str, object]], times: int
+) -> None:
+    """Kill builds so many times, each at another moment, and go on with them, until one is done after the last."""
     seed = int(os.environ.get("SHRAG_SEED", random.randrange(10**6)))
     print(f"SHRAG_SEED={seed}")
     rng = random.Random(seed)
     kills, longest, generation = 0, 3.0, _answers(home)
-    while kills < 200:
+    while kills < times:
         started = time.monotonic()
         process = _start(home, "nowhere")
         try:

@@ -101,6 +101,6 @@ def test_words_that_cannot_be_read_back_are_not_dropped_in_silence(home: Path) -
     path.write_text(path.read_text(encoding="utf-8") + "가나다\tNNP\t0\n", encoding="utf-8")
     with pytest.raises(IndexDamaged, match=r"dictionary\.tsv"):
         open_index(home / "indexes", "small")
-    with pytest.raises(IndexDamaged, match=r"give them again with --dictionary FILE, or build without them"):
+    with pytest.raises(IndexDamaged, match=r"give it again with --dictionary FILE, or build without them"):
         build(home, None)
     assert build(home, WORDS)
