@@ -55,7 +55,7 @@ _NO_NAME = re.compile(
     re.IGNORECASE,
 )
 _ENGLISH = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:(?:[-'&./+]|- | & | )[A-Za-z0-9]+)*\+{0,2}")
-_KOREAN = re.compile("[\uac00-\ud7a3]+(?:[- ·]?[\uac00-\ud7a3]+)*")
+_KOREAN = re.compile("[\uac00-\ud7a3]+(?:[- ·][\uac00-\ud7a3]+)*")
 _ACRONYM = re.compile(r"(?=(?:[^A-Z]*[A-Z]){2})[A-Za-z][A-Za-z0-9&/-]{1,9}")
 _UNITS = frozenset(
     "mm cm km nm kg mg ng ml dl mol mmol hz khz mhz ghz db kb mb gb tb ms sec min hr hrs hour hours day days week "

@@ -28,7 +28,14 @@ from shrag.indexing.glossary_boundaries import (
 from shrag.indexing.glossary_brackets import is_acronym
 from shrag.indexing.glossary_evidence import Context, EvidenceCollector
 from shrag.indexing.glossary_general import read_general_terms
-from shrag.indexing.glossary_sounds import may_be_borrowed, sound_distance, sound_key, spelling_keys
+from shrag.indexing.glossary_sounds import (
+    may_be_borrowed,
+    opens_with_vowel,
+    sound_distance,
+    sound_key,
+    spelling_keys,
+    vowel_openings,
+)
 from shrag.indexing.glossary_terms import phrase_terms
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -44,7 +51,11 @@ _NEARLY_BEST = 0.7
 _SOUNDS_ALIKE = 0.08  # of words of four syllables or more
 _SHORT_SOUNDS_ALIKE = 0.035  # of three; two need to be seen together
 _SOUNDS_ALIKE_SEEN_TOGETHER = 0.14
+_SOUNDS_UNLIKE = 0.25
+_CLEAR = 0.05
+_ASSOCIATION_OF_BORROWED = 8.0
 _MOST_BORROWED = 20_000
+_LEAST_BORROWED = 3  # of words seen twice a third were no borrowed words, or of a word that is not there
 _LEAST_SCORE = 0.55
 _GENERAL_STRENGTH = 0.9
 _LEAST_EXPLAINED = 0.3
@@ -136,8 +147,8 @@ class _Miner:
         if pair is not None:
             strength = max(strength, max(pair.share, pair.back_share) * min(1.0, pair.association / _SURE_ASSOCIATION))
         if strength < 1 and len(korean) > 1 and may_be_borrowed(korean):
-            distance = sound_distance(korean, self._written.get(english, english))
-            strength = max(strength, 1 - distance / 0.25)
+            distance = sound_distance(korean, self._written.get(english, english), _SOUNDS_UNLIKE)
+            strength = max(strength, 1 - distance / _SOUNDS_UNLIKE)
         return strength
 
     def _find_terms(self, words: tuple[str, ...]) -> tuple[str, ...]:
@@ -281,20 +292,28 @@ class _Miner:
 
     def _borrowed_entries(self) -> Iterator[Entry]:
         """Yield words that sound like an English word of the corpus, as borrowed ones do."""
-        spelled: dict[str, list[str]] = defaultdict(list)
+        spelled: dict[tuple[str, bool], list[str]] = defaultdict(list)
         for word in self._stems:
             for key in spelling_keys(word) if len(word) > 3 else ():
-                spelled[key].append(word)
+                for opens in vowel_openings(word):
+                    spelled[key, opens].append(word)
+        seen_together = {pair.korean for pair in self._aligned.values() if pair.association >= _ASSOCIATION_OF_BORROWED}
         for korean, count in self._borrowed_words():
-            near = sorted((sound_distance(korean, word), word) for word in spelled.get(sound_key(korean), ()))
-            if not near:
+            alike = _SOUNDS_ALIKE if len(korean) > 3 else _SHORT_SOUNDS_ALIKE if len(korean) == 3 else 0.0
+            most = alike + _CLEAR if alike else 0.0
+            if korean in seen_together:
+                most = max(most, _SOUNDS_ALIKE_SEEN_TOGETHER)
+            elif not alike:
+                continue
+            spellings = spelled.get((sound_key(korean), opens_with_vowel(korean)), ())
+            near = sorted((sound_distance(korean, word, most), word) for word in spellings)
+            if not near or near[0][0] > most:
                 continue
             distance, word = near[0]
             stem = self._stems[word]
-            clear = all(other > distance + 0.05 for other, rival in near[1:] if self._stems[rival] != stem)
+            clear = all(other > distance + _CLEAR for other, rival in near[1:] if self._stems[rival] != stem)
             pair = self._aligned.get((korean, stem))
-            together = pair is not None and pair.association >= 8
-            alike = _SOUNDS_ALIKE if len(korean) > 3 else _SHORT_SOUNDS_ALIKE if len(korean) == 3 else 0.0
+            together = pair is not None and pair.association >= _ASSOCIATION_OF_BORROWED
             if (clear and 0 < alike >= distance) or (together and distance <= _SOUNDS_ALIKE_SEEN_TOGETHER):
                 yield Entry(korean, word, (korean,), (stem,), count, "sound", max(0.0, 0.95 - 3 * distance))
 
@@ -309,7 +328,8 @@ class _Miner:
             for token in tokens:
                 if token.kind == "noun" and len(token.term) > 1 and may_be_borrowed(token.term):
                     counts[token.term] += self._evidence.korean_words[word]
-        return sorted(counts.most_common(_MOST_BORROWED))
+        frequent = (pair for pair in counts.most_common(_MOST_BORROWED) if pair[1] >= _LEAST_BORROWED)
+        return sorted(frequent)
 
 
 def _stems(words: Mapping[str, int], analyzer: Analyzer) -> dict[str, str]:

@@ -90,8 +90,10 @@ _WRONG = 1.0
 _VOWEL_LETTERS = frozenset("aeiouyw")
 
 
-def sound_distance(korean: str, english: str) -> float:
+def sound_distance(korean: str, english: str, most: float = 1.0) -> float:
     """Return the cost of reading lower-case ``english`` as ``korean``, by letter of the longer: 0 where they agree.
+
+    Where it is larger than ``most``, 1 is returned instead, and much sooner.
 
     >>> sound_distance("트랜스포머", "transformer") < 0.05 < 0.3 < sound_distance("신경망", "network")
     True
@@ -99,7 +101,9 @@ def sound_distance(korean: str, english: str) -> float:
     sounds = _sounds(korean)
     if not sounds or not english.isascii() or not english.isalpha():
         return 1.0
-    return _least_cost(sounds, english) / max(len(sounds), len(english))
+    longer = max(len(sounds), len(english))
+    cost = _least_cost(sounds, english, most * longer)
+    return 1.0 if cost is None else cost / longer
 
 
 @lru_cache(maxsize=20_000)
@@ -121,28 +125,34 @@ def _sounds(korean: str) -> tuple[str, ...]:
     return tuple(sounds)
 
 
-def _least_cost(sounds: tuple[str, ...], english: str) -> float:
-    """Return the least cost of laying ``sounds`` along ``english``; ``row[j]`` is that of the sounds so far along j."""
-    length = len(english)
-    row = [0.0] * (length + 1)
-    for place in range(length):
-        row[place + 1] = row[place] + _SILENT.get(english[place], 0.9)
+def _least_cost(sounds: tuple[str, ...], english: str, most: float) -> float | None:
+    """Return the least cost of laying ``sounds`` along ``english``, None as soon as it is sure to be over ``most``.
+
+    ``row[j]`` is the cost of the sounds so far along the first j letters; no later row has a smaller least cost.
+    """
+    silent = [_SILENT.get(letter, 0.9) for letter in english]
+    row = [0.0]
+    for cost in silent:
+        row.append(row[-1] + cost)
     for sound in sounds:
         spellings = _SPELLINGS.get(sound) or _SPELLINGS.get(sound[0], ())
-        is_vowel = sound in _VOWEL
+        wrong_vowel = _WRONG_VOWEL if sound in _VOWEL else _WRONG
         added = _ADDED.get(sound, 0.8)
-        below = [row[0] + added]
-        for place in range(1, length + 1):
-            best = min(row[place] + added, below[-1] + _SILENT.get(english[place - 1], 0.9))
-            wrong = _WRONG_VOWEL if is_vowel and english[place - 1] in _VOWEL_LETTERS else _WRONG
-            best = min(best, row[place - 1] + wrong)
+        below = [cost + added for cost in row]
+        for start, before in enumerate(row):
+            if before > most:
+                continue  # what costs more than is asked about cannot become part of an answer
             for spelling in spellings:
-                start = place - len(spelling)
-                if start >= 0 and row[start] < best and english.startswith(spelling, start):
-                    best = row[start]
-            below.append(best)
+                if before < below[min(start + len(spelling), len(english))] and english.startswith(spelling, start):
+                    below[start + len(spelling)] = before
+        for place, cost in enumerate(silent):
+            wrong = wrong_vowel if english[place] in _VOWEL_LETTERS else _WRONG
+            best = min(row[place] + wrong, below[place] + cost)
+            below[place + 1] = min(below[place + 1], best)
         row = below
-    return row[-1]
+        if min(row) > most:
+            return None
+    return row[-1] if row[-1] <= most else None
 
 
 _KEY = {
@@ -161,6 +171,18 @@ def sound_key(korean: str) -> str:
         if coarse:
             key.append(coarse)
     return "".join(key)
+
+
+def opens_with_vowel(korean: str) -> bool:
+    """Say whether a Hangul word begins with a vowel's sound."""
+    return 0 <= ord(korean[0]) - 0xAC00 < 11_172 and _FIRST[(ord(korean[0]) - 0xAC00) // 588] == "ㅇ"
+
+
+def vowel_openings(english: str) -> tuple[bool, ...]:
+    """Return what :func:`opens_with_vowel` can say of a Korean writing of a lower-case word."""
+    if english[0] in "hwy":
+        return (True, False)
+    return (english[0] in _VOWEL_LETTERS,)
 
 
 def spelling_keys(english: str) -> set[str]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from shrag.indexing.analysis import Token
 from shrag.indexing.errors import PartMissing
@@ -74,6 +76,7 @@ class KoreanEnglishAnalyzer:
         self._notice = notice
         self._before_piece = before_piece
         self._cache: dict[str, tuple[Token, ...]] = {}
+        self._learned: dict[str, bytes] = {}
         self._word_terms = _WordTerms(self)
         self._loading = threading.Lock()
         self._remembering = threading.Lock()
@@ -136,16 +139,26 @@ class KoreanEnglishAnalyzer:
     def _analyze(self, eojeol: str) -> tuple[Token, ...]:
         known = self._cache.get(eojeol)
         if known is None:
-            known = self._from_book(eojeol)
-            if known is None:
-                known = self._analyze_new(eojeol)
+            learned = self._learned.pop(eojeol, None)
+            if learned is not None:
+                known = msgspec.json.decode(learned, type=tuple[Token, ...])
+            else:
+                known = self._from_book(eojeol)
+                if known is None:
+                    known = self._analyze_new(eojeol)
             if len(eojeol) <= _LONGEST_PIECE:
                 with self._remembering:
                     _make_room(self._cache, self._cached_words)
                     self._cache[eojeol] = known
-                if self._notice is not None and _KOREAN.search(eojeol):
+                if self._notice is not None and learned is None and _KOREAN.search(eojeol):
                     self._notice(eojeol, known)
         return known
+
+    def learn(self, words: Iterable[tuple[str, bytes]]) -> None:
+        """Take words with their tokens, as JSON, that an analyser of the same fingerprint has met elsewhere."""
+        with self._remembering:
+            _make_room(self._learned, self._cached_words)
+            self._learned.update(words)
 
     def _from_book(self, eojeol: str) -> tuple[Token, ...] | None:
         if self._book is None or not _KOREAN.search(eojeol) or _SURROGATE.search(eojeol):

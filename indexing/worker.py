@@ -59,7 +59,8 @@ class Setup(msgspec.Struct, frozen=True, array_like=True):
 class Task(msgspec.Struct, frozen=True, array_like=True):
     """Analyse ``count`` records of the file ``path`` from number ``start`` on, ``frame`` of them in a message.
 
-    With ``words`` instead of a path: analyse these words alone.
+    With ``words`` instead of a path: analyse these words alone. ``known`` are words with their tokens that other
+    workers have met since this one's last task.
     """
 
     path: str
@@ -67,6 +68,7 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
     count: int
     frame: int
     words: tuple[str, ...] = ()
+    known: tuple[tuple[str, bytes], ...] = ()
 
 
 class Refused(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -144,6 +146,7 @@ class _Worker:
         while True:
             try:
                 task = msgspec.msgpack.decode(receive(self._connection), type=Task)
+                self._analyzer.learn(task.known)
                 if task.words:
                     self._analyzer.terms(task.words)
                     self._send(Frame([], self._words, 0.0, 0.0))

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -29,6 +29,7 @@ _TASK_RECORDS = 512
 _FRAME_RECORDS = 32
 _WAITING_BYTES = 16 << 20
 _MOST_CRASHES_IN_A_ROW = 20
+_MOST_NEWS = 200_000
 
 
 class WorkerPool:
@@ -51,6 +52,7 @@ class WorkerPool:
         self._connections: set[socket.socket] = set()
         self._pending: list[_Pending] = []
         self._lanes: list[threading.Thread] = []
+        self._working: list[_Lane] = []
         self._closed = False
 
     def __enter__(self) -> WorkerPool:
@@ -107,6 +109,7 @@ class WorkerPool:
     def _work(self, waiting: deque[_Pending]) -> None:
         """Do one task after another, by one worker as long as it lives."""
         lane = _Lane(self)
+        self._working.append(lane)
         try:
             while not self._closed:
                 try:
@@ -120,6 +123,12 @@ class WorkerPool:
                     return
         finally:
             lane.close()
+
+    def tell_others(self, speaker: _Lane, words: Sequence[tuple[str, bytes]]) -> None:
+        """Have all workers but one know the words that one has met: what Kiwi has read once is not read again."""
+        for lane in list(self._working):
+            if lane is not speaker:
+                lane.hear(words)
 
     def connect(self) -> socket.socket:
         """Return a connection to a new worker."""
@@ -167,6 +176,17 @@ class _Lane:
         self._pool = pool
         self._connection: socket.socket | None = None
         self._crashes = 0
+        self._untold: deque[tuple[str, bytes]] = deque(maxlen=_MOST_NEWS)
+
+    def hear(self, words: Iterable[tuple[str, bytes]]) -> None:
+        """Keep words that another worker has met for this one; the oldest go where they are too many."""
+        self._untold.extend(words)
+
+    def _news(self) -> tuple[tuple[str, bytes], ...]:
+        news = []
+        while self._untold:
+            news.append(self._untold.popleft())
+        return tuple(news)
 
     def do(self, task: _Pending) -> None:
         """Do a task to its end, refusing the records that kill a worker twice: in company, then alone."""
@@ -195,10 +215,12 @@ class _Lane:
         if self._connection is None:
             self._connection = self._pool.connect()
         try:
-            send(self._connection, task.rest(one_by_one))
+            send(self._connection, task.rest(one_by_one, self._news()))
             while task.left > ends:
                 received = receive(self._connection)
-                task.put(_decode(received), len(received))
+                frame = _decode(received)
+                self._pool.tell_others(self, frame.words)
+                task.put(frame, len(received))
         except (EOFError, ConnectionError):
             return False
         return True
@@ -215,11 +237,11 @@ class _Pending:
         self._error: Exception | None = None
         self._changed = threading.Condition()
 
-    def rest(self, one_by_one: int) -> Task:
-        """Return the task of what is left, or of its next few records singly."""
+    def rest(self, one_by_one: int, known: tuple[tuple[str, bytes], ...]) -> Task:
+        """Return the task of what is left, or of its next few records singly, with words to tell the worker."""
         start = self.task.start + self.task.count - self.left
         count, frame = (one_by_one, 1) if one_by_one else (self.left, self.task.frame)
-        return Task(self.task.path, start, count, frame)
+        return Task(self.task.path, start, count, frame, known=known)
 
     def put(self, frame: Frame, size: int) -> None:
         """Add a frame, once there is room for it."""

@@ -69,7 +69,7 @@ def test_borrowed_words_meet_their_origin(analyzer: KoreanEnglishAnalyzer, tmp_p
         analyzer,
         tmp_path,
         ("플랫폼", "플랫폼을 만든다. 컨테이너를 본다."),
-        ("플랫폼", "플랫폼이다. 컨테이너를 쓴다."),
+        *[("플랫폼", "플랫폼이다. 컨테이너를 쓴다.")] * 3,
         ("Platform", "A platform and a container."),
         ("Platform", "The container of a platform."),
         *[("Other", "An unrelated abstract.")] * 2,
