@@ -50,7 +50,8 @@ def resampled(data: Path, count: int, seed: int = 1) -> Iterator[Passage]:
         drawn = rng.choices(words_of, cum_weights=weights, k=max(len(model["text"].split()), 1))
         for place in range(rng.randrange(50), len(drawn), 50):
             drawn[place] += str(rng.randrange(10**7))
-        yield {"docid": f"r{number:08}", "title": model["title"], "text": " ".join(drawn) + "."}
+        title = rng.choices(words_of, cum_weights=weights, k=max(len(model["title"].split()), 1))
+        yield {"docid": f"r{number:08}", "title": " ".join(title), "text": " ".join(drawn) + "."}
 
 
 def write(path: Path, passages: Iterator[Passage] | list[Passage]) -> None:
