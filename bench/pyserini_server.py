@@ -22,6 +22,8 @@ def main() -> None:
     (jar,) = Path(pyserini.__file__).parent.glob("resources/jars/anserini-*-fatjar.jar")
     jnius_config.set_classpath(str(jar))
     jnius_config.add_options("-Xmx2g")
+    import jnius  # noqa: F401  (starts Java, before Pyserini does so with a module that this runtime lacks)
+
     pictures = types.ModuleType("pyserini.encode.optional._uniir")
     pictures.__dict__.update(dict.fromkeys(("UniIRQueryEncoder", "UniIRCorpusEncoder"), object))
     sys.modules[pictures.__name__] = pictures

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shrag.serving.server import _listen
+
 COMMAND = [sys.executable, "-m", "shrag.cli.main"]
 
 
@@ -74,3 +76,9 @@ def test_a_taken_port_and_an_open_address_are_refused_in_one_line(demo_home: Pat
     done = subprocess.run([*run, "--host", "0.0.0.0"], capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
     assert "0.0.0.0 can be reached from other machines" in done.stderr
+
+
+def test_answers_are_not_held_back_until_their_headers_are_acknowledged() -> None:
+    # What asyncio looks at before it sets TCP_NODELAY on a connection.
+    with _listen("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
