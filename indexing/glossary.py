@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -43,6 +44,9 @@ _ALL = "SELECT korean, english, korean_terms, english_terms, records, source, sc
 _SUREST_FIRST = "ORDER BY score DESC, korean, english"
 
 
+_REMEMBERED = 20_000
+
+
 class Glossary:
     """A sealed glossary, open for reading. Safe to share between threads."""
 
@@ -51,11 +55,11 @@ class Glossary:
         address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         self._database = sqlite3.connect(address, uri=True, check_same_thread=False)
         self._turn = threading.Lock()
+        self._known = lru_cache(maxsize=_REMEMBERED)(self._look_up)
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
         """Return the entries of each phrase, a sequence of terms in either language, the surest first."""
-        with self._turn:
-            return [self._look_up(" ".join(phrase)) for phrase in phrases]
+        return [list(self._known(" ".join(phrase))) for phrase in phrases]
 
     def entries(self) -> Iterator[Entry]:
         """Yield every entry, the surest first, then by its terms."""
@@ -73,11 +77,12 @@ class Glossary:
             count: int = self._database.execute("SELECT count(*) FROM entries").fetchone()[0]
         return count
 
-    def _look_up(self, terms: str) -> list[Entry]:
-        rows = self._database.execute(
-            f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1 {_SUREST_FIRST}", (terms,)
-        )
-        return [_entry(row) for row in rows.fetchall()]
+    def _look_up(self, terms: str) -> tuple[Entry, ...]:
+        with self._turn:
+            rows = self._database.execute(
+                f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1 {_SUREST_FIRST}", (terms,)
+            ).fetchall()
+        return tuple(_entry(row) for row in rows)
 
 
 def write_glossary(path: Path, entries: Iterable[Entry]) -> int:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -97,6 +98,13 @@ class _Scorer:
             )
             for each, ways in zip(spoken, weigh_translations(spoken, statistics.contents), strict=True)
         ]
+        # In a sentence each of the question's terms counts once, for the word that has it first.
+        counted: set[str] = set()
+        self._first = []
+        for own, ways in self._words:
+            if first := {term: 1 for term in own if term not in counted}:
+                counted.update(first)
+                self._first.append((first, ways))
         contents = statistics.contents
         self._korean = is_korean(term for each in spoken for term in each.terms)
         self._carried = any(each.translations for each in spoken)
@@ -104,6 +112,8 @@ class _Scorer:
         self._idf = {
             term: idf(frequency, contents.documents) for term, frequency in contents.document_frequencies.items()
         }
+        self._asked = frozenset(self._idf)
+        self._held = cache(self._weigh)
 
     def judge(self, passage: Passage) -> _Judged:
         contents = [*passage.title_terms, *chain.from_iterable(passage.sentence_terms)]
@@ -134,19 +144,17 @@ class _Scorer:
 
     def _best_sentence(self, passage: Passage, *, carried: bool) -> float:
         """Return the largest idf of the question's words that the title and one sentence hold together."""
-        in_title = self._idf.keys() & set(passage.title_terms)
-        in_sentences = [self._idf.keys() & set(terms) for terms in passage.sentence_terms]
-        return max(self._held(in_title | terms, carried=carried) for terms in [set(), *in_sentences])
+        in_title = self._asked.intersection(passage.title_terms)
+        # Most sentences hold few of the question's terms, and many hold the same.
+        held = {in_title, *(in_title | self._asked.intersection(terms) for terms in passage.sentence_terms)}
+        return max(self._held(terms, carried) for terms in held)
 
-    def _held(self, terms: AbstractSet[str], *, carried: bool) -> float:
+    def _weigh(self, terms: frozenset[str], carried: bool) -> float:
         held = {term: self._idf[term] for term in terms}
-        counted: set[str] = set()
-        total = 0.0
-        for own, ways in self._words:
-            first = {term: 1 for term in own if term not in counted}
-            counted.update(first)
-            total += max([_sum(held, first), *(weight * _sum(held, way) for way, weight in ways if first and carried)])
-        return total
+        return sum(
+            max([_sum(held, first), *(weight * _sum(held, way) for way, weight in ways if carried)])
+            for first, ways in self._first
+        )
 
 
 def _sum(scores: Mapping[str, float], terms: Mapping[str, int]) -> float:

@@ -64,8 +64,8 @@ def _is_loopback(host: str) -> bool:
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol by name: asyncio sets TCP_NODELAY only on sockets that say they are TCP's, and without it every answer
-    # waits 40 ms between its headers and its body.
+    # The protocol by name: asyncio sets TCP_NODELAY only on sockets that say they are TCP's, and without it every
+    # answer waits 40 ms between its headers and its body.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
