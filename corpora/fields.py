@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from typing import TypedDict
 
 from shrag.corpora.clean import clean_text, is_absent
 from shrag.corpora.errors import RejectedLine
@@ -84,6 +85,29 @@ def _listed(fields: Mapping[str, object], key: str) -> list[str]:
     if not isinstance(value, list):
         return []
     return [_raw_text({key: part}, key) for part in value]
+
+
+class Bibliography(TypedDict):
+    """What a record may say of its publication, by the names that :class:`~shrag.corpora.records.Record` has."""
+
+    authors: tuple[str, ...]
+    journal: str
+    publisher: str
+    year: int | None
+    link: str
+    keywords: tuple[str, ...]
+
+
+def bibliography(fields: Mapping[str, object]) -> Bibliography:
+    """Return what stands under ``author``, ``journal``, ``publisher``, ``year``, ``link`` and ``keyword``."""
+    return Bibliography(
+        authors=names_field(fields, "author"),
+        journal=text_field(fields, "journal"),
+        publisher=text_field(fields, "publisher"),
+        year=year_field(fields, "year"),
+        link=text_field(fields, "link"),
+        keywords=keywords_field(fields, "keyword"),
+    )
 
 
 def _raw_text(fields: Mapping[str, object], key: str) -> str:

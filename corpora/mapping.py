@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.fields import docid_field, keywords_field, names_field, text_field, year_field
+from shrag.corpora.fields import bibliography, docid_field, text_field
 from shrag.corpora.json_objects import read_objects
 from shrag.corpora.language import detect_language
 from shrag.corpora.reader import ReadLine, read_records
@@ -88,12 +88,7 @@ def parse_mapped(found: Mapping[str, object], keys: JsonlKeys) -> Record:
         text=text,
         language=detect_language(text or title),
         complete=bool(text),
-        authors=names_field(flat, "author"),
-        journal=text_field(flat, "journal"),
-        publisher=text_field(flat, "publisher"),
-        year=year_field(flat, "year"),
-        link=text_field(flat, "link"),
-        keywords=keywords_field(flat, "keyword"),
+        **bibliography(flat),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shrag.corpora.csv_rows import header_of, read_csv
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.fields import docid_field, keywords_field, names_field, text_field, year_field
+from shrag.corpora.fields import bibliography, docid_field, text_field
 from shrag.corpora.items import Item
 from shrag.corpora.json_objects import read_objects
 from shrag.corpora.language import detect_language
@@ -54,12 +54,7 @@ def parse_scienceon(fields: Mapping[str, object]) -> Record:
         text=abstract,
         language=detect_language(abstract or title),
         complete=bool(title and abstract),
-        authors=names_field(known, "author"),
-        journal=text_field(known, "journal"),
-        publisher=text_field(known, "publisher"),
-        year=year_field(known, "year"),
-        link=text_field(known, "link"),
-        keywords=keywords_field(known, "keyword"),
+        **bibliography(known),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.fields import docid_field, keywords_field, names_field, text_field, year_field
+from shrag.corpora.fields import bibliography, docid_field, text_field, year_field
 from shrag.corpora.items import Item, decode_text
 from shrag.corpora.language import detect_language
 from shrag.corpora.lines import LONGEST_LINE, read_lines
@@ -49,18 +49,15 @@ def parse_trec(fields: Mapping[str, object]) -> Record:
     text = text_field(fields, "text" if fields.get("text") else "rest")
     if not title and not text:
         raise RejectedLine(f"document {docid} has neither a title nor a text")
+    about = bibliography(fields)
+    about["year"] = about["year"] or year_field(fields, "journal")
     return Record(
         docid=docid,
         title=title,
         text=text,
         language=detect_language(text or title),
         complete=bool(text),
-        authors=names_field(fields, "author"),
-        journal=text_field(fields, "journal"),
-        publisher=text_field(fields, "publisher"),
-        year=year_field(fields, "year") or year_field(fields, "journal"),
-        link=text_field(fields, "link"),
-        keywords=keywords_field(fields, "keyword"),
+        **about,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import sqlite3
@@ -19,7 +18,7 @@ from shrag.corpora.store import open_corpus
 from shrag.indexing.analysis import Analyzer
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.busy import Busy
-from shrag.indexing.derived import Choices, Derived
+from shrag.indexing.derived import Choices, Derived, make_plan
 from shrag.indexing.errors import (
     IndexDamaged,
     IndexingError,
@@ -50,15 +49,15 @@ from shrag.indexing.half_built import (
     run_phases,
     start_half_built,
 )
-from shrag.indexing.kept_choices import kept_corrections, kept_dictionary
+from shrag.indexing.kept_choices import kept_corrections, kept_dictionary, kept_encoder
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
-from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.manifest import IndexManifest, part_versions
 from shrag.indexing.record_phase import RecordPhase
 from shrag.indexing.room import check_room, disk_full, needed_bytes
 from shrag.indexing.sealing import make_manifest
 from shrag.indexing.user_dictionary import UserDictionary, store_dictionary
-from shrag.indexing.vector_card import NO_ENCODER, check_encoder_name, encoder_settings
+from shrag.indexing.vector_card import check_encoder_name, encoder_settings
 from shrag.indexing.wordbook import FILE as WORDBOOK
 
 
@@ -129,35 +128,18 @@ def build_index(
             choices = Choices(
                 words=kept_dictionary(index) if dictionary is None else dictionary,
                 corrections=kept_corrections(index) if corrections is None else corrections,
-                encoder=_current_encoder(index) if encoder is None else encoder,
+                encoder=kept_encoder(index) if encoder is None else encoder,
             )
             analyzer = KoreanEnglishAnalyzer(dictionary=choices.words)
             current = None if force else _up_to_date(index, source, analyzer, parameters, choices)
             if current is not None:
                 drop_half_built(index)
                 return current, False
-            plan = BuildPlan(
-                format_version=FORMAT_VERSION,
-                corpus=source.fingerprint,
-                records=source.records,
-                analyzer=analyzer.fingerprint,
-                bm25=parameters,
-                encoder=encoder_settings(choices.encoder),
-                corrections=hashlib.sha256(choices.corrections).hexdigest(),
-                versions=part_versions(),
-            )
+            plan = make_plan(source, analyzer.fingerprint, parameters, choices, part_versions())
             records = corpora / name / source.records_file
             return _build(_Job(index, source, records, plan, options or BuildOptions(), choices)), True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
-
-
-def _current_encoder(index: Path) -> str:
-    try:
-        vectors = current_generation(index)[1].vectors
-    except (IndexMissing, IndexDamaged, IndexMismatch):
-        return NO_ENCODER
-    return vectors.encoder if vectors else NO_ENCODER
 
 
 def _up_to_date(

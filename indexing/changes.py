@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,8 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-import msgspec
-
+from shrag.corpora.digest import record_digest
 from shrag.corpora.records import Record
 
 Change = Literal["added", "changed", "unchanged"]
@@ -40,7 +38,7 @@ class IndexedDigests:
         self._database.execute("CREATE TABLE indexed (docid TEXT PRIMARY KEY, digest BLOB) WITHOUT ROWID")
         self._database.execute("BEGIN")
         self._database.executemany(
-            "INSERT INTO indexed VALUES (?, ?)", ((record.docid, _digest(record)) for record in records)
+            "INSERT INTO indexed VALUES (?, ?)", ((record.docid, record_digest(record)) for record in records)
         )
 
     def __enter__(self) -> IndexedDigests:
@@ -58,12 +56,8 @@ class IndexedDigests:
         if row is None:
             return "added"
         self._database.execute("DELETE FROM indexed WHERE docid = ?", key)
-        return "unchanged" if row[0] == _digest(record) else "changed"
+        return "unchanged" if row[0] == record_digest(record) else "changed"
 
     def left(self) -> Iterator[str]:
         """Yield the identifiers that were not taken out, in order."""
         return (docid for (docid,) in self._database.execute("SELECT docid FROM indexed ORDER BY docid"))
-
-
-def _digest(record: Record) -> bytes:
-    return hashlib.blake2b(msgspec.json.encode(record), digest_size=16).digest()

@@ -15,6 +15,7 @@ from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.lucene_check import check_lucene
 from shrag.indexing.manifest import IndexManifest
+from shrag.indexing.sealed_database import open_sealed
 from shrag.indexing.seals import find_damage
 
 _BATCH = 10_000
@@ -110,7 +111,7 @@ def check_analysis(contents: Contents) -> Check:
 
 def _database_problems(path: Path) -> list[str]:
     try:
-        database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        database = open_sealed(path)
         try:
             rows = [str(row[0]) for row in database.execute("PRAGMA integrity_check")]
         finally:

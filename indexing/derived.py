@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from shrag.corpora.addition import Report
+from shrag.corpora.manifest import CorpusManifest
 from shrag.corpora.parquet import read_parquet
 from shrag.indexing import golden
+from shrag.indexing.bm25 import Bm25
 from shrag.indexing.busy import Busy
 from shrag.indexing.glossary import FILE as GLOSSARY
 from shrag.indexing.glossary_corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary_phase import build_glossary
-from shrag.indexing.half_built import HalfBuilt, Phase
+from shrag.indexing.half_built import BuildPlan, HalfBuilt, Phase
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
+from shrag.indexing.manifest import FORMAT_VERSION
 from shrag.indexing.note_phases import REJECTS, rejected_docids, write_rejects, write_words
 from shrag.indexing.user_dictionary import UserDictionary
 from shrag.indexing.vector_card import FOLDER as VECTORS
-from shrag.indexing.vector_card import NO_ENCODER, keep_card
+from shrag.indexing.vector_card import NO_ENCODER, encoder_settings, keep_card
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 
@@ -33,6 +37,22 @@ class Choices:
     words: UserDictionary
     corrections: bytes
     encoder: str
+
+
+def make_plan(
+    source: CorpusManifest, analyzer: str, bm25: Bm25, choices: Choices, versions: dict[str, str]
+) -> BuildPlan:
+    """Return the plan of an index of ``source`` by the analyser of that fingerprint, with what was chosen."""
+    return BuildPlan(
+        format_version=FORMAT_VERSION,
+        corpus=source.fingerprint,
+        records=source.records,
+        analyzer=analyzer,
+        bm25=bm25,
+        encoder=encoder_settings(choices.encoder),
+        corrections=hashlib.sha256(choices.corrections).hexdigest(),
+        versions=versions,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
+from shrag.indexing.sealed_database import open_sealed
+
 FILE = "glossary.sqlite"
 """Its name in an index's folder."""
 
@@ -51,9 +53,7 @@ class Glossary:
     """A sealed glossary, open for reading. Safe to share between threads."""
 
     def __init__(self, path: Path) -> None:
-        # Immutable: no journal is looked for and nothing is written beside the file, which may be read-only.
-        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        self._database = sqlite3.connect(address, uri=True, check_same_thread=False)
+        self._database = open_sealed(path)
         self._turn = threading.Lock()
         self._known = lru_cache(maxsize=_REMEMBERED)(self._look_up)
 

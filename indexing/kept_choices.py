@@ -10,6 +10,7 @@ from shrag.indexing.glossary_corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary_phase import stored_corrections
 from shrag.indexing.user_dictionary import FILE as DICTIONARY
 from shrag.indexing.user_dictionary import NO_WORDS, UserDictionary, stored_dictionary
+from shrag.indexing.vector_card import NO_ENCODER
 
 
 def kept_dictionary(index: Path) -> UserDictionary:
@@ -26,6 +27,15 @@ def kept_corrections(index: Path) -> bytes:
     """Return the glossary corrections the current generation of ``index`` keeps; raises as :func:`kept_dictionary`."""
     folder = _keeper(index, CORRECTIONS, "--glossary FILE, an empty one to build without them")
     return stored_corrections(folder) if folder else b""
+
+
+def kept_encoder(index: Path) -> str:
+    """Return the kind of encoder the current generation of ``index`` has its vectors from, ``none`` without."""
+    try:
+        vectors = current_generation(index)[1].vectors
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return NO_ENCODER
+    return vectors.encoder if vectors else NO_ENCODER
 
 
 def _keeper(index: Path, file: str, way_out: str) -> Path | None:

@@ -1,8 +1,8 @@
 """Searching the Lucene index: implements the seams :class:`SearchEngine` and :class:`RecordStore`.
 
 A ladder's queries are nested, so one call shares what they have in common: each term is looked up in the dictionary
-once, each hit's docid is read once, and the queries run side by side. On 1,000,000 passages that makes ten queries cost
-about what two do alone (``make bench``).
+once, each hit's docid is read once, and the queries run side by side. What ten queries then cost beside the longest of
+them alone: docs/benchmarks.md.
 """
 
 from __future__ import annotations

@@ -112,6 +112,8 @@ class _Scorer:
         self._idf = {
             term: idf(frequency, contents.documents) for term, frequency in contents.document_frequencies.items()
         }
+        self._weights = [(max(map(self._idf.__getitem__, own)), own) for own, _ in self._words]
+        self._whole = sum(weight for weight, _ in self._weights)
         self._asked = frozenset(self._idf)
         self._held = cache(self._weigh)
 
@@ -132,9 +134,8 @@ class _Scorer:
         return _Judged(total, carried, total * self._compensation, self._held_share(frozenset(contents)))
 
     def _held_share(self, terms: AbstractSet[str]) -> float:
-        weights = [(max(map(self._idf.__getitem__, own)), own) for own, _ in self._words]
-        total = sum(weight for weight, _ in weights)
-        return sum(weight for weight, own in weights if not terms.isdisjoint(own)) / total if total else 0.0
+        held = sum(weight for weight, own in self._weights if not terms.isdisjoint(own))
+        return held / self._whole if self._whole else 0.0
 
     def _term_scores(self, terms: Sequence[str], field: FieldStatistics, weight: float) -> dict[str, float]:
         return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections import Counter
@@ -21,21 +20,21 @@ from shrag.indexing.build import BuildOptions
 from shrag.indexing.build_notes import BuildNotes
 from shrag.indexing.busy import Busy
 from shrag.indexing.changes import Changes, IndexedDigests
-from shrag.indexing.derived import Choices, Derived
+from shrag.indexing.derived import Choices, Derived, make_plan
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.generations import check_files, current_generation, drop_old, next_generation, publish
 from shrag.indexing.glossary_phase import stored_corrections
-from shrag.indexing.half_built import BuildPlan, HalfBuilt, drop_half_built, run_phases, start_half_built
+from shrag.indexing.half_built import HalfBuilt, drop_half_built, run_phases, start_half_built
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical import FOLDER
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.lexical_writer import LexicalWriter
-from shrag.indexing.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.manifest import IndexManifest, part_versions
 from shrag.indexing.opening import check_analyzer
 from shrag.indexing.record_phase import CACHED_WORDS, NOTES
 from shrag.indexing.sealing import make_manifest
 from shrag.indexing.user_dictionary import store_dictionary, stored_dictionary
-from shrag.indexing.vector_card import NO_ENCODER, encoder_settings
+from shrag.indexing.vector_card import NO_ENCODER
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 from shrag.indexing.worker import Refused, Setup
@@ -76,16 +75,7 @@ def update_index(
                 return manifest, None
             drop_half_built(index)
             versions = part_versions() | {"updated from": folder.name}
-            plan = BuildPlan(
-                format_version=FORMAT_VERSION,
-                corpus=source.fingerprint,
-                records=source.records,
-                analyzer=manifest.analyzer,
-                bm25=manifest.bm25,
-                encoder=encoder_settings(choices.encoder),
-                corrections=hashlib.sha256(choices.corrections).hexdigest(),
-                versions=versions,
-            )
+            plan = make_plan(source, manifest.analyzer, manifest.bm25, choices, versions)
             build = start_half_built(index, plan, next_generation(index))
             store_dictionary(build.index, choices.words)
             try:

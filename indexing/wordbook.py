@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.indexing.analysis import Token
+from shrag.indexing.sealed_database import open_sealed
 
 FILE = "words.sqlite"
 """Its name in an index's folder."""
@@ -26,9 +27,7 @@ class WordBook:
     """A sealed book, open for reading. Safe to share between threads."""
 
     def __init__(self, path: Path) -> None:
-        # Immutable: no journal is looked for and nothing is written beside the file, which may be read-only.
-        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        self._database = sqlite3.connect(address, uri=True, check_same_thread=False)
+        self._database = open_sealed(path)
         self._turn = threading.Lock()
 
     def look_up(self, word: str) -> tuple[Token, ...] | None:
