@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Literal
 
 from shrag.corpora.digest import record_digest
 from shrag.corpora.records import Record
+from shrag.corpora.scratch import scratch_database
 
 Change = Literal["added", "changed", "unchanged"]
 
@@ -32,11 +32,8 @@ class IndexedDigests:
     """The records of an index by identifier and digest. A throw-away SQLite file: a crash throws it away too."""
 
     def __init__(self, path: Path, records: Iterable[Record]) -> None:
-        self._database = sqlite3.connect(path, isolation_level=None)
-        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -65536"):
-            self._database.execute(f"PRAGMA {pragma}")
+        self._database = scratch_database(path)
         self._database.execute("CREATE TABLE indexed (docid TEXT PRIMARY KEY, digest BLOB) WITHOUT ROWID")
-        self._database.execute("BEGIN")
         self._database.executemany(
             "INSERT INTO indexed VALUES (?, ?)", ((record.docid, record_digest(record)) for record in records)
         )
