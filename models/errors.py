@@ -1,0 +1,27 @@
+"""What goes wrong with models. Each message names the value, the rule and the way out."""
+
+from __future__ import annotations
+
+
+class ModelError(Exception):
+    """Base of every error of this room."""
+
+
+class WeightsMissing(ModelError):
+    """A folder of weights is not where it was looked for, or lacks a file."""
+
+
+class WeightsRejected(ModelError):
+    """Weights are there and are not what they should be: another hash, a cut file, an encoder that returns nonsense."""
+
+
+class ModelUnavailable(ModelError):
+    """A model's endpoint does not answer: not there, starting, dead, too slow, or too busy. Trying later may help."""
+
+
+class ModelRefused(ModelError):
+    """A model's endpoint answered that it will not: too long a prompt, an unknown name. Trying again will not help."""
+
+
+class InvalidOutput(ModelError):
+    """What a model wrote is not what it was asked for, and neither was its second try."""
