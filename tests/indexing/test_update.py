@@ -124,7 +124,9 @@ def test_updates_rank_and_score_as_building_from_nothing_does(tmp_path: Path) ->
 def test_many_updates_rank_and_score_as_building_from_nothing_does(tmp_path: Path) -> None:
     for _ in range(5):
         seed = random.SystemRandom().randrange(2**32)
-        _random_updates(tmp_path / str(seed), 20, seed)
+        home = tmp_path / str(seed)
+        home.mkdir()
+        _random_updates(home, 20, seed)
 
 
 @pytest.fixture(scope="module")
