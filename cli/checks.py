@@ -6,12 +6,15 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shrag.indexing.errors import IndexingError
+from shrag.models.errors import ModelError
+from shrag.models.llm_settings import LlmSettings
 
 _DISK_LOW = 2 * 2**30
 _MEMORY_LOW = 2 * 2**30
@@ -82,7 +85,32 @@ def check_models() -> Iterator[Finding]:
             yield Finding(package, "note", says)
         else:
             yield Finding(package, "note", f"installed, not used by this version ({use})")
-    yield Finding("Language model", "note", "none; answers are extractive and say so")
+
+
+def check_language_model(settings: LlmSettings) -> Iterator[Finding]:
+    """Ask the endpoint that is configured what it is, or see whether the server could start one."""
+    what = "Language model"
+    try:
+        if settings.url:
+            yield Finding(what, "ok", _answering(settings))
+        elif settings.command:
+            from shrag.models.server_command import check_engine, served_name
+
+            check_engine(settings)
+            yield Finding(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
+        else:
+            yield Finding(what, "note", "none; answers are extractive and say so. To add one: docs/language-model.md")
+    except ModelError as error:
+        yield Finding(what, "fail", f"{error} Until then answers are extractive.", 6)
+
+
+def _answering(settings: LlmSettings) -> str:
+    from shrag.models.openai_model import OpenAIModel
+
+    with closing(OpenAIModel(settings)) as model:
+        health = model.health()
+    context = f"a context of {health.max_model_len:,} tokens" if health.max_model_len else "a context it does not tell"
+    return f"{health.model} at {settings.url} answers, with {context}{f', {health.engine}' if health.engine else ''}"
 
 
 def _use_lucene() -> str:

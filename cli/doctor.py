@@ -6,7 +6,8 @@ import json
 
 import click
 
-from shrag.cli.checks import check_indexes, check_machine, check_models, check_parts
+from shrag.cli.checks import check_indexes, check_language_model, check_machine, check_models, check_parts
+from shrag.cli.language_model import llm_settings
 from shrag.cli.settings import Home
 
 _MARKS = {"ok": ("ok", "green"), "note": ("--", "yellow"), "fail": ("FAIL", "red")}
@@ -21,7 +22,13 @@ def command(ctx: click.Context, as_json: bool) -> None:
     Exit status 6 where a needed part is missing, 4 where an index is damaged, else 0.
     """
     home: Home = ctx.obj
-    findings = [*check_parts(), *check_machine(home.path), *check_indexes(home.indexes), *check_models()]
+    findings = [
+        *check_parts(),
+        *check_machine(home.path),
+        *check_indexes(home.indexes),
+        *check_models(),
+        *check_language_model(llm_settings()),
+    ]
     for finding in findings:
         if as_json:
             click.echo(json.dumps(finding._asdict(), ensure_ascii=False))

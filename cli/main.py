@@ -27,6 +27,7 @@ from shrag.indexing.errors import (
     PartMissing,
     TooManyRejected,
 )
+from shrag.models.errors import ModelError, ModelRefused
 from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownStrategy
 
 COMMANDS = {
@@ -56,6 +57,8 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (IndexDamaged, 4),
     (IndexMismatch, 4),
     (DiskFull, 5),
+    (ModelRefused, 3),
+    (ModelError, 6),
     (PartMissing, 6),
     (IndexingError, 1),
 )

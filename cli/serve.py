@@ -21,14 +21,17 @@ def command(home: Home, name: str, host: str, port: int, verify: Verify) -> None
 
     Example: shrag-serve sci --port 8080
     """
+    from shrag.cli.language_model import llm_settings, running_language_model
     from shrag.serving.engine import Engine
     from shrag.serving.server import serve
 
     def ready(engine: Engine, address: str) -> None:
         click.echo(f"SHRAG serves {engine.name} ({engine.manifest.records:,} records) at {address}", err=True)
-        click.echo("No language model: answers are extractive. Ctrl-C stops.", err=True)
+        writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
+        click.echo(f"{writes} Ctrl-C stops.", err=True)
 
-    serve(home.indexes, name, host=host, port=port, ready=ready, verify=verify)
+    with running_language_model(llm_settings(), home.path) as model:
+        serve(home.indexes, name, host=host, port=port, ready=ready, verify=verify)
 
 
 def main() -> None:

@@ -47,7 +47,8 @@ def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:
     """Return the options in ``path``, none where there is no such file.
 
     Top-level keys are options of ``shrag`` itself (``home``), tables are commands: ``[search]`` with ``k = 5`` is
-    ``shrag search -k 5``. The command line and ``SHRAG_*`` variables go before.
+    ``shrag search -k 5``; ``[llm]`` is the language model of all of them (:mod:`shrag.cli.language_model`). The command
+    line and ``SHRAG_*`` variables go before.
     """
     if not path.is_file():
         return {}
@@ -55,7 +56,7 @@ def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:
         config = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{path} is not TOML: {error}.") from None
-    known = {"home", *commands}
+    known = {"home", "llm", *commands}
     for key in config:
         if key not in known:
             raise click.UsageError(f"{path} has the unknown key {key!r}: use {', '.join(sorted(known))}.")

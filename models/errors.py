@@ -25,3 +25,7 @@ class ModelRefused(ModelError):
 
 class InvalidOutput(ModelError):
     """What a model wrote is not what it was asked for, and neither was its second try."""
+
+
+class EngineMissing(ModelError):
+    """The program that is to serve a model is not where the settings say."""

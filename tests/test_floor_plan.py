@@ -30,6 +30,8 @@ ONE_FILE = {
     "ir_measures": "evaluation/measures.py",
     "uvicorn": "serving/server.py",
     "jinja2": "serving/rendering.py",
+    "openai": "models/openai_model.py",
+    "httpx2": "models/endpoint_client.py",
     "faiss": "indexing/flat_dense.py",
     "scipy": "models/lsa.py",
     "sklearn": "models/lsa.py",

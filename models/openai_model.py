@@ -1,0 +1,280 @@
+"""A language model behind an OpenAI-compatible endpoint: vLLM, or whatever speaks as it does.
+
+The only file that imports ``openai``; itself imported only where a model is configured.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+import openai
+
+from shrag.models.chat_wire import ChatAnswer, ChatChunk, Usage, broke_off, finished
+from shrag.models.endpoint import EndpointHealth, Timeouts, read_address
+from shrag.models.endpoint_client import HTTP_ERRORS, EndpointClient, reason, shut
+from shrag.models.endpoint_probe import probe, vllm_version
+from shrag.models.endpoint_refusals import TRY_AGAIN, explain, shown
+from shrag.models.errors import ModelError, ModelUnavailable
+from shrag.models.language_model import Completion, Message
+from shrag.models.llm_settings import LlmSettings
+from shrag.models.thinking import ThinkingFilter, without_thinking
+
+_FIRST_PAUSE = 0.25
+_LONGEST_PAUSE = 5.0
+
+_Wire = TypeVar("_Wire")
+
+
+class OpenAIModel:
+    """Implements :class:`~shrag.models.language_model.LanguageModel` at ``settings.url``.
+
+    Greedy and seeded, so that an endpoint which is deterministic answers alike. A request is repeated, with growing
+    pauses, only where the connection failed or the endpoint said 429, 502 or 503, and only before its first piece.
+    Raises ``ValueError`` for an address that is none. Close it to let go of its connections.
+    """
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self._settings = settings
+        self._address = read_address(settings.url)
+        timeouts = Timeouts(settings.connect_timeout, settings.read_timeout, settings.timeout)
+        self._client = EndpointClient(self._address, timeouts, settings.api_key)
+        # Every argument that would else come from the environment is given; what is sent, the client decides.
+        self._openai = openai.OpenAI(
+            api_key="unused",
+            admin_api_key="",
+            organization="",
+            project="",
+            webhook_secret="",
+            base_url=self._address.base_url,
+            max_retries=0,
+            http_client=self._client,
+        )
+        self._model = settings.model
+        self._is_vllm: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """See :class:`~shrag.models.language_model.LanguageModel`; the address while the endpoint has not said."""
+        if not self._model:
+            try:
+                self._model = probe(self._client).model
+            except ModelError:
+                return f"the model at {self._address.given}"
+        return self._model
+
+    def health(self, seconds: float = 5.0) -> EndpointHealth:
+        """Ask the endpoint what it is; raises as :func:`~shrag.models.endpoint_probe.probe` does."""
+        return probe(self._client, self._settings.model, seconds)
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        """See :class:`~shrag.models.language_model.LanguageModel`."""
+        asked = time.perf_counter()
+        # Nothing comes before the whole answer: the wait for the next bytes is the wait for all of them.
+        timeout = openai.Timeout(self._settings.timeout, connect=self._settings.connect_timeout)
+        extra: dict[str, Any] = {"timeout": timeout}
+        if schema is not None:
+            extra["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "schema": schema, "strict": True},
+            }
+        answer = self._read(self._ask(messages, max_tokens, extra), ChatAnswer)
+        if not answer.choices:
+            raise broke_off(self._address.given, "it gave no choice")
+        seconds = time.perf_counter() - asked
+        choice, usage = answer.choices[0], answer.usage or Usage()
+        return Completion(
+            text=without_thinking(choice.message.content or ""),
+            finish_reason=finished(self._address.given, choice.finish_reason),
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            seconds=seconds,
+            first_seconds=seconds,
+        )
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> OpenAIStream:
+        """See :class:`~shrag.models.language_model.LanguageModel`."""
+        asked = time.perf_counter()
+        extra = {
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            # Its connection is cut when the stream is closed, from another thread: no other request may have it then.
+            "extra_headers": {"Connection": "close"},
+        }
+        chunks = self._ask(messages, max_tokens, extra)
+        return OpenAIStream(self, chunks, asked)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._openai.close()
+
+    def explained(self, error: Exception) -> ModelError:
+        """Return what an error of the client means, as one of this room's."""
+        where = self._address.given
+        if isinstance(error, ModelError):
+            return error
+        if isinstance(error, openai.APIStatusError):
+            return explain(where, self._model, error.status_code, _message(error))
+        if isinstance(error, openai.APIConnectionError | HTTP_ERRORS):
+            self._is_vllm = None  # what answers there next may be something else
+            return ModelUnavailable(f"{where} does not answer ({reason(error.__cause__ or error)}).")
+        if isinstance(error, openai.APIError):
+            return broke_off(where, shown(error.message))
+        return broke_off(where, f"what came is no answer: {shown(str(error))}")
+
+    def _ask(self, messages: Sequence[Message], max_tokens: int, extra: Mapping[str, Any]) -> Any:  # noqa: ANN401  (by ``stream``)
+        """Return openai's answer or stream; repeats what may be repeated."""
+        for attempt in range(self._settings.retries + 1):
+            try:
+                return self._openai.chat.completions.create(
+                    **self._request(messages, max_tokens), **extra, extra_body=self._extra_body()
+                )
+            except (openai.APITimeoutError, openai.APIError, ModelError, ValueError, *HTTP_ERRORS) as error:
+                explained = self.explained(error)
+                if attempt == self._settings.retries or not _may_repeat(error):
+                    raise explained from None
+                time.sleep(_pause(attempt, error))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _request(self, messages: Sequence[Message], max_tokens: int) -> dict[str, Any]:
+        if not self._model:
+            self._model = probe(self._client).model
+        return {
+            "model": self._model,
+            "messages": [message._asdict() for message in messages],
+            "max_tokens": min(max_tokens, self._settings.max_tokens),
+            "temperature": 0,
+            "seed": self._settings.seed,
+        }
+
+    def _extra_body(self) -> dict[str, Any] | None:
+        """Return vLLM's own fields where it is vLLM: others refuse a request that has them."""
+        if self._is_vllm is None:
+            self._is_vllm = bool(vllm_version(self._client))
+        return {"chat_template_kwargs": {"enable_thinking": False}} if self._is_vllm else None
+
+    def _read(self, answer: Any, kind: type[_Wire]) -> _Wire:  # noqa: ANN401  (openai's models, or text where it is no JSON)
+        try:
+            return msgspec.convert(answer.to_dict(warnings=False), kind)
+        except (msgspec.ValidationError, AttributeError) as error:
+            raise broke_off(self._address.given, f"what came is no answer: {shown(str(error))}") from None
+
+
+class OpenAIStream:
+    """Implements :class:`~shrag.models.language_model.CompletionStream`; one thread reads, any may close."""
+
+    def __init__(self, model: OpenAIModel, chunks: openai.Stream[Any], asked: float) -> None:
+        self._model = model
+        self._chunks = chunks
+        self._asked = asked
+        self._lock = threading.Lock()
+        self._reading = False
+        self._closed = False
+        self._completion: Completion | None = None
+        self._pieces = self._read()
+
+    def __iter__(self) -> Iterator[str]:
+        """See :class:`~shrag.models.language_model.CompletionStream`; ends early, without an error, when closed."""
+        return self._pieces
+
+    @property
+    def completion(self) -> Completion:
+        """See :class:`~shrag.models.language_model.CompletionStream`."""
+        if self._completion is None:
+            raise RuntimeError("a stream has its completion once its last piece was taken")
+        return self._completion
+
+    def close(self) -> None:
+        """See :class:`~shrag.models.language_model.CompletionStream`."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._completion is None:
+                shut(self._chunks.response)
+            if self._reading:
+                return  # the reader sees the end and lets go; two threads must not do so at once
+        self._chunks.close()
+
+    def _read(self) -> Iterator[str]:
+        thinking = ThinkingFilter()
+        text: list[str] = []
+        first = None
+        ended: str | None = None
+        usage = Usage()
+        while (chunk := self._next()) is not None:
+            usage = chunk.usage or usage
+            for choice in chunk.choices[:1]:
+                ended = choice.finish_reason or ended
+                if piece := thinking.feed(choice.delta.content or ""):
+                    first = first or time.perf_counter()
+                    text.append(piece)
+                    yield piece
+        if self._is_closed():
+            return
+        if piece := thinking.end():
+            first = first or time.perf_counter()
+            text.append(piece)
+            yield piece
+        now = time.perf_counter()
+        self._completion = Completion(
+            text="".join(text),
+            finish_reason=finished(self._model._address.given, ended),
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            seconds=now - self._asked,
+            first_seconds=(first or now) - self._asked,
+        )
+
+    def _next(self) -> ChatChunk | None:
+        """Return the next chunk, None at the end or where closed."""
+        with self._lock:
+            if self._closed:
+                return None
+            self._reading = True
+        try:
+            chunk = next(self._chunks, None)
+            return None if chunk is None else self._model._read(chunk, ChatChunk)
+        except (openai.APIError, ModelError, ValueError, *HTTP_ERRORS) as error:
+            if self._is_closed():
+                return None
+            self._chunks.close()
+            raise self._model.explained(error) from None
+        finally:
+            with self._lock:
+                self._reading = False
+            if self._is_closed():
+                self._chunks.close()
+
+    def _is_closed(self) -> bool:
+        with self._lock:
+            return self._closed
+
+
+def _may_repeat(error: Exception) -> bool:
+    if isinstance(error, openai.APIStatusError):
+        return error.status_code in TRY_AGAIN
+    # A request that ran out of time would only do so again.
+    refused = isinstance(error, openai.APIConnectionError) and not isinstance(error, openai.APITimeoutError)
+    return refused or isinstance(error, ModelUnavailable)
+
+
+def _message(error: openai.APIStatusError) -> str:
+    """Return the endpoint's own words, without the client's before them."""
+    said = error.body.get("message") if isinstance(error.body, dict) else error.body
+    return said if isinstance(said, str) else error.message
+
+
+def _pause(attempt: int, error: Exception) -> float:
+    """Return seconds: doubling, a little uneven so that many who failed at once do not come back at once."""
+    pause: float = _FIRST_PAUSE * 2**attempt * (1 + random.random() / 4)  # noqa: S311  (nothing secret)
+    if isinstance(error, openai.APIStatusError):
+        asked: str = error.response.headers.get("retry-after", "")
+        pause = max(pause, float(asked)) if asked.isdecimal() else pause
+    return min(pause, _LONGEST_PAUSE)
