@@ -1,5 +1,4 @@
-"""The words sent to a model, one text file per prompt and language.
+"""The words sent to a model: one text file per prompt and language, read by :mod:`shrag.prompts.prompt`.
 
-Without a model nothing is sent, so there is no prompt yet; the words of the extractive answer and of the page are not
-prompts and stand in :mod:`shrag.serving`.
+The words of the extractive answer and of the page are not prompts and stand in :mod:`shrag.serving`.
 """
