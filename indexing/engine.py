@@ -43,6 +43,9 @@ class SearchEngine(Protocol):
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """Return the statistics of the given terms; a term in no document has a document frequency of 0."""
 
+    def frequencies(self, term: str, most: int) -> list[int]:
+        """Return how often each document that has ``term`` has it in its contents, for ``most`` of them at most."""
+
 
 class RecordStore(Protocol):
     """Gives back the records that were indexed, with their terms. Safe to share between threads."""

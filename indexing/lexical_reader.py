@@ -35,6 +35,9 @@ class LexicalReader:
         self._term_query = lucene("search.TermQuery")
         self._collector = lucene("search.TopScoreDocCollector")
         self._doc_values = lucene("index.MultiDocValues")
+        self._terms = lucene("index.MultiTerms")
+        self._bytes = lucene("util.BytesRef")
+        self._with_counts = lucene("index.PostingsEnum").FREQS
         self._sorted_collector = lucene("search.TopFieldCollector")
         by_docid = lucene("search.SortField")(DOCID, lucene("search.SortField$Type").STRING)
         self._order = lucene("search.Sort")([lucene("search.SortField").FIELD_SCORE, by_docid])
@@ -84,6 +87,15 @@ class LexicalReader:
         """See :class:`~shrag.indexing.engine.SearchEngine`."""
         with java_errors(self._doing):
             return Statistics(self._field_statistics(CONTENTS, terms), self._field_statistics(TITLE, terms))
+
+    def frequencies(self, term: str, most: int) -> list[int]:
+        """See :class:`~shrag.indexing.engine.SearchEngine`; those that lie first in the index."""
+        with java_errors(self._doing):
+            postings = self._terms.getTermPostingsEnum(self._reader, CONTENTS, self._bytes(term), self._with_counts)
+            found: list[int] = []
+            while postings is not None and len(found) < most and postings.nextDoc() != postings.NO_MORE_DOCS:
+                found.append(int(postings.freq()))
+            return found
 
     def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
         """See :class:`~shrag.indexing.engine.RecordStore`."""

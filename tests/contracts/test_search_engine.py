@@ -57,6 +57,10 @@ class MemoryEngine:
         titles = [found.title_terms for found in self._records.values()]
         return Statistics(_field(contents, terms), _field(titles, terms))
 
+    def frequencies(self, term: str, most: int) -> list[int]:
+        counts = (found.contents_terms.count(term) for found in self._records.values())
+        return [count for count in counts if count][:most]
+
     def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
         return [self._records.get(docid) for docid in docids]
 
@@ -290,6 +294,16 @@ def test_statistics_count_each_field_apart(make: Maker) -> None:
     found = engine.statistics(["a", "b", "c"])
     assert found.contents == FieldStatistics(3, 2.0, {"a": 2, "b": 3, "c": 0})
     assert found.title == FieldStatistics(2, 1.5, {"a": 2, "b": 1, "c": 0})
+
+
+def test_frequencies_count_a_term_in_each_document_that_has_it_up_to_a_limit(make: Maker) -> None:
+    engine = make(
+        [_small("1", ["a"], ["a", "b"]), _small("2", [], ["b"]), _small("3", ["a"], ["c"] * 3)], Bm25(), Path()
+    )
+    assert sorted(engine.frequencies("a", 10)) == [1, 2]
+    assert engine.frequencies("c", 10) == [3]
+    assert len(engine.frequencies("b", 1)) == 1
+    assert engine.frequencies("z", 10) == []
 
 
 def test_how_a_question_is_written_down_does_not_matter(demo: Engine) -> None:
