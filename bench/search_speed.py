@@ -33,10 +33,11 @@ from shrag.indexing.jvm import lucene_jar
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.query import Or
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.ladder import MOST_KEYWORDS, build_ladder, choose_keywords
+from shrag.serving.keyword_order import rank_keywords
+from shrag.serving.ladder import MOST_KEYWORDS, build_ladder
 from shrag.serving.retrieval import collect
 from shrag.serving.shrag import DEPTH
-from shrag.serving.words import question_words
+from shrag.serving.words import question_words, searchable
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
@@ -100,7 +101,8 @@ def compare_ladder(engine: Engine, questions: Sequence[str]) -> None:
     index = engine.open_index
     ladders = []
     for question in questions:
-        keywords = choose_keywords(question_words(question, index.analyzer, index.engine))
+        words = searchable(question_words(question, index.analyzer, index.engine))
+        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][:MOST_KEYWORDS]
         if len(keywords) == MOST_KEYWORDS:
             ladders.append(build_ladder(keywords))
     print(f"{engine.manifest.records:,} passages, {len(ladders)} questions of {MOST_KEYWORDS} keywords:")

@@ -43,7 +43,7 @@ from shrag.serving.events import Ranking
 from shrag.serving.fusion import reciprocal_ranks
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.question import read_question
-from shrag.serving.strategy import Request
+from shrag.serving.strategy import Request, Resources
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
@@ -142,7 +142,7 @@ def hybrid(index: OpenIndex, dense: DenseIndex, topics: Sequence[Topic], weight:
     ranked: dict[str, list[str]] = {}
     for topic in topics:
         request = Request(read_question(topic.text), DEPTH, answered=False)
-        events = HybridStrategy(weight).run(request, replace(index, dense=dense), reranker)
+        events = HybridStrategy(weight).run(request, Resources(replace(index, dense=dense), reranker))
         (ranking,) = (event for event in events if isinstance(event, Ranking))
         ranked[topic.qid] = [record.record.docid for record in ranking.records]
     return ranked

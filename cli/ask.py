@@ -2,44 +2,77 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 
-from shrag.cli.settings import Home, verify_option
+from shrag.cli.language_model import asked_language_model, no_model_option
+from shrag.cli.settings import Home, keyword_order_option, verify_option
 from shrag.indexing.seals import Verify
-from shrag.serving.answer_text import answer_text
+from shrag.serving.answer_text import AnswerFormat, answer_text
 from shrag.serving.engine import DEFAULT_STRATEGY, STRATEGIES, open_engine
-from shrag.serving.events import Answer
-from shrag.serving.phrases import EXTRACTIVE_LABEL
+from shrag.serving.events import Answer, KeywordOrder
+from shrag.serving.phrases import DOUBTS, FALLBACKS, answer_label
 
 
 @click.command()
 @click.argument("name")
 @click.argument("question")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(AnswerFormat)),
+    default="cited",
+    show_default=True,
+    help="With citations, as the ScienceON challenge asked for it, or the bare text.",
+)
+@keyword_order_option
 @click.option("--json", "as_json", is_flag=True, help="The events of answering, one JSON object a line.")
+@no_model_option
 @verify_option
 @click.pass_obj
-def command(home: Home, name: str, question: str, strategy: str, as_json: bool, verify: Verify) -> None:
+def command(
+    home: Home,
+    name: str,
+    question: str,
+    strategy: str,
+    form: AnswerFormat,
+    keyword_order: KeywordOrder,
+    as_json: bool,
+    no_model: bool,
+    verify: Verify,
+) -> None:
     """Answer QUESTION, Korean or English, from the records of the index NAME, with citations.
 
     Example: shrag ask demo "How long should a lecture video be?"
     """
-    engine = open_engine(home.indexes, name, question, verify)
+    engine = open_engine(home.indexes, name, question, verify, asked_language_model(no_model=no_model))
     if as_json:
         import msgspec
 
-        for event in engine.events(question, strategy=strategy):
+        for event in engine.events(question, strategy=strategy, keyword_order=keyword_order):
             click.echo(msgspec.json.encode(event).decode())
         return
-    print_answer(engine.ask(question, strategy=strategy).answer)
+    result = engine.ask(question, strategy=strategy, keyword_order=keyword_order)
+    for fallback in result.search.fallbacks:
+        click.echo(f"{FALLBACKS[result.answer.language][fallback.cause]} ({fallback.message})", err=True)
+    if form == "cited":
+        print_answer(result.answer)
+    else:
+        click.echo(answer_text(result.answer, form))
 
 
 def print_answer(answer: Answer) -> None:
-    """Print the answer with what wrote it, and the records it cites."""
+    """Print the answer with what wrote it, the records it cites, and what did not pass a check."""
     if answer.reason:
         click.echo(answer_text(answer))
         return
-    click.echo(f"[{EXTRACTIVE_LABEL[answer.language]}]\n")
+    click.echo(f"[{answer_label(answer)}]\n")
     click.echo(answer_text(answer) + "\n")
     for citation in answer.citations:
         click.echo(f"[{citation.number}] {citation.docid}  {citation.title}")
+    for section in answer.sections:
+        for sentence in section.sentences:
+            if not sentence.sound:
+                click.echo(f"! {DOUBTS[answer.language][sentence.doubt or 'quote']}: {sentence.text}")

@@ -64,6 +64,15 @@ def open_language_model(settings: LlmSettings) -> LanguageModel | None:
     return OpenAIModel(settings)
 
 
+no_model_option = click.option("--no-model", is_flag=True, help="Ask no language model, though one is configured.")
+"""For commands that ask questions."""
+
+
+def asked_language_model(*, no_model: bool) -> LanguageModel | None:
+    """Return the model that the command being run asks: the configured one, none where the user wants none."""
+    return None if no_model else open_language_model(llm_settings())
+
+
 @contextmanager
 def running_language_model(settings: LlmSettings, home: Path) -> Iterator[LanguageModel | None]:
     """Give the model as :func:`open_language_model` does, or, with ``command``, one whose server runs meanwhile.

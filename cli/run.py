@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from shrag.cli.language_model import asked_language_model, no_model_option
 from shrag.cli.progress import progress
-from shrag.cli.settings import Home, verify_option
+from shrag.cli.settings import Home, keyword_order_option, verify_option
 from shrag.indexing.seals import Verify
 from shrag.serving.engine import DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_engine
+from shrag.serving.events import KeywordOrder
 
 
 @click.command()
@@ -23,9 +25,21 @@ from shrag.serving.engine import DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_e
 @click.option("--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The run file to write.")
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Records a topic at most.")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
+@keyword_order_option
+@no_model_option
 @verify_option
 @click.pass_obj
-def command(home: Home, name: str, topics: Path, output: Path, k: int, strategy: str, verify: Verify) -> None:
+def command(
+    home: Home,
+    name: str,
+    topics: Path,
+    output: Path,
+    k: int,
+    strategy: str,
+    keyword_order: KeywordOrder,
+    no_model: bool,
+    verify: Verify,
+) -> None:
     """Ask the index NAME every topic and write the ranking as a TREC run.
 
     Example: shrag run demo --topics corpora/demo/topics.tsv --output demo.run
@@ -34,7 +48,9 @@ def command(home: Home, name: str, topics: Path, output: Path, k: int, strategy:
     from shrag.evaluation.batch import write_run
 
     asked = read_topics(topics)
-    engine = open_engine(home.indexes, name, verify=verify)
+    engine = open_engine(home.indexes, name, verify=verify, model=asked_language_model(no_model=no_model))
     with progress(len(asked)) as report:
-        nothing = write_run(engine, asked, output, k=k, strategy=strategy, report=report)
-    click.echo(f"{output}: {len(asked):,} topics, {nothing:,} of them without a record", err=True)
+        written = write_run(engine, asked, output, k=k, strategy=strategy, keyword_order=keyword_order, report=report)
+    click.echo(f"{output}: {len(asked):,} topics, {written.empty:,} of them without a record", err=True)
+    if written.fallbacks:
+        click.echo(f"The language model failed for {written.fallbacks:,} of them, ranked without it.", err=True)

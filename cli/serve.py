@@ -31,7 +31,7 @@ def command(home: Home, name: str, host: str, port: int, verify: Verify) -> None
         click.echo(f"{writes} Ctrl-C stops.", err=True)
 
     with running_language_model(llm_settings(), home.path) as model:
-        serve(home.indexes, name, host=host, port=port, ready=ready, verify=verify)
+        serve(home.indexes, name, host=host, port=port, ready=ready, verify=verify, model=model)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import click
 
 from shrag.cli.default_group import DefaultGroup
 from shrag.indexing.seals import Verify
+from shrag.serving.events import KeywordOrder
 
 CONFIG_FILE = "shrag.toml"
 
@@ -41,6 +42,15 @@ verify_option = click.option(
     help="Read every byte before the first answer, or names and sizes now and the bytes while questions are answered.",
 )
 """For commands that open an index."""
+
+keyword_order_option = click.option(
+    "--keyword-order",
+    type=click.Choice(get_args(KeywordOrder)),
+    default="tfidf",
+    show_default=True,
+    help="What keywords are ranked by; the model's order is there only where a language model chooses them.",
+)
+"""For commands that ask questions."""
 
 
 def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:

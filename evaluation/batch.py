@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
@@ -11,6 +12,14 @@ from shrag.evaluation.runs import write_topic
 from shrag.indexing.engine import Hit
 from shrag.serving.engine import Engine, find_strategy
 from shrag.serving.errors import QuestionError
+from shrag.serving.events import KeywordOrder
+
+
+class Written(NamedTuple):
+    """How many topics found nothing, and for how many the language model failed and keywords were chosen without it."""
+
+    empty: int
+    fallbacks: int
 
 
 def write_run(
@@ -20,25 +29,29 @@ def write_run(
     *,
     k: int,
     strategy: str,
+    keyword_order: KeywordOrder = "tfidf",
     report: Callable[[str, int], None] = lambda stage, done: None,
-) -> int:
-    """Write the ranking of every topic to ``output``, tagged ``shrag-STRATEGY``; return how many topics found nothing.
+) -> Written:
+    """Write the ranking of every topic to ``output``, tagged ``shrag-STRATEGY``.
 
     A paper that the index has under two numbers is ranked under both, since judgements may name either. The file is
     written whole or not at all. Raises :class:`EvaluationError` naming the topic that cannot be asked.
     """
     tag = f"shrag-{find_strategy(strategy).name}"
     draft = output.with_name(f".{output.name}.part")
-    nothing = 0
+    empty = fallbacks = 0
     try:
         with draft.open("w", encoding="utf-8") as stream:
             for done, topic in enumerate(topics, 1):
                 try:
-                    ranking = engine.search(topic.text, k=k, strategy=strategy, every_record=True).ranking
+                    result = engine.search(
+                        topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order
+                    )
                 except QuestionError as error:
                     raise EvaluationError(f"Topic {topic.qid} cannot be asked: {error}") from None
-                nothing += not ranking.records
-                hits = [Hit(ranked.record.docid, ranked.score) for ranked in ranking.records]
+                empty += not result.ranking.records
+                fallbacks += bool(result.fallbacks)
+                hits = [Hit(ranked.record.docid, ranked.score) for ranked in result.ranking.records]
                 write_topic(stream, topic.qid, hits, tag)
                 report("topics", done)
         draft.replace(output)
@@ -46,4 +59,4 @@ def write_run(
         raise EvaluationError(f"{output} cannot be written: {error.strerror}.") from error
     finally:
         draft.unlink(missing_ok=True)
-    return nothing
+    return Written(empty, fallbacks)

@@ -19,11 +19,12 @@ from starlette.exceptions import HTTPException
 
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
-from shrag.serving.engine import Engine
+from shrag.serving.engine import AskResult, Engine, SearchResult
 from shrag.serving.errors import QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.guard import LOOPBACK, Guard
 from shrag.serving.rendering import PAGE_FOLDER, Asked, choose_language, render_page
 from shrag.serving.wire import (
+    AskRequest,
     AskResponse,
     Health,
     Problem,
@@ -90,14 +91,14 @@ def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
     @app.post("/v1/search", response_model=SearchResponse, responses=_PROBLEMS, tags=["questions"])
     async def search(body: QuestionRequest) -> Response:
         """Find records for a question."""
-        result = await work(lambda: engine.search(body.question, k=body.k, strategy=body.strategy))
+        result = await work(lambda: _search(engine, body))
         return _json(search_response(result))
 
     @app.post("/v1/ask", response_model=AskResponse, responses=_PROBLEMS, tags=["questions"])
-    async def ask(body: QuestionRequest) -> Response:
+    async def ask(body: AskRequest) -> Response:
         """Answer a question from the records found, with citations."""
-        result = await work(lambda: engine.ask(body.question, k=body.k, strategy=body.strategy))
-        return _json(ask_response(result))
+        result = await work(lambda: _ask(engine, body))
+        return _json(ask_response(result, body.format))
 
     @app.get("/v1/documents", response_model=Record, responses={404: {"model": Problem}}, tags=["documents"])
     async def document(docid: Annotated[str, Query(min_length=1, max_length=512)]) -> Response:
@@ -118,10 +119,19 @@ def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
         """Say that questions are answered, and over what."""
         manifest, seals = engine.manifest, engine.open_index.seals
         seals.raise_if_damaged()
-        health = Health("ready", engine.name, manifest.generation, manifest.records, seals.state, language_model=None)
+        model = engine.model.name if engine.model is not None else None
+        health = Health("ready", engine.name, manifest.generation, manifest.records, seals.state, language_model=model)
         return _json(health)
 
     return app
+
+
+def _search(engine: Engine, body: QuestionRequest) -> SearchResult:
+    return engine.search(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
+
+
+def _ask(engine: Engine, body: AskRequest) -> AskResult:
+    return engine.ask(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import Query, any_of
-from shrag.models.reranker import Reranker
 from shrag.serving.events import Event, Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
 from shrag.serving.papers import show_once
 from shrag.serving.retrieval import collect, finish
 from shrag.serving.stopwatch import Stopwatch
-from shrag.serving.strategy import Request
+from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import question_words, why_nothing
 
 
@@ -21,9 +20,9 @@ class Bm25Strategy:
 
     name = "bm25"
 
-    def run(self, request: Request, index: OpenIndex, reranker: Reranker) -> Iterator[Event]:
-        """See :class:`~shrag.serving.strategy.Strategy`; the re-ranker is not used."""
-        watch = Stopwatch()
+    def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        """See :class:`~shrag.serving.strategy.Strategy`; no re-ranker is used, and a model for the answer alone."""
+        watch, index = Stopwatch(), resources.index
         with watch.stage("keywords"):
             words = question_words(request.question.text, index.analyzer, index.engine)
             (terms,) = index.analyzer.terms([request.question.text])
@@ -43,7 +42,7 @@ class Bm25Strategy:
             reason="" if pool else why_nothing(words),
         )
         yield ranking
-        yield from finish(request, words, ranking, pool, watch)
+        yield from finish(request, words, ranking, pool, resources, watch)
 
 
 def _rank(

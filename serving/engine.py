@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -12,14 +12,25 @@ from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.seals import Verify
-from shrag.models.reranker import Reranker
+from shrag.models.language_model import LanguageModel
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import QuestionError, UnknownStrategy
-from shrag.serving.events import Answer, Event, Hits, Keywords, Queries, Ranking, Timings
+from shrag.serving.events import (
+    Answer,
+    Event,
+    Fallback,
+    Hits,
+    KeywordOrder,
+    Keywords,
+    ModelCall,
+    Queries,
+    Ranking,
+    Timings,
+)
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.question import Question, read_question
 from shrag.serving.shrag import ShragStrategy
-from shrag.serving.strategy import Request, Strategy
+from shrag.serving.strategy import Request, Resources, Strategy
 
 _Kind = TypeVar("_Kind")
 
@@ -45,6 +56,8 @@ class SearchResult:
     hits: Hits
     ranking: Ranking
     timings: Timings
+    model_calls: tuple[ModelCall, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +71,10 @@ class AskResult:
 class Engine:
     """Answers questions over one generation of one index. Safe to share between threads."""
 
-    def __init__(self, index: OpenIndex) -> None:
+    def __init__(self, index: OpenIndex, model: LanguageModel | None = None) -> None:
         self._index = index
-        self._reranker: Reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+        reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+        self._resources = Resources(index, reranker, model)
 
     @property
     def name(self) -> str:
@@ -73,12 +87,23 @@ class Engine:
         return self._index.manifest
 
     @property
+    def model(self) -> LanguageModel | None:
+        """The language model it asks, None where it works without."""
+        return self._resources.model
+
+    @property
     def open_index(self) -> OpenIndex:
         """The index itself."""
         return self._index
 
     def search(
-        self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY, every_record: bool = False
+        self,
+        question: str,
+        *,
+        k: int = DEFAULT_K,
+        strategy: str = DEFAULT_STRATEGY,
+        every_record: bool = False,
+        keyword_order: KeywordOrder = "tfidf",
     ) -> SearchResult:
         """Find at most ``k`` records.
 
@@ -87,18 +112,35 @@ class Engine:
         Raises :class:`QuestionError` and :class:`UnknownStrategy`; ``IndexDamaged`` where a check that goes on while
         questions are answered has found damage.
         """
-        request = self._request(question, k, answered=False, every_record=every_record)
+        request = self._request(question, k, keyword_order, answered=False, every_record=every_record)
         return self._search_result(request, strategy, list(self._run(request, strategy)))
 
-    def ask(self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY) -> AskResult:
+    def ask(
+        self,
+        question: str,
+        *,
+        k: int = DEFAULT_K,
+        strategy: str = DEFAULT_STRATEGY,
+        keyword_order: KeywordOrder = "tfidf",
+    ) -> AskResult:
         """Find at most ``k`` records and answer from the best of them. Raises as :meth:`search` does."""
-        request = self._request(question, k, answered=True)
+        request = self._request(question, k, keyword_order, answered=True)
         events = list(self._run(request, strategy))
         return AskResult(_first(Answer, events), self._search_result(request, strategy, events))
 
-    def events(self, question: str, *, k: int = DEFAULT_K, strategy: str = DEFAULT_STRATEGY) -> Iterator[Event]:
-        """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
-        return self._run(self._request(question, k, answered=True), strategy)
+    def events(
+        self,
+        question: str,
+        *,
+        k: int = DEFAULT_K,
+        strategy: str = DEFAULT_STRATEGY,
+        keyword_order: KeywordOrder = "tfidf",
+    ) -> Generator[Event, None, None]:
+        """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does.
+
+        Closing them stops a language model that is writing.
+        """
+        return self._run(self._request(question, k, keyword_order, answered=True), strategy)
 
     def document(self, docid: str) -> Record | None:
         """Return the record of ``docid``, None where the index has none."""
@@ -110,14 +152,16 @@ class Engine:
         """Let go of the index's files."""
         self._index.close()
 
-    def _request(self, question: str, k: int, *, answered: bool, every_record: bool = False) -> Request:
+    def _request(
+        self, question: str, k: int, keyword_order: KeywordOrder, *, answered: bool, every_record: bool = False
+    ) -> Request:
         if not 1 <= k <= LARGEST_K:
             raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
-        return Request(read_question(question), k, answered, every_record)
+        return Request(read_question(question), k, answered, every_record, keyword_order)
 
-    def _run(self, request: Request, strategy: str) -> Iterator[Event]:
+    def _run(self, request: Request, strategy: str) -> Generator[Event, None, None]:
         self._index.seals.raise_if_damaged()
-        return find_strategy(strategy).run(request, self._index, self._reranker)
+        return find_strategy(strategy).run(request, self._resources)
 
     def _search_result(self, request: Request, strategy: str, events: Sequence[Event]) -> SearchResult:
         return SearchResult(
@@ -130,12 +174,23 @@ class Engine:
             hits=_first(Hits, events),
             ranking=_first(Ranking, events),
             timings=_first(Timings, events),
+            model_calls=tuple(event for event in events if isinstance(event, ModelCall)),
+            fallbacks=tuple(event for event in events if isinstance(event, Fallback)),
         )
 
 
-def open_engine(indexes: Path, name: str, first_question: str | None = None, verify: Verify = "full") -> Engine:
-    """Open the index ``name`` for questions; arguments and errors as :func:`~shrag.indexing.opening.open_index` has."""
-    return Engine(open_index(indexes, name, first_question, verify))
+def open_engine(
+    indexes: Path,
+    name: str,
+    first_question: str | None = None,
+    verify: Verify = "full",
+    model: LanguageModel | None = None,
+) -> Engine:
+    """Open the index ``name`` for questions, answered by ``model`` where there is one.
+
+    The other arguments and the errors are those of :func:`~shrag.indexing.opening.open_index`.
+    """
+    return Engine(open_index(indexes, name, first_question, verify), model)
 
 
 def find_strategy(name: str) -> Strategy:

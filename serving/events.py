@@ -18,9 +18,47 @@ Reason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_f
 found; none of those found answers. Empty where there is something."""
 
 
+KeywordOrder = Literal["tfidf", "model", "entropy"]
+"""What keywords are ranked by: tf-idf, the place a language model gave them, or log-entropy."""
+
+Doubt = Literal["", "no_citation", "no_such_record", "number", "name", "quote", "unrelated"]
+"""What is wrong with a sentence: it cites nothing; it cites a record that is not there; a number, a name or a quotation
+of it does not stand in the records cited; it shares too little with them. Empty where nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A language model was asked. ``repaired`` says that its first answer had to be asked for again."""
+
+    stage: Literal["keywords", "answer"]
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    first_seconds: float
+    repaired: bool = False
+    event: Literal["model_call"] = "model_call"
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """A stage was done without the language model, because of what ``message`` says of it.
+
+    ``cause`` is for programs: the model does not answer, it refuses, or what it wrote is not what it was asked for.
+    """
+
+    stage: Literal["keywords", "answer"]
+    cause: Literal["unavailable", "refused", "invalid_output"]
+    message: str
+    event: Literal["fallback"] = "fallback"
+
+
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A keyword as the question writes it, its terms, its tf-idf, and what it was carried over to, the surest first."""
+    """A keyword, its terms, its weight, and what it was carried over to, the surest first.
+
+    ``weight`` is what it was ranked by: tf-idf, log-entropy, or one over the place a model gave it.
+    """
 
     text: str
     terms: tuple[str, ...]
@@ -30,10 +68,15 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """The keywords in order of importance, and the question's words that the index does not have."""
+    """The keywords in order of importance, and the question's words that the index does not have.
+
+    ``model`` names the language model that chose them, empty where they are the question's own words.
+    """
 
     keywords: tuple[Keyword, ...]
     unknown: tuple[str, ...]
+    order: KeywordOrder = "tfidf"
+    model: str = ""
     event: Literal["keywords"] = "keywords"
 
 
@@ -97,11 +140,15 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the answer and the numbers of the records it cites. ``sound`` is false where a check failed."""
+    """A sentence of the answer and the numbers of the records it cites.
+
+    ``sound`` is false where a check failed, and ``doubt`` says which.
+    """
 
     text: str
     citations: tuple[int, ...]
     sound: bool = True
+    doubt: Doubt = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +179,21 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The whole answer. ``kind`` says who wrote it; where ``reason`` is not empty, nothing is claimed or cited."""
+    """The whole answer; where ``reason`` is not empty, nothing is claimed or cited.
 
-    kind: Literal["extractive"]
+    ``kind`` says who wrote it: sentences of the records as they are, or the language model called ``model``.
+    ``precision`` is the share of its citations that held, None where there is none. ``complete`` is false where the
+    model was cut short.
+    """
+
+    kind: Literal["extractive", "generated"]
     language: Literal["ko", "en"]
     sections: tuple[Section, ...]
     citations: tuple[Citation, ...]
     reason: Reason = ""
+    model: str = ""
+    precision: float | None = None
+    complete: bool = True
     event: Literal["answer"] = "answer"
 
 
@@ -150,4 +205,4 @@ class Timings:
     event: Literal["timings"] = "timings"
 
 
-Event = Keywords | Queries | Hits | Ranking | AnswerSentence | Answer | Timings
+Event = Keywords | Queries | Hits | Ranking | AnswerSentence | Answer | ModelCall | Fallback | Timings

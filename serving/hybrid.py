@@ -7,19 +7,19 @@ decide together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from shrag.indexing.dense_index import DenseIndex
-from shrag.indexing.opening import OpenIndex
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event
-from shrag.serving.ladder import build_carried, build_ladder, choose_carried, choose_keywords
+from shrag.serving.keyword_step import choose_keywords
+from shrag.serving.ladder import build_carried, build_ladder, choose_carried
 from shrag.serving.retrieval import DenseHits, collect, finish, rerank
-from shrag.serving.shrag import DEPTH, tell_keywords, tell_queries
+from shrag.serving.shrag import DEPTH, tell_queries
 from shrag.serving.stopwatch import Stopwatch
-from shrag.serving.strategy import Request
-from shrag.serving.words import question_words, why_nothing
+from shrag.serving.strategy import Request, Resources
+from shrag.serving.words import why_nothing
 
 COSINE_WEIGHT = 2.0
 """Weight of the cosine beside the re-ranker's score, which is in units of idf; ``docs/vectors.md`` has the figures."""
@@ -33,41 +33,39 @@ class HybridStrategy:
     def __init__(self, cosine_weight: float = COSINE_WEIGHT) -> None:
         self._weight = cosine_weight
 
-    def run(self, request: Request, index: OpenIndex, reranker: Reranker) -> Iterator[Event]:
+    def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without vectors."""
+        index = resources.index
         if index.dense is None:
             raise StrategyUnavailable(
                 f"Index {index.name} has no vectors, which the strategy {self.name} needs: build it with "
                 f"`shrag index {index.name} --encoder lsa`, or ask with another strategy."
             )
-        return self._run(request, index, index.dense, reranker)
+        return self._run(request, resources, index.dense)
 
-    def _run(self, request: Request, index: OpenIndex, dense: DenseIndex, reranker: Reranker) -> Iterator[Event]:
+    def _run(self, request: Request, resources: Resources, dense: DenseIndex) -> Generator[Event, None, None]:
         watch = Stopwatch()
-        with watch.stage("keywords"):
-            words = question_words(request.question.text, index.analyzer, index.engine, index.glossary)
-            keywords = choose_keywords(words)
-        yield tell_keywords(words, keywords)
-        carried = choose_carried(keywords)
+        words, keywords = yield from choose_keywords(request, resources, watch)
+        carried = choose_carried(keywords, request.question.language)
         yield tell_queries(keywords, carried)
         depth = max(DEPTH, request.k)
         with watch.stage("vectors"):
             vector = dense.encode(request.question.text)
             near = DenseHits(dense.search(vector, depth), dense.encoder.name, dense.encoder.is_model)
         with watch.stage("search"):
-            queries = [*build_ladder(keywords), *build_carried(keywords, carried)]
-            hits, pool = collect(queries, index, depth, complete_only=True, dense=near)
+            queries = [*build_ladder(keywords), *build_carried(carried, request.question.language)]
+            hits, pool = collect(queries, resources.index, depth, complete_only=True, dense=near)
         yield hits
         with watch.stage("ranking"):
             cosines = dense.cosines(vector, hits.pool)
             ranking = rerank(
                 request,
                 pool,
-                _WithCosine(reranker, cosines, near, self._weight),
+                _WithCosine(resources.reranker, cosines, near, self._weight),
                 "" if pool else why_nothing(words),
             )
         yield ranking
-        yield from finish(request, words, ranking, pool, watch)
+        yield from finish(request, words, ranking, pool, resources, watch)
 
 
 class _WithCosine:

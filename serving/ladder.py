@@ -1,4 +1,4 @@
-"""Keywords and the ladder: step 1 and 2 of SHRAG."""
+"""The ladder of queries that keywords make: step 2 of SHRAG."""
 
 from __future__ import annotations
 
@@ -6,18 +6,10 @@ from collections.abc import Sequence
 
 from shrag.indexing.carrying import is_korean
 from shrag.indexing.query import Best, Or, Query, Term, Weighted, any_of
+from shrag.serving.question import AnswerLanguage
 from shrag.serving.words import Word
 
 MOST_KEYWORDS = 10
-
-
-def choose_keywords(words: Sequence[Word], most: int = MOST_KEYWORDS) -> list[Word]:
-    """Return at most ``most`` keywords, most important first: by tf-idf over the index's statistics, ties as asked.
-
-    Only nouns, foreign words and numbers that the index has can be keywords: a query for any other finds nothing.
-    """
-    candidates = [word for word in words if word.keyword and word.known]
-    return sorted(candidates, key=lambda word: -word.uses * word.idf)[:most]
 
 
 def build_ladder(keywords: Sequence[Word]) -> list[Or]:
@@ -28,22 +20,24 @@ def build_ladder(keywords: Sequence[Word]) -> list[Or]:
     ]
 
 
-def choose_carried(keywords: Sequence[Word]) -> list[list[Word]]:
+def choose_carried(keywords: Sequence[Word], language: AnswerLanguage) -> list[list[Word]]:
     """Return the keywords of the queries in the other language, the longest first; none where nothing was carried over.
+
+    ``language`` is the question's.
 
     Documents of the question's language match all its words, those of the other only what was carried over or is
     written alike in both: in one query with the others they would not come among the first ten.
     """
-    korean = is_korean(term for keyword in keywords for term in keyword.terms)
+    korean = language == "ko"
     carried = [keyword for keyword in keywords if keyword.ways or _written_alike(keyword, korean=korean)]
     if not any(keyword.ways for keyword in carried):
         return []
     return [carried[:size] for size in dict.fromkeys(-(-len(carried) * part // 3) for part in (3, 2, 1))]
 
 
-def build_carried(keywords: Sequence[Word], rungs: Sequence[Sequence[Word]]) -> list[Or]:
+def build_carried(rungs: Sequence[Sequence[Word]], language: AnswerLanguage) -> list[Or]:
     """Return the queries of :func:`choose_carried`: a keyword is found by the best of its translations."""
-    korean = is_korean(term for keyword in keywords for term in keyword.terms)
+    korean = language == "ko"
     return [Or(tuple(_carried_clause(keyword, korean=korean) for keyword in rung)) for rung in rungs]
 
 

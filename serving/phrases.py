@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shrag.serving.events import Part, Reason
+from shrag.serving.events import Answer, Doubt, Part, Reason
 from shrag.serving.question import AnswerLanguage
 
 HEADINGS: Mapping[AnswerLanguage, Mapping[Part, str]] = {
@@ -12,10 +12,49 @@ HEADINGS: Mapping[AnswerLanguage, Mapping[Part, str]] = {
     "en": {"title": "Title", "introduction": "Introduction", "body": "Main Body", "conclusion": "Conclusion"},
 }
 
-EXTRACTIVE_LABEL: Mapping[AnswerLanguage, str] = {
+_EXTRACTIVE: Mapping[AnswerLanguage, str] = {
     "ko": "발췌 답변: 언어 모델 없이, 찾은 기록의 문장을 그대로 옮겼습니다.",
     "en": "Extractive answer: sentences copied from the records found, written by no language model.",
 }
+
+_GENERATED: Mapping[AnswerLanguage, str] = {
+    "ko": "생성 답변: 언어 모델 {model}이(가) 찾은 기록에 근거해 썼습니다.",
+    "en": "Generated answer: written by the language model {model} from the records found.",
+}
+
+DOUBTS: Mapping[AnswerLanguage, Mapping[Doubt, str]] = {
+    "ko": {
+        "no_citation": "근거로 든 기록이 없습니다",
+        "no_such_record": "없는 기록을 근거로 들었습니다",
+        "number": "근거로 든 기록에 없는 수가 있습니다",
+        "name": "근거로 든 기록에 없는 이름이 있습니다",
+        "quote": "따온 말이 근거로 든 기록에 없습니다",
+        "unrelated": "근거로 든 기록과 겹치는 말이 거의 없습니다",
+    },
+    "en": {
+        "no_citation": "cites no record",
+        "no_such_record": "cites a record that is not there",
+        "number": "has a number that the records cited do not have",
+        "name": "has a name that the records cited do not have",
+        "quote": "quotes what the records cited do not say",
+        "unrelated": "shares hardly a word with the records cited",
+    },
+}
+"""What is said of a sentence that did not pass a check."""
+
+FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
+    "ko": {
+        "unavailable": "언어 모델이 응답하지 않아 모델 없이 처리했습니다.",
+        "refused": "언어 모델이 요청을 거절해 모델 없이 처리했습니다.",
+        "invalid_output": "언어 모델이 쓴 것을 쓸 수 없어 모델 없이 처리했습니다.",
+    },
+    "en": {
+        "unavailable": "The language model does not answer; this was done without it.",
+        "refused": "The language model refused; this was done without it.",
+        "invalid_output": "What the language model wrote could not be used; this was done without it.",
+    },
+}
+"""What is said where a stage was done without the model."""
 
 REASONS: Mapping[AnswerLanguage, Mapping[Reason, str]] = {
     "ko": {
@@ -31,3 +70,9 @@ REASONS: Mapping[AnswerLanguage, Mapping[Reason, str]] = {
         "nothing_fits": "No sentence of the records found answers this question. The records below come closest.",
     },
 }
+
+
+def answer_label(answer: Answer) -> str:
+    """Return who wrote the answer, in its language."""
+    label = _GENERATED if answer.kind == "generated" else _EXTRACTIVE
+    return label[answer.language].format(model=answer.model)

@@ -20,7 +20,7 @@ from shrag.serving.engine import AskResult, Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import Answer, Hits, RankedRecord
 from shrag.serving.highlight import best_sentences, mark_matches
-from shrag.serving.phrases import HEADINGS, REASONS
+from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS
 
 PAGE_FOLDER = Path(__file__).parent / "page"
 
@@ -110,12 +110,19 @@ def _view(result: AskResult, interface: InterfaceLanguage, analyzer: Analyzer) -
     return {
         "answer_language": language,
         "reason": REASONS[language][answer.reason] if answer.reason else "",
+        "generated": answer.kind == "generated",
+        "model": answer.model,
+        "cut_short": not answer.complete,
+        "doubted": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
+        "fallbacks": [FALLBACKS[interface][fallback.cause] for fallback in search.fallbacks],
         "sections": _sections(answer, ranks),
         "sources": [
             {"number": c.number, "rank": ranks[c.docid], "title": c.title, "docid": c.docid} for c in answer.citations
         ],
         "records": [_record(ranked, numbers, terms, analyzer) for ranked in search.ranking.records],
         "keywords": search.keywords.keywords,
+        "keyword_model": search.keywords.model,
+        "keyword_order": search.keywords.order,
         "carried": any(keyword.carried for keyword in search.keywords.keywords),
         "unknown": search.keywords.unknown,
         "rungs": _rungs(search.queries.queries, search.hits),
@@ -136,7 +143,7 @@ def _sections(answer: Answer, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
             "sentences": [
                 {
                     "text": sentence.text,
-                    "sound": sentence.sound,
+                    "doubt": DOUBTS[answer.language][sentence.doubt] if sentence.doubt else "",
                     "marks": [
                         {"number": number, "rank": ranks[cited[number].docid], "title": cited[number].title}
                         for number in sentence.citations
@@ -177,11 +184,12 @@ def _authors(record: Record) -> str:
 
 
 def _rungs(queries: Sequence[Iterable[str]], hits: Hits) -> list[dict[str, Any]]:
-    """Return each query with how many records it found that none before it had."""
+    """Return each query with how many records it found that none before it had; queries that read alike as one."""
     seen: set[str] = set()
-    rungs: list[dict[str, Any]] = []
+    rungs: dict[tuple[str, ...], int] = {}
     for words, found in zip(queries, hits.hits, strict=True):
         docids = {hit.docid for hit in found}
-        rungs.append({"words": list(words), "added": len(docids - seen)})
+        shown = tuple(words)
+        rungs[shown] = rungs.get(shown, 0) + len(docids - seen)
         seen |= docids
-    return rungs
+    return [{"words": list(words), "added": added} for words, added in rungs.items()]

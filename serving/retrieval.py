@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.engine import Hit
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import Query
+from shrag.models.errors import ModelError
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.citations import check_quotes
-from shrag.serving.events import Answer, AnswerSentence, Event, Found, Hits, RankedRecord, Ranking, Reason, Timings
+from shrag.serving.events import (
+    Answer,
+    AnswerSentence,
+    Event,
+    Found,
+    Hits,
+    RankedRecord,
+    Ranking,
+    Reason,
+    Timings,
+)
 from shrag.serving.extractive import EVIDENCE, extract_answer
+from shrag.serving.fallback import fallen_back
 from shrag.serving.fusion import reciprocal_ranks
+from shrag.serving.generated import generate_answer
 from shrag.serving.papers import show_once
 from shrag.serving.question import Question
 from shrag.serving.stopwatch import Stopwatch
-from shrag.serving.strategy import Request
+from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import Word
 
 
@@ -72,23 +85,41 @@ def rerank(request: Request, pool: Sequence[AnalysedRecord], reranker: Reranker,
 
 
 def finish(
-    request: Request, words: Sequence[Word], ranking: Ranking, pool: Sequence[AnalysedRecord], watch: Stopwatch
+    request: Request,
+    words: Sequence[Word],
+    ranking: Ranking,
+    pool: Sequence[AnalysedRecord],
+    resources: Resources,
+    watch: Stopwatch,
 ) -> Iterator[Event]:
     """Yield the answer's events, if one is wanted, and the timings. ``pool`` holds the records ranked."""
     if request.answered:
-        with watch.stage("answer"):
-            answer = _answer(request.question, words, ranking, pool)
-        for section in answer.sections:
-            for sentence in section.sentences:
-                yield AnswerSentence(section.part, sentence)
-        yield answer
+        yield from watch.over("answer", _answer(request.question, words, ranking, pool, resources))
     yield Timings(watch.seconds)
 
 
-def _answer(question: Question, words: Sequence[Word], ranking: Ranking, pool: Sequence[AnalysedRecord]) -> Answer:
-    """Answer from the best complete records, and check what was written."""
+def _answer(
+    question: Question,
+    words: Sequence[Word],
+    ranking: Ranking,
+    pool: Sequence[AnalysedRecord],
+    resources: Resources,
+) -> Generator[Event, None, None]:
+    """Answer from the best complete records, by the model where there is one and it can."""
     if ranking.reason:
-        return Answer("extractive", question.language, (), (), ranking.reason)
+        yield Answer("extractive", question.language, (), (), ranking.reason)
+        return
     analysed = {each.record.docid: each for each in pool}
     best = [analysed[ranked.record.docid] for ranked in ranking.records if ranked.record.complete][:EVIDENCE]
-    return check_quotes(extract_answer(question, words, best), [each.record for each in best])
+    if resources.model is not None and best:
+        try:
+            yield from generate_answer(question, best, resources.index, resources.model)
+        except ModelError as error:
+            yield fallen_back("answer", error)
+        else:
+            return
+    answer = check_quotes(extract_answer(question, words, best), [each.record for each in best])
+    for section in answer.sections:
+        for sentence in section.sentences:
+            yield AnswerSentence(section.part, sentence)
+    yield answer

@@ -11,6 +11,7 @@ from pathlib import Path
 import uvicorn
 
 from shrag.indexing.seals import Verify
+from shrag.models.language_model import LanguageModel
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken, ServingError
@@ -26,8 +27,11 @@ def serve(
     port: int,
     ready: Callable[[Engine, str], None],
     verify: Verify = "full",
+    model: LanguageModel | None = None,
 ) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
+
+    ``model`` answers where there is one; while it does not, answers are extractive and say so.
 
     The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
     other machines can reach, :class:`ServingError`: there is no access control yet.
@@ -38,7 +42,7 @@ def serve(
             "serve on 127.0.0.1 and put a proxy with access control before it."
         )
     with _listen(host, port) as listener:
-        engine = open_engine(indexes, name, verify=verify)
+        engine = open_engine(indexes, name, verify=verify, model=model)
         bound = listener.getsockname()[1]
         ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
         config = uvicorn.Config(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from typing import TypeVar
+
+_Step = TypeVar("_Step")
 
 
 class Stopwatch:
@@ -21,3 +24,13 @@ class Stopwatch:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+    def over(self, name: str, steps: Generator[_Step, None, None]) -> Iterator[_Step]:
+        """Yield the steps, adding the time each takes to come; what is done between two of them does not count."""
+        with closing(steps):
+            while True:
+                with self.stage(name):
+                    step = next(steps, None)
+                if step is None:
+                    return
+                yield step

@@ -6,21 +6,38 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shrag.serving.answer_text import answer_text
+from shrag.serving.answer_text import AnswerFormat, answer_text
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AskResult, SearchResult
-from shrag.serving.events import Citation, Found, Keyword, RankedRecord, Reason, Section
-from shrag.serving.phrases import EXTRACTIVE_LABEL, REASONS
+from shrag.serving.events import (
+    Citation,
+    Fallback,
+    Found,
+    Keyword,
+    KeywordOrder,
+    ModelCall,
+    RankedRecord,
+    Reason,
+    Section,
+)
+from shrag.serving.phrases import REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
 
 
 class QuestionRequest(BaseModel):
-    """The body of ``POST /v1/search`` and ``POST /v1/ask``. Unknown fields are refused."""
+    """The body of ``POST /v1/search``. Unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     question: str
     k: int = Field(default=DEFAULT_K, ge=1, le=LARGEST_K, description="Records at most.")
     strategy: str = DEFAULT_STRATEGY
+    keyword_order: KeywordOrder = Field(default="tfidf", description="What keywords are ranked by.")
+
+
+class AskRequest(QuestionRequest):
+    """The body of ``POST /v1/ask``. Unknown fields are refused."""
+
+    format: AnswerFormat = Field(default="cited", description="The form of the answer's ``text``.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +63,24 @@ class SearchResponse:
     reranker_is_model: bool
     records: tuple[RankedRecord, ...]
     seconds: dict[str, float]
+    keyword_order: KeywordOrder
+    keyword_model: str
+    model_calls: tuple[ModelCall, ...]
+    fallbacks: tuple[Fallback, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerBody:
-    """The answer, whole and in its parts; ``kind`` and ``label`` say who wrote it."""
+    """The answer, whole and in its parts; ``kind``, ``model`` and ``label`` say who wrote it.
+
+    ``precision`` is the share of its citations that held, null where it has none.
+    """
 
     kind: str
     label: str
+    model: str
+    complete: bool
+    precision: float | None
     language: AnswerLanguage
     reason: Reason
     text: str
@@ -118,18 +145,25 @@ def search_response(result: SearchResult) -> SearchResponse:
         reranker_is_model=result.ranking.reranker_is_model,
         records=result.ranking.records,
         seconds=result.timings.seconds,
+        keyword_order=result.keywords.order,
+        keyword_model=result.keywords.model,
+        model_calls=result.model_calls,
+        fallbacks=result.fallbacks,
     )
 
 
-def ask_response(result: AskResult) -> AskResponse:
+def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
     """Return the body of ``/v1/ask``."""
     answer = result.answer
     body = AnswerBody(
         kind=answer.kind,
-        label=EXTRACTIVE_LABEL[answer.language],
+        label=answer_label(answer),
+        model=answer.model,
+        complete=answer.complete,
+        precision=answer.precision,
         language=answer.language,
         reason=answer.reason,
-        text=answer_text(answer),
+        text=answer_text(answer, form),
         sections=answer.sections,
         citations=answer.citations,
     )

@@ -57,6 +57,11 @@ def question_words(
     return list(words.values())
 
 
+def searchable(words: Iterable[Word]) -> list[Word]:
+    """Return the words that can be keywords: nouns, foreign words and numbers that the index has in some language."""
+    return [word for word in words if word.keyword and word.known]
+
+
 def _known(terms: Iterable[str], contents: FieldStatistics) -> list[int]:
     """Return the document frequencies of the terms that the index has."""
     return [frequency for term in terms if (frequency := contents.document_frequencies[term])]

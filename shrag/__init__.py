@@ -18,13 +18,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shrag.indexing.seals import Verify
+    from shrag.models.language_model import LanguageModel
     from shrag.serving.engine import Engine
 
 __all__ = ["open"]
 
 
-def open(index: str, home: str | os.PathLike[str] | None = None, *, verify: Verify = "full") -> Engine:
+def open(
+    index: str,
+    home: str | os.PathLike[str] | None = None,
+    *,
+    verify: Verify = "full",
+    model: LanguageModel | None = None,
+) -> Engine:
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
+
+    With a ``model`` (:class:`shrag.models.openai_model.OpenAIModel`) it chooses the keywords and writes the answers.
 
     Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
 
@@ -32,4 +41,4 @@ def open(index: str, home: str | os.PathLike[str] | None = None, *, verify: Veri
     """
     from shrag.serving.engine import open_engine
 
-    return open_engine(Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes", index, verify=verify)
+    return open_engine(Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes", index, verify=verify, model=model)

@@ -15,7 +15,7 @@ TOPICS = [Topic("a", "그래핀 전자파 차폐"), Topic("b", "???"), Topic("c"
 
 @pytest.mark.parametrize("strategy", ["shrag", "bm25"])
 def test_a_run_is_what_the_engine_ranks(demo: Engine, tmp_path: Path, strategy: str) -> None:
-    assert write_run(demo, TOPICS, tmp_path / "r", k=5, strategy=strategy) == 1
+    assert write_run(demo, TOPICS, tmp_path / "r", k=5, strategy=strategy) == (1, 0)
     lines = read_run(tmp_path / "r")
     for topic in TOPICS:
         ranked = demo.search(topic.text, k=5, strategy=strategy).ranking.records

@@ -59,7 +59,7 @@ def test_the_same_question_gives_the_same_result(demo: Engine) -> None:
 def test_what_is_not_asked_for_is_not_done(demo: Engine) -> None:
     events = demo.events("그래핀")
     assert not isinstance(next(events), Ranking)
-    events.close()  # type: ignore[attr-defined]
+    events.close()
 
 
 @pytest.mark.parametrize("k", [0, -1, 1001])

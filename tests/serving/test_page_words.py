@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import re
+from typing import get_args, get_type_hints
 
-from shrag.serving.events import Part, Reason
-from shrag.serving.phrases import EXTRACTIVE_LABEL, HEADINGS, REASONS
+from shrag.serving.events import Answer, Doubt, Fallback, KeywordOrder, Part, Reason
+from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_label
+from shrag.serving.question import AnswerLanguage
 from shrag.serving.rendering import PAGE_FOLDER, choose_language, page_words
 
 
@@ -20,16 +22,23 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     used = set(re.findall(r"words\.(\w+)", templates))
     computed = {"question_empty", "question_too_long"}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
+    computed |= {f"order_{order}" for order in get_args(KeywordOrder)}
     computed |= {f"stage_{stage}" for stage in ("keywords", "search", "ranking", "answer")}
     assert used | computed == page_words()["ko"].keys()
 
 
 def test_every_part_and_reason_has_its_phrase_in_both_languages() -> None:
-    parts, reasons = set(Part.__args__), set(Reason.__args__) - {""}  # type: ignore[attr-defined]
-    for language in ("ko", "en"):
+    parts, reasons, doubts = (set(get_args(kind)) - {""} for kind in (Part, Reason, Doubt))
+    causes = set(get_args(get_type_hints(Fallback)["cause"]))
+    languages: tuple[AnswerLanguage, ...] = ("ko", "en")
+    for language in languages:
         assert HEADINGS[language].keys() == parts
         assert REASONS[language].keys() == reasons
-        assert EXTRACTIVE_LABEL[language]
+        assert DOUBTS[language].keys() == doubts
+        assert FALLBACKS[language].keys() == causes
+        labels = {answer_label(Answer(kind, language, (), (), model="M")) for kind in ("extractive", "generated")}
+        assert len(labels) == 2
+        assert sum("M" in label for label in labels) == 1
 
 
 def test_the_interface_language_is_the_one_asked_for_or_the_browsers_first() -> None:

@@ -5,8 +5,8 @@ import pytest
 from shrag.indexing.bm25 import idf
 from shrag.indexing.query import any_of
 from shrag.serving.engine import Engine
-from shrag.serving.ladder import build_ladder, choose_keywords
-from shrag.serving.words import Word, matched_share, question_words, why_nothing
+from shrag.serving.ladder import build_ladder
+from shrag.serving.words import Word, matched_share, question_words, searchable, why_nothing
 
 
 def _words(demo: Engine, question: str) -> list[Word]:
@@ -38,13 +38,9 @@ def test_the_share_of_a_question_goes_from_none_to_all() -> None:
     assert matched_share([], {"a"}) == 0
 
 
-def test_keywords_are_at_most_ten_known_ones_by_tf_idf() -> None:
-    words = [Word(str(n), (str(n),), float(n), 1, keyword=n != 3, known=n != 4) for n in range(13)]
-    words.append(Word("twice", ("twice",), 5.6, 2, keyword=True, known=True))
-    assert [word.text for word in choose_keywords(words)] == [
-        "12", "twice", "11", "10", "9", "8", "7", "6", "5", "2",
-    ]  # fmt: skip
-    assert [word.text for word in choose_keywords(words, most=2)] == ["12", "twice"]
+def test_only_known_nouns_names_and_numbers_can_be_searched_for() -> None:
+    words = [Word(str(n), (str(n),), float(n), 1, keyword=n != 3, known=n != 4) for n in range(6)]
+    assert [word.text for word in searchable(words)] == ["0", "1", "2", "5"]
 
 
 def test_the_ladder_drops_the_least_important_keyword_at_each_rung() -> None:

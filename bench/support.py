@@ -1,0 +1,65 @@
+"""How far sentences share words with their own record and with another: ``python -m bench.support [INDEX]``.
+
+What :data:`shrag.serving.support.LEAST_SHARED` was chosen by. Sentences of one language against records of the same.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from shrag.corpora.sentences import split_sentences
+from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.opening import OpenIndex, open_index
+from shrag.serving.words import matched_share, question_words
+
+SENTENCES = 300
+
+
+def main() -> None:
+    """Print, for some thresholds, how many sentences reach them with their own record and with another."""
+    name = sys.argv[1] if len(sys.argv) > 1 else "demo"
+    index = open_index(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", name)
+    chance = random.Random(7)
+    count = index.manifest.records
+    for language in ("ko", "en"):
+        records = [each for each in _some(index, chance, min(count, 2_000)) if each.record.language == language]
+        own, other = shares(index, records, chance)
+        for least in (0.2, 0.25, 0.3, 0.35, 0.4, 0.5):
+            print(f"{language} {least:.2f}: own record {_reach(own, least):.3f}, another {_reach(other, least):.3f}")
+
+
+def shares(
+    index: OpenIndex, records: Sequence[AnalysedRecord], chance: random.Random
+) -> tuple[list[float], list[float]]:
+    """Return each sampled sentence's share with its own record and with one taken at random."""
+    own: list[float] = []
+    other: list[float] = []
+    for _ in range(SENTENCES):
+        record, another = chance.sample(records, 2)
+        start, end = chance.choice(split_sentences(record.record.text))
+        words = question_words(record.record.text[start:end], index.analyzer, index.engine, index.glossary)
+        if words:
+            own.append(matched_share(words, frozenset(record.contents_terms)))
+            other.append(matched_share(words, frozenset(another.contents_terms)))
+    return own, other
+
+
+def _some(index: OpenIndex, chance: random.Random, count: int) -> list[AnalysedRecord]:
+    from shrag.indexing.lexical_reader import LexicalReader
+
+    if not isinstance(index.store, LexicalReader):
+        raise TypeError(f"{type(index.store).__name__} cannot be sampled: open an embedded index.")
+    places = chance.sample(range(index.manifest.records), count)
+    return [each for each in index.store.documents(places) if each.record.text]
+
+
+def _reach(values: Sequence[float], least: float) -> float:
+    return sum(value >= least for value in values) / len(values)
+
+
+if __name__ == "__main__":
+    main()

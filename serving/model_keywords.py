@@ -1,0 +1,81 @@
+"""Step 1 of SHRAG with a language model: keywords in Korean and in English, each asked for in its own language.
+
+The two prompts are answered side by side. Compounds are split into single words, since compound keywords find less (the
+SHRAG paper, 3.1), and a word that the index does not have is no keyword: it would find nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from shrag.indexing.carrying import Way, is_korean
+from shrag.indexing.opening import OpenIndex
+from shrag.models.language_model import LanguageModel, Message
+from shrag.models.structured_output import Structured, complete_structured
+from shrag.prompts.prompt import Language, load_prompt
+from shrag.serving.question import Question
+from shrag.serving.words import Word, question_words, searchable
+
+LEAST, MOST = 2, 5
+"""How many keywords are asked for in each language, as in the paper."""
+
+_LONGEST = 60
+
+
+class KeywordList(msgspec.Struct, frozen=True):
+    """What a model is asked to write: the most important keyword first."""
+
+    keywords: Annotated[
+        list[Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST)]],
+        msgspec.Meta(min_length=1, max_length=2 * MOST),
+    ]
+
+
+class ModelKeywords(NamedTuple):
+    """Words of the index in the model's order, and what it was asked and answered."""
+
+    words: list[Word]
+    answers: tuple[Structured[KeywordList], ...]
+
+
+def extract_keywords(question: Question, index: OpenIndex, model: LanguageModel) -> ModelKeywords:
+    """Ask ``model`` for keywords in both languages; raises as :func:`complete_structured` does, for either.
+
+    A keyword's place is its rank in its language's list, the question's own language first where two share a rank.
+    """
+    languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
+    with ThreadPoolExecutor(len(languages), thread_name_prefix="keywords") as workers:
+        answers = tuple(workers.map(lambda language: _ask(question.text, language, model), languages))
+    own, other = (answer.value.keywords[:MOST] for answer in answers)
+    ranked = [keyword for pair in zip_longest(own, other) for keyword in pair if keyword is not None]
+    return ModelKeywords(_words(ranked, question, index), answers)
+
+
+def _ask(question: str, language: Language, model: LanguageModel) -> Structured[KeywordList]:
+    turns = load_prompt("keywords", language).turns({"question": question, "least": str(LEAST), "most": str(MOST)})
+    return complete_structured(model, [Message(turn.role, turn.content) for turn in turns], KeywordList)
+
+
+def _words(keywords: Sequence[str], question: Question, index: OpenIndex) -> list[Word]:
+    """Return the single words of the keywords in order, each once, those that the index has."""
+    (asked,) = index.analyzer.terms([question.text])
+    found: dict[tuple[str, ...], Word] = {}
+    for keyword in keywords:
+        for word in searchable(question_words(keyword, index.analyzer, index.engine, index.glossary)):
+            if word.terms not in found:
+                uses = max(1, *(asked.count(term) for term in word.terms))
+                found[word.terms] = _in_place(word._replace(uses=uses), question.language)
+    return list(found.values())
+
+
+def _in_place(word: Word, language: Language) -> Word:
+    """Return a word of the other language as its own way to be said there, which the carried queries are made of."""
+    korean = any(is_korean([term]) for term in word.terms)
+    if korean == (language == "ko"):
+        return word
+    return word._replace(ways=(Way(word.text, word.terms, 1.0),))
