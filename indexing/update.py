@@ -32,6 +32,7 @@ from shrag.indexing.lexical_writer import LexicalWriter
 from shrag.indexing.manifest import IndexManifest, part_versions
 from shrag.indexing.opening import check_analyzer
 from shrag.indexing.record_phase import CACHED_WORDS, NOTES
+from shrag.indexing.room import check_room, needed_bytes
 from shrag.indexing.sealing import make_manifest
 from shrag.indexing.user_dictionary import store_dictionary, stored_dictionary
 from shrag.indexing.vector_card import NO_ENCODER
@@ -74,6 +75,9 @@ def update_index(
             if manifest.source.fingerprint == source.fingerprint:
                 return manifest, None
             drop_half_built(index)
+            # It writes the whole index anew, and at no time more than a build does.
+            with RecordFile(corpora / name / source.records_file) as file:
+                check_room(index, needed_bytes(file.bytes_uncompressed()))
             versions = part_versions() | {"updated from": folder.name}
             plan = make_plan(source, manifest.analyzer, manifest.bm25, choices, versions)
             build = start_half_built(index, plan, next_generation(index))

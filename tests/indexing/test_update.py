@@ -12,6 +12,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.corpora.addition import add_corpus
+from shrag.corpora.durable import DiskFull
 from shrag.corpora.parquet import read_parquet
 from shrag.corpora.records import Record
 from shrag.indexing.analysed import AnalysedRecord
@@ -146,6 +147,17 @@ def home(built: Path, tmp_path: Path) -> Path:
     """Return a copy of it that a test may change."""
     shutil.copytree(built, tmp_path / "copy")
     return tmp_path / "copy"
+
+
+def test_an_update_that_has_no_room_is_refused_before_it_begins(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _add(home, {**SMALL, "e": ("new", "record")})
+    usage = shutil.disk_usage(home)
+    monkeypatch.setattr("shrag.indexing.room.shutil.disk_usage", lambda path: usage._replace(free=1_300_000))
+    with pytest.raises(DiskFull, match=r"building index c takes about [0-9,]+ bytes and 1,300,000 are free"):
+        update_index(home / "corpora", home / "indexes", "c")
+    assert list_generations(home / "indexes" / "c") == [1]
+    monkeypatch.undo()
+    assert update_index(home / "corpora", home / "indexes", "c")[1] == Changes(1, 0, 0, len(SMALL))
 
 
 def test_where_nothing_changed_nothing_is_written(home: Path) -> None:
