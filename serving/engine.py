@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ from shrag.serving.events import (
     Timings,
 )
 from shrag.serving.hybrid import HybridStrategy
+from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import Question, read_question
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
@@ -161,7 +162,9 @@ class Engine:
 
     def _run(self, request: Request, strategy: str) -> Generator[Event, None, None]:
         self._index.seals.raise_if_damaged()
-        return find_strategy(strategy).run(request, self._resources)
+        model = self._resources.model
+        resources = replace(self._resources, model=OneQuestion(model) if model is not None else None)
+        return find_strategy(strategy).run(request, resources)
 
     def _search_result(self, request: Request, strategy: str, events: Sequence[Event]) -> SearchResult:
         return SearchResult(

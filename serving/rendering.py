@@ -114,7 +114,9 @@ def _view(result: AskResult, interface: InterfaceLanguage, analyzer: Analyzer) -
         "model": answer.model,
         "cut_short": not answer.complete,
         "doubted": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
-        "fallbacks": [FALLBACKS[interface][fallback.cause] for fallback in search.fallbacks],
+        "fallbacks": [
+            {"stage": fallback.stage, "says": FALLBACKS[interface][fallback.cause]} for fallback in search.fallbacks
+        ],
         "sections": _sections(answer, ranks),
         "sources": [
             {"number": c.number, "rank": ranks[c.docid], "title": c.title, "docid": c.docid} for c in answer.citations

@@ -112,6 +112,18 @@ def test_without_keywords_from_the_model_the_questions_own_words_are_searched_fo
         assert result.ranking == alone.ranking
 
 
+def test_a_model_that_is_away_is_waited_for_once_a_question(demo: Engine) -> None:
+    engine = _engine(demo, "never", korean=ModelUnavailable("away"), english=ModelUnavailable("away"))
+    for _ in range(2):
+        result = engine.ask(QUESTION)
+        assert [(each.stage, each.message) for each in result.search.fallbacks] == [
+            ("keywords", "away"), ("answer", "away"),
+        ]  # fmt: skip
+        assert result.answer.kind == "extractive"
+    assert 2 <= len(_model(engine).asked) <= 4  # the two lists are asked for side by side
+    assert _model(engine).streams == []
+
+
 def test_a_question_without_a_word_asks_no_model(demo: Engine) -> None:
     engine = _engine(demo, "text")
     assert engine.ask("…?!").answer.reason == "no_keywords"

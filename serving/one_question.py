@@ -1,0 +1,75 @@
+"""A language model for one question: once it does not answer, it is not waited for again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from shrag.models.errors import ModelUnavailable
+from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
+
+
+class OneQuestion:
+    """Implements :class:`~shrag.models.language_model.LanguageModel` for as long as a question is worked on.
+
+    Trying a model that is away takes as long as its retries and timeouts do; the stages behind the first one that
+    found it away fail at once, with the same words.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._away: ModelUnavailable | None = None
+
+    @property
+    def name(self) -> str:
+        """See :class:`~shrag.models.language_model.LanguageModel`."""
+        return self._model.name
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        """See :class:`~shrag.models.language_model.LanguageModel`."""
+        self._fail_again()
+        try:
+            return self._model.complete(messages, schema, max_tokens=max_tokens)
+        except ModelUnavailable as error:
+            self._away = error
+            raise
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
+        """See :class:`~shrag.models.language_model.LanguageModel`."""
+        self._fail_again()
+        try:
+            return _Watched(self._model.stream(messages, max_tokens=max_tokens), self)
+        except ModelUnavailable as error:
+            self._away = error
+            raise
+
+    def note(self, error: ModelUnavailable) -> None:
+        """Remember that the model went away in the middle of a stream."""
+        self._away = error
+
+    def _fail_again(self) -> None:
+        if self._away is not None:
+            raise ModelUnavailable(str(self._away))
+
+
+class _Watched:
+    """Implements :class:`~shrag.models.language_model.CompletionStream`."""
+
+    def __init__(self, stream: CompletionStream, model: OneQuestion) -> None:
+        self._stream = stream
+        self._model = model
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            yield from self._stream
+        except ModelUnavailable as error:
+            self._model.note(error)
+            raise
+
+    def close(self) -> None:
+        self._stream.close()
+
+    @property
+    def completion(self) -> Completion:
+        return self._stream.completion
