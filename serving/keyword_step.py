@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
-from shrag.serving.events import Event, Keyword, KeywordOrder, Keywords, ModelCall
+from shrag.serving.events import Event, Fallback, Keyword, KeywordOrder, Keywords, ModelCall
 from shrag.serving.fallback import fallen_back
 from shrag.serving.keyword_order import rank_keywords
 from shrag.serving.ladder import MOST_KEYWORDS
@@ -46,6 +46,9 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
             yield from _calls(extracted, model)
             if extracted.words:
                 candidates, order, asked = extracted.words, request.keyword_order, model.name
+            else:
+                chosen = ", ".join(keyword for answer in extracted.answers for keyword in answer.value.keywords)
+                yield Fallback("keywords", "invalid_output", f"The index has none of what {model.name} chose: {chosen}.")
     with watch.stage("keywords"):
         ranked = rank_keywords(candidates, order, index.engine)[:MOST_KEYWORDS]
     yield Keywords(

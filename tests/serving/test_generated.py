@@ -112,6 +112,15 @@ def test_without_keywords_from_the_model_the_questions_own_words_are_searched_fo
         assert result.ranking == alone.ranking
 
 
+def test_keywords_that_the_index_does_not_have_are_no_keywords(demo: Engine) -> None:
+    result = _engine(demo, korean=listed("흐르르", "갸갸"), english=listed("zzz", "qqq")).search(QUESTION)
+    (fallback,) = result.fallbacks
+    assert (fallback.cause, fallback.message) == (
+        "invalid_output", "The index has none of what scripted chose: 흐르르, 갸갸, zzz, qqq.",
+    )  # fmt: skip
+    assert result.ranking == demo.search(QUESTION).ranking
+
+
 def test_a_model_that_is_away_is_waited_for_once_a_question(demo: Engine) -> None:
     engine = _engine(demo, "never", korean=ModelUnavailable("away"), english=ModelUnavailable("away"))
     for _ in range(2):
