@@ -48,7 +48,8 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
                 candidates, order, asked = extracted.words, request.keyword_order, model.name
             else:
                 chosen = ", ".join(keyword for answer in extracted.answers for keyword in answer.value.keywords)
-                yield Fallback("keywords", "invalid_output", f"The index has none of what {model.name} chose: {chosen}.")
+                message = f"The index has none of what {model.name} chose: {chosen}."
+                yield Fallback("keywords", "invalid_output", message)
     with watch.stage("keywords"):
         ranked = rank_keywords(candidates, order, index.engine)[:MOST_KEYWORDS]
     yield Keywords(
