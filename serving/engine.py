@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +13,7 @@ from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.seals import Verify
 from shrag.models.language_model import LanguageModel
+from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.events import (
@@ -136,11 +137,8 @@ class Engine:
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
         keyword_order: KeywordOrder = "tfidf",
-    ) -> Generator[Event, None, None]:
-        """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does.
-
-        Closing them stops a language model that is writing.
-        """
+    ) -> Asking:
+        """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
         return self._run(self._request(question, k, keyword_order, answered=True), strategy)
 
     def document(self, docid: str) -> Record | None:
@@ -160,11 +158,10 @@ class Engine:
             raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
         return Request(read_question(question), k, answered, every_record, keyword_order)
 
-    def _run(self, request: Request, strategy: str) -> Generator[Event, None, None]:
+    def _run(self, request: Request, strategy: str) -> Asking:
         self._index.seals.raise_if_damaged()
-        model = self._resources.model
-        resources = replace(self._resources, model=OneQuestion(model) if model is not None else None)
-        return find_strategy(strategy).run(request, resources)
+        model = OneQuestion(self._resources.model) if self._resources.model is not None else None
+        return Asking(find_strategy(strategy).run(request, replace(self._resources, model=model)), model)
 
     def _search_result(self, request: Request, strategy: str, events: Sequence[Event]) -> SearchResult:
         return SearchResult(

@@ -1,7 +1,8 @@
-"""A language model for one question: once it does not answer, it is not waited for again."""
+"""A language model for one question: once it does not answer, it is not waited for again; it can be stopped."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 
 from shrag.models.errors import ModelUnavailable
@@ -18,6 +19,8 @@ class OneQuestion:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._away: ModelUnavailable | None = None
+        self._streams: list[CompletionStream] = []
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -39,10 +42,24 @@ class OneQuestion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._fail_again()
         try:
-            return _Watched(self._model.stream(messages, max_tokens=max_tokens), self)
+            stream = self._model.stream(messages, max_tokens=max_tokens)
         except ModelUnavailable as error:
             self._away = error
             raise
+        with self._lock:
+            self._streams.append(stream)
+            cancelled = self._away is not None
+        if cancelled:
+            stream.close()
+        return _Watched(stream, self)
+
+    def cancel(self) -> None:
+        """Let go of what is being written, and ask for nothing more; from any thread."""
+        with self._lock:
+            self._away = ModelUnavailable("The question was withdrawn: ask it again.")
+            streams = list(self._streams)
+        for stream in streams:
+            stream.close()
 
     def note(self, error: ModelUnavailable) -> None:
         """Remember that the model went away in the middle of a stream."""
