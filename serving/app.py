@@ -13,14 +13,16 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
+from shrag.serving.asking import Asking
 from shrag.serving.engine import AskResult, Engine, SearchResult
 from shrag.serving.errors import QuestionError, StrategyUnavailable, UnknownStrategy
+from shrag.serving.event_stream import HEADERS, MEDIA_TYPE, stream_events
 from shrag.serving.guard import LOOPBACK, Guard
 from shrag.serving.rendering import PAGE_FOLDER, Asked, choose_language, render_page
 from shrag.serving.wire import (
@@ -39,6 +41,10 @@ _Done = TypeVar("_Done")
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     409: {"model": Problem, "description": "The index lacks what the strategy needs."},
     422: {"model": Problem, "description": "The question cannot be read."},
+}
+
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "The answer, or its events."}
 }
 
 _TITLES = {
@@ -94,19 +100,20 @@ def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
         result = await work(lambda: _search(engine, body))
         return _json(search_response(result))
 
-    @app.post("/v1/ask", response_model=AskResponse, responses=_PROBLEMS, tags=["questions"])
+    @app.post("/v1/ask", response_model=AskResponse, responses=_PROBLEMS | _STREAM, tags=["questions"])
     async def ask(body: AskRequest) -> Response:
-        """Answer a question from the records found, with citations."""
+        """Answer a question from the records found, with citations; with ``stream``, as it happens."""
+        if body.stream:
+            asking = await work(lambda: _events(engine, body))
+            events = stream_events(asking, workers, lambda error: bytes(_unexpected_problem(error).body))
+            return StreamingResponse(events, media_type=MEDIA_TYPE, headers=HEADERS)
         result = await work(lambda: _ask(engine, body))
         return _json(ask_response(result, body.format))
 
     @app.get("/v1/documents", response_model=Record, responses={404: {"model": Problem}}, tags=["documents"])
     async def document(docid: Annotated[str, Query(min_length=1, max_length=512)]) -> Response:
         """Return one record. The identifier is a parameter because it may hold ``#``, ``/`` and ``;``."""
-        record = await work(lambda: engine.document(docid))
-        if record is None:
-            return _problem(404, "document_missing", f"Index {engine.name} has no document {docid!r}.")
-        return _json(record)
+        return await work(lambda: _document(engine, docid))
 
     @app.get("/health/live", tags=["health"])
     async def live() -> dict[str, str]:
@@ -132,6 +139,17 @@ def _search(engine: Engine, body: QuestionRequest) -> SearchResult:
 
 def _ask(engine: Engine, body: AskRequest) -> AskResult:
     return engine.ask(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
+
+
+def _events(engine: Engine, body: AskRequest) -> Asking:
+    return engine.events(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
+
+
+def _document(engine: Engine, docid: str) -> Response:
+    record = engine.document(docid)
+    if record is None:
+        return _problem(404, "document_missing", f"Index {engine.name} has no document {docid!r}.")
+    return _json(record)
 
 
 def _json(value: object, status: int = 200) -> Response:
@@ -171,4 +189,10 @@ async def _damaged(_: Request, error: Exception) -> Response:
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
+    return _unexpected_problem(error)
+
+
+def _unexpected_problem(error: Exception) -> Response:
+    if isinstance(error, IndexDamaged):
+        return _problem(503, "index_damaged", str(error))
     return _problem(500, "unexpected", f"The server failed with {type(error).__name__}; its log says where.")

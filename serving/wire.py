@@ -38,6 +38,7 @@ class AskRequest(QuestionRequest):
     """The body of ``POST /v1/ask``. Unknown fields are refused."""
 
     format: AnswerFormat = Field(default="cited", description="The form of the answer's ``text``.")
+    stream: bool = Field(default=False, description="Send what happens as server-sent events, as it happens.")
 
 
 @dataclass(frozen=True, slots=True)

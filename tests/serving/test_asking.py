@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.engine import Engine
@@ -18,7 +19,7 @@ class _Hanging(ScriptedStream):
         super().__init__([])
         self._let_go = threading.Event()
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[str]:
         yield "재택근무 갈등을 분석하였다 [1]. 둘째 문장이다 [1]. 셋째"
         if not self._let_go.wait(20):
             raise AssertionError("nobody let go of the model")
