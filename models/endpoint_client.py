@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 
@@ -93,6 +94,9 @@ class _Transport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if _origin(request.url) != self._origin:
             raise httpx2.UnsupportedProtocol(f"{request.url.host} is not the endpoint {self._address.given}")
+        if self._address.socket and not Path(self._address.socket).exists():
+            # httpcore would leave the socket it could not connect to the garbage collector.
+            raise httpx2.ConnectError("there is no such socket")
         kept = {name: value for name, value in request.headers.items() if name.lower() in _SENT}
         sent = httpx2.Request(
             request.method,

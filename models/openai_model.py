@@ -121,7 +121,7 @@ class OpenAIModel:
             return error
         if isinstance(error, openai.APIStatusError):
             return explain(where, self._model, error.status_code, _message(error))
-        if isinstance(error, openai.APIConnectionError | HTTP_ERRORS):
+        if isinstance(error, (openai.APIConnectionError, *HTTP_ERRORS)):
             self._is_vllm = None  # what answers there next may be something else
             return ModelUnavailable(f"{where} does not answer ({reason(error.__cause__ or error)}).")
         if isinstance(error, openai.APIError):
