@@ -8,7 +8,6 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx2
 
@@ -94,9 +93,8 @@ class _Transport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if _origin(request.url) != self._origin:
             raise httpx2.UnsupportedProtocol(f"{request.url.host} is not the endpoint {self._address.given}")
-        if self._address.socket and not Path(self._address.socket).exists():
-            # httpcore would leave the socket it could not connect to the garbage collector.
-            raise httpx2.ConnectError("there is no such socket")
+        if self._address.socket:
+            _knock(self._address.socket, request.extensions["timeout"]["connect"])
         kept = {name: value for name, value in request.headers.items() if name.lower() in _SENT}
         sent = httpx2.Request(
             request.method,
@@ -135,6 +133,16 @@ class _Bounded(httpx2.SyncByteStream):
 
     def close(self) -> None:
         self._stream.close()
+
+
+def _knock(path: str, seconds: float | None) -> None:
+    """Raise ``ConnectError`` where nobody listens: httpcore leaves a socket that did not connect unclosed."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knocking:
+        knocking.settimeout(seconds)
+        try:
+            knocking.connect(path)
+        except OSError as error:
+            raise httpx2.ConnectError(error.strerror or str(error)) from None
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

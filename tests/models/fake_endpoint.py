@@ -204,7 +204,7 @@ def goes_on(pause: float, data: bytes | None = None) -> Behaviour:
 
 
 def keeps_silent(seconds: float, begin: bool = False) -> Behaviour:
-    """Nothing for ``seconds``, after a first piece where ``begin``; ``endpoint.gone`` is set when the other end goes."""
+    """Nothing for ``seconds``, after a piece where ``begin``; ``endpoint.gone`` is set when the other end goes."""
 
     def behave(handler: Handler, body: dict[str, Any]) -> None:
         del body

@@ -88,7 +88,6 @@ def test_an_answer_without_end_is_given_up() -> None:
         _ask(url=url)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # httpcore leaves its failed socket open
 def test_a_socket_nobody_listens_on_any_more_is_unavailable_at_once(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with socket.socket(socket.AF_UNIX) as listener:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
 
 import pytest
 
@@ -46,7 +45,7 @@ def test_no_models_at_all_are_told() -> None:
 def test_what_is_no_endpoint_or_not_yet_one_is_told_apart(
     status: int, body: bytes, kind: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def get(handler: Any) -> None:
+    def get(handler: Handler) -> None:
         handler.send(status, body)
 
     monkeypatch.setattr(Handler, "do_GET", get)

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from shrag.models.errors import ModelRefused, ModelUnavailable
@@ -18,6 +19,7 @@ from shrag.models.openai_model import OpenAIModel
 from tests.models.fake_endpoint import (
     Behaviour,
     Endpoint,
+    Handler,
     answers,
     breaks_after,
     goes_on,
@@ -33,8 +35,10 @@ ASK = [Message("system", "짧게 답하라."), Message("user", "그래핀이란?
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
 
 
-def _settings(url: str, **chosen: Any) -> LlmSettings:
-    return LlmSettings(**{"url": url, "model": "m", "read_timeout": 5.0, "timeout": 10.0, "retries": 2, **chosen})
+def _settings(url: str, **chosen: object) -> LlmSettings:
+    return msgspec.convert(
+        {"url": url, "model": "m", "read_timeout": 5.0, "timeout": 10.0, "retries": 2, **chosen}, LlmSettings
+    )
 
 
 def test_a_completion_is_greedy_seeded_and_capped_and_its_tokens_and_time_are_recorded() -> None:
@@ -212,7 +216,7 @@ def test_what_an_endpoint_answers_is_told_in_one_sentence(
 def test_a_stream_that_goes_wrong_ends_in_an_error_after_what_it_gave(events: list[object]) -> None:
     with serving(Endpoint(streams(*events))) as url, closing(OpenAIModel(_settings(url))) as model:
         stream = model.stream(ASK)
-        given = []
+        given: list[str] = []
         with pytest.raises(ModelUnavailable, match="broke off") as raised:
             given.extend(stream)
         assert "\n" not in str(raised.value)
@@ -290,7 +294,7 @@ def test_a_stream_that_is_closed_before_its_first_piece_gives_none() -> None:
 
 
 def test_many_threads_share_one_model() -> None:
-    def echo(handler: Any, body: dict[str, Any]) -> None:
+    def echo(handler: Handler, body: dict[str, Any]) -> None:
         answers(body["messages"][-1]["content"])(handler, body)
 
     with serving(Endpoint(echo)) as url, closing(OpenAIModel(_settings(url))) as model:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,5 +40,5 @@ def test_only_a_leading_block_is_left_out(text: str, wanted: str) -> None:
 def test_where_the_pieces_are_cut_changes_nothing(text: str, cuts: list[int]) -> None:
     thinking = ThinkingFilter()
     ends = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    pieces = [thinking.feed(text[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    pieces = [thinking.feed(text[a:b]) for a, b in pairwise(ends)]
     assert "".join(pieces) + thinking.end() == without_thinking(text)

@@ -67,7 +67,10 @@ def write_weights(folder: Path, vocabulary: int) -> None:
         # The usual 0.02 gives logits so flat that the same token wins for ever.
         initializer_range=0.2,
     )
-    Qwen3ForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
+    model = Qwen3ForCausalLM(config)
+    # Never the likeliest token: free text ends by its limit alone, and only a grammar that allows nothing else ends it.
+    torch.nn.init.zeros_(model.lm_head.weight[SPECIAL.index(END)])
+    model.to(torch.bfloat16).save_pretrained(folder)
 
 
 def main(folder: Path) -> None:
