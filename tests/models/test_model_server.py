@@ -112,6 +112,7 @@ def test_it_is_started_offline_with_the_flags_of_the_user_last(
         *("--model", str(tmp_path / "tiny-qwen"), "--served-model-name", "llm"),
         *("--uds", server.address.removeprefix("unix:"), "--disable-fastapi-docs", "--generation-config", "vllm"),
         *("--seed", "1", "--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}'),
+        *("--disable-access-log-for-endpoints", "/health"),
         *("--max-model-len", "4096", "--seed", "7"),
     ]
     environment = started["environment"]
@@ -175,6 +176,21 @@ def test_a_server_that_cannot_start_is_given_up_with_its_own_words(
     assert len(_started(tmp_path)) == 3
     pauses = [state.reason.rpartition("next start in ")[2] for state in heard if "next start" in state.reason]
     assert pauses == ["0.05 s", "0.1 s"]
+
+
+def test_what_keeps_it_from_being_started_at_all_is_a_failed_start_too(
+    settings: Callable[..., LlmSettings], tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+
+    def told(state: ServerState) -> None:
+        raise BrokenPipeError(state)
+
+    with ModelServer(settings(log=str(tmp_path / "folder")), tmp_path / "llm", pace=QUICK, told=told) as server:
+        server._thread.join(20)  # type: ignore[union-attr]
+        assert server.state.phase == "down"
+        assert "given up after 3 starts, it could not be started ([Errno 21] Is a directory" in server.state.reason
+    assert (tmp_path / "folder").is_dir()
 
 
 def test_the_pause_is_the_first_one_again_after_a_healthy_while(

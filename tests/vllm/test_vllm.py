@@ -161,8 +161,8 @@ def _running(server: ModelServer, wanted: int) -> bool:
 
 
 def _metric(server: ModelServer, name: str) -> float:
-    with closing(EndpointClient(read_address(server.address), Timeouts(5, 5, 5))) as client:
-        _, text = client.fetch("/metrics")
+    with closing(EndpointClient(read_address(server.address), Timeouts(30, 30, 30))) as client:
+        _, text = client.fetch("/metrics", 30)
     values = re.findall(rf"^vllm:{name}[^\n]* ([0-9.e+]+)$", text.decode(), re.MULTILINE)
     return sum(float(value) for value in values)
 
