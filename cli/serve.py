@@ -15,14 +15,39 @@ from shrag.indexing.seals import Verify
 @click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine only.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any free one.")
 @verify_option
+@click.option("--asks", type=click.IntRange(1, 512), default=16, show_default=True, help="Answers worked on at once.")
+@click.option(
+    "--queued-asks", type=click.IntRange(0), default=128, show_default=True, help="Answers that may wait; more get 429."
+)
+@click.option(
+    "--deadline",
+    type=click.FloatRange(0, min_open=True),
+    default=120.0,
+    show_default=True,
+    help="Seconds a request may take.",
+)
+@click.option("--log-questions", is_flag=True, help="Let the log have the words of questions.")
 @click.pass_obj
-def command(home: Home, name: str, host: str, port: int, verify: Verify) -> None:
-    """Serve the index NAME (default: demo): the page at /, the interface under /v1.
+def command(
+    home: Home,
+    name: str,
+    host: str,
+    port: int,
+    verify: Verify,
+    asks: int,
+    queued_asks: int,
+    deadline: float,
+    log_questions: bool,
+) -> None:
+    """Serve the index NAME (default: demo): the page at /, the interface under /v1, its description at /docs.
+
+    The log goes to stderr, one JSON object a line.
 
     Example: shrag-serve sci --port 8080
     """
     from shrag.cli.language_model import llm_settings, running_language_model
     from shrag.serving.engine import Engine
+    from shrag.serving.limits import Limits
     from shrag.serving.server import serve
 
     def ready(engine: Engine, address: str) -> None:
@@ -31,7 +56,17 @@ def command(home: Home, name: str, host: str, port: int, verify: Verify) -> None
         click.echo(f"{writes} Ctrl-C stops.", err=True)
 
     with running_language_model(llm_settings(), home.path) as model:
-        serve(home.indexes, name, host=host, port=port, ready=ready, verify=verify, model=model)
+        serve(
+            home.indexes,
+            name,
+            host=host,
+            port=port,
+            ready=ready,
+            verify=verify,
+            model=model,
+            limits=Limits(asks=asks, queued_asks=queued_asks, deadline=deadline),
+            log_questions=log_questions,
+        )
 
 
 def main() -> None:

@@ -1,74 +1,51 @@
-"""The HTTP application: a function of an engine. Routes stand in one place, errors become problems in one place."""
+"""The HTTP application: a function of an engine. What each group of routes does stands in a file of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import AsyncIterator, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
-from typing import Annotated, Any, TypeVar
 
-import msgspec
-from fastapi import FastAPI, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from starlette.exceptions import HTTPException
 
-from shrag.corpora.records import Record
-from shrag.indexing.errors import IndexDamaged
-from shrag.serving.asking import Asking
-from shrag.serving.engine import AskResult, Engine, SearchResult
-from shrag.serving.errors import QuestionError, StrategyUnavailable, UnknownStrategy
-from shrag.serving.event_stream import HEADERS, MEDIA_TYPE, stream_events
+from shrag.serving.docs_page import add_docs_page
+from shrag.serving.document_routes import add_document_routes
+from shrag.serving.engine import Engine
 from shrag.serving.guard import LOOPBACK, Guard
+from shrag.serving.health_routes import add_health_routes
+from shrag.serving.limits import Limits
+from shrag.serving.model_watch import watch_model
+from shrag.serving.openai_routes import add_openai_routes
+from shrag.serving.openapi_file import describe
+from shrag.serving.problems import add_problems
+from shrag.serving.question_routes import add_question_routes
 from shrag.serving.rendering import PAGE_FOLDER, Asked, choose_language, render_page
-from shrag.serving.wire import (
-    AskRequest,
-    AskResponse,
-    Health,
-    Problem,
-    QuestionRequest,
-    SearchResponse,
-    ask_response,
-    search_response,
-)
-
-_Done = TypeVar("_Done")
-
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    409: {"model": Problem, "description": "The index lacks what the strategy needs."},
-    422: {"model": Problem, "description": "The question cannot be read."},
-}
-
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "The answer, or its events."}
-}
-
-_TITLES = {
-    404: "Not found",
-    405: "Method not allowed",
-    422: "Question not readable",
-    500: "Unexpected error",
-    503: "Index damaged",
-}
+from shrag.serving.service import Service
+from shrag.serving.tracing import Tracing
 
 
-def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
-    """Return the application over ``engine``, for requests to one of ``hosts``. It closes the engine when it ends."""
-    # Threads of our own: Lucene and Kiwi work outside the interpreter's lock, and Java knows each thread that calls it.
-    workers = ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1), thread_name_prefix="question")
+def create_app(
+    engine: Engine, hosts: Iterable[str] = LOOPBACK, limits: Limits | None = None, *, log_questions: bool = False
+) -> FastAPI:
+    """Return the application over ``engine``, for requests to one of ``hosts``. It closes the engine when it ends.
 
-    async def work(function: Callable[[], _Done]) -> _Done:
-        return await asyncio.get_running_loop().run_in_executor(workers, function)
+    Its :class:`~shrag.serving.service.Service` is ``app.state.service``.
+    """
+    service = Service(engine, limits or Limits(), log_questions=log_questions)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        circuit = service.circuit
+        watching = asyncio.create_task(watch_model(circuit)) if circuit is not None else None
         yield
-        workers.shutdown()
-        engine.close()
+        if watching is not None:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
+        await service.close()
 
     app = FastAPI(
         title="SHRAG",
@@ -78,121 +55,22 @@ def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
         docs_url=None,  # FastAPI's pages load scripts from elsewhere
         redoc_url=None,
     )
+    app.state.service = service
     app.add_middleware(Guard, hosts=tuple(hosts))
-    app.add_exception_handler(Exception, _unexpected)
-    app.add_exception_handler(HTTPException, _http_problem)
-    app.add_exception_handler(RequestValidationError, _invalid_request)
-    app.add_exception_handler(QuestionError, _question_problem)
-    app.add_exception_handler(UnknownStrategy, _question_problem)
-    app.add_exception_handler(IndexDamaged, _damaged)
-    app.add_exception_handler(StrategyUnavailable, _strategy_problem)
+    app.add_middleware(Tracing, finished=service.metrics.request)  # added last, it stands outermost
+    add_problems(app)
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def page(request: Request, q: str | None = None, ui: str | None = None) -> HTMLResponse:
         asked = Asked(q, choose_language(ui, request.headers.get("accept-language", "")))
-        status, html = await work(lambda: render_page(engine, asked))
+        status, html = await service.run(service.asks, lambda: render_page(engine, asked), request)
         return HTMLResponse(html, status, headers={"Vary": "Accept-Language", "Cache-Control": "no-store"})
 
-    @app.post("/v1/search", response_model=SearchResponse, responses=_PROBLEMS, tags=["questions"])
-    async def search(body: QuestionRequest) -> Response:
-        """Find records for a question."""
-        result = await work(lambda: _search(engine, body))
-        return _json(search_response(result))
-
-    @app.post("/v1/ask", response_model=AskResponse, responses=_PROBLEMS | _STREAM, tags=["questions"])
-    async def ask(body: AskRequest) -> Response:
-        """Answer a question from the records found, with citations; with ``stream``, as it happens."""
-        if body.stream:
-            asking = await work(lambda: _events(engine, body))
-            events = stream_events(asking, workers, lambda error: bytes(_unexpected_problem(error).body))
-            return StreamingResponse(events, media_type=MEDIA_TYPE, headers=HEADERS)
-        result = await work(lambda: _ask(engine, body))
-        return _json(ask_response(result, body.format))
-
-    @app.get("/v1/documents", response_model=Record, responses={404: {"model": Problem}}, tags=["documents"])
-    async def document(docid: Annotated[str, Query(min_length=1, max_length=512)]) -> Response:
-        """Return one record. The identifier is a parameter because it may hold ``#``, ``/`` and ``;``."""
-        return await work(lambda: _document(engine, docid))
-
-    @app.get("/health/live", tags=["health"])
-    async def live() -> dict[str, str]:
-        """Say that the process turns."""
-        return {"status": "live"}
-
-    @app.get("/health", response_model=Health, responses={503: {"model": Problem}}, tags=["health"])
-    @app.get("/health/ready", response_model=Health, responses={503: {"model": Problem}}, tags=["health"])
-    async def ready() -> Response:
-        """Say that questions are answered, and over what."""
-        manifest, seals = engine.manifest, engine.open_index.seals
-        seals.raise_if_damaged()
-        model = engine.model.name if engine.model is not None else None
-        health = Health("ready", engine.name, manifest.generation, manifest.records, seals.state, language_model=model)
-        return _json(health)
-
+    add_question_routes(app, service)
+    add_document_routes(app, service)
+    add_openai_routes(app, service)
+    add_health_routes(app, service)
+    add_docs_page(app)
+    describe(app)
     return app
-
-
-def _search(engine: Engine, body: QuestionRequest) -> SearchResult:
-    return engine.search(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
-
-
-def _ask(engine: Engine, body: AskRequest) -> AskResult:
-    return engine.ask(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
-
-
-def _events(engine: Engine, body: AskRequest) -> Asking:
-    return engine.events(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
-
-
-def _document(engine: Engine, docid: str) -> Response:
-    record = engine.document(docid)
-    if record is None:
-        return _problem(404, "document_missing", f"Index {engine.name} has no document {docid!r}.")
-    return _json(record)
-
-
-def _json(value: object, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
-
-
-def _problem(status: int, code: str, detail: str) -> Response:
-    problem = Problem("about:blank", _TITLES.get(status, "Request not served"), status, detail, code)
-    return Response(msgspec.json.encode(problem), status, media_type="application/problem+json")
-
-
-async def _question_problem(_: Request, error: Exception) -> Response:
-    code = error.code if isinstance(error, QuestionError) else "unknown_strategy"
-    return _problem(422, code, str(error))
-
-
-async def _strategy_problem(_: Request, error: Exception) -> Response:
-    return _problem(409, "strategy_unavailable", str(error))
-
-
-async def _invalid_request(_: Request, error: Exception) -> Response:
-    first = error.errors()[0] if isinstance(error, RequestValidationError) else {}
-    where = ".".join(str(part) for part in first.get("loc", ()))
-    return _problem(422, "invalid_request", f"{where}: {first.get('msg', 'invalid')}.")
-
-
-async def _http_problem(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = error.headers if isinstance(error, HTTPException) else None
-    problem = _problem(status, "not_found" if status == 404 else "http_error", str(getattr(error, "detail", error)))
-    problem.headers.update(headers or {})
-    return problem
-
-
-async def _damaged(_: Request, error: Exception) -> Response:
-    return _problem(503, "index_damaged", str(error))
-
-
-async def _unexpected(_: Request, error: Exception) -> Response:
-    return _unexpected_problem(error)
-
-
-def _unexpected_problem(error: Exception) -> Response:
-    if isinstance(error, IndexDamaged):
-        return _problem(503, "index_damaged", str(error))
-    return _problem(500, "unexpected", f"The server failed with {type(error).__name__}; its log says where.")

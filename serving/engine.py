@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +15,7 @@ from shrag.indexing.seals import Verify
 from shrag.models.language_model import LanguageModel
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
-from shrag.serving.errors import QuestionError, UnknownStrategy
+from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import (
     Answer,
     Event,
@@ -124,10 +124,19 @@ class Engine:
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
         keyword_order: KeywordOrder = "tfidf",
+        begun: Callable[[Asking], None] = lambda _: None,
     ) -> AskResult:
-        """Find at most ``k`` records and answer from the best of them. Raises as :meth:`search` does."""
+        """Find at most ``k`` records and answer from the best of them.
+
+        ``begun`` is given what another thread can cancel it by. Raises as :meth:`search` does, and :class:`ClientLeft`
+        where it was cancelled.
+        """
         request = self._request(question, k, keyword_order, answered=True)
-        events = list(self._run(request, strategy))
+        asking = self._run(request, strategy)
+        begun(asking)
+        events = list(asking)
+        if not events or events[-1].event != "timings":
+            raise ClientLeft("The question was withdrawn: ask it again.")
         return AskResult(_first(Answer, events), self._search_result(request, strategy, events))
 
     def events(
@@ -140,6 +149,19 @@ class Engine:
     ) -> Asking:
         """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
         return self._run(self._request(question, k, keyword_order, answered=True), strategy)
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The names of the strategies that this index has all the parts for."""
+        request = self._request("?", 1, "tfidf", answered=False)
+        names = []
+        for name, strategy in STRATEGIES.items():
+            try:
+                strategy.run(request, self._resources).close()
+            except StrategyUnavailable:
+                continue
+            names.append(name)
+        return tuple(names)
 
     def document(self, docid: str) -> Record | None:
         """Return the record of ``docid``, None where the index has none."""

@@ -25,3 +25,35 @@ class StrategyUnavailable(ServingError):
 
 class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
+
+
+class NotServed(ServingError):
+    """A question is not worked on, or no longer; asking again after ``retry_after`` seconds may help."""
+
+    code = "not_served"
+
+    def __init__(self, message: str, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Overloaded(NotServed):
+    """As many questions wait as may."""
+
+    code = "overloaded"
+
+
+class DeadlineExceeded(NotServed):
+    """An answer took longer than a request may."""
+
+    code = "deadline_exceeded"
+
+
+class Stopping(NotServed):
+    """The server is being stopped."""
+
+    code = "stopping"
+
+
+class ClientLeft(ServingError):
+    """Nobody waits for the answer any more."""

@@ -1,4 +1,4 @@
-"""The events of a question as server-sent events, each as it happens; a client that leaves stops the work.
+"""The events of a question as server-sent events, each as it happens.
 
 ``event:`` names the kind, ``data:`` is the event as JSON. The last one is ``timings``, or ``error`` with a problem: a
 stream that ends with neither was cut. Comments are sent where nothing else is for a while, so that what stands between
@@ -7,50 +7,50 @@ does not take the connection for dead. Source: the HTML Living Standard, 9.2, Se
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Executor
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import suppress
 
 import msgspec
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from shrag.serving.asking import Asking
 from shrag.serving.events import Event
+from shrag.serving.problems import problem
 
 MEDIA_TYPE = "text/event-stream"
-HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+HEADERS: Mapping[str, str] = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 """A proxy that gathers an answer before it passes it on would make waiting for it the rule."""
 
-_KEEP_ALIVE_SECONDS = 15.0
-_KEEP_ALIVE = b": keep-alive\n\n"
+KEEP_ALIVE = b": keep-alive\n\n"
 
 
-async def stream_events(
-    asking: Asking, workers: Executor, problem: Callable[[Exception], bytes], keep_alive: float = _KEEP_ALIVE_SECONDS
-) -> AsyncIterator[bytes]:
-    """Yield the events as they are sent; ``problem`` makes an error's data. They are taken by ``workers``."""
-    loop = asyncio.get_running_loop()
-    taken: asyncio.Future[Event | None] | None = None
+async def stream_events(events: AsyncIterator[Event | None]) -> AsyncGenerator[bytes, None]:
+    """Yield the events as they are sent; None among them is a time without any."""
     try:
-        while True:
-            taken = loop.run_in_executor(workers, next, asking, None)
-            while not taken.done():
-                await asyncio.wait([taken], timeout=keep_alive)
-                if not taken.done():
-                    yield _KEEP_ALIVE
-            event = taken.result()
-            if event is None:
-                return
-            yield _message(event.event, msgspec.json.encode(event))
+        async for event in events:
+            yield KEEP_ALIVE if event is None else _message(event.event, msgspec.json.encode(event))
     except Exception as error:
-        yield _message("error", problem(error))
-    finally:
-        # The client may have left in the middle of a step: what it waits for is let go of here, and the rest is closed
-        # once the step is over, by a thread that may wait.
-        asking.cancel()
-        if taken is not None and not taken.done():
-            taken.add_done_callback(lambda _: workers.submit(asking.close))
-        else:
-            asking.close()
+        yield _message("error", msgspec.json.encode(problem(error)))
+
+
+class EventStream(StreamingResponse):
+    """A stream that is let go of however it ends: ``ended`` is called once, also where it never began."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, messages: AsyncGenerator[bytes, None], ended: Callable[[], None]) -> None:
+        super().__init__(messages, headers=HEADERS)
+        self._messages = messages
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the stream."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._ended()
+            with suppress(RuntimeError):  # it is running still, cancelled, and closes itself
+                await self._messages.aclose()
 
 
 def _message(name: str, data: bytes) -> bytes:

@@ -1,14 +1,24 @@
-"""What stands before every route: only hosts this server goes by, and headers that let a page do nothing but show."""
+"""What stands before every route: known hosts only, bounded requests, headers that let a page do nothing but show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
-from starlette.responses import PlainTextResponse
+from fastapi import HTTPException
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shrag.serving.problems import Refusal, refusal
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+LARGEST_BODY = 1 << 20
+LARGEST_HEADERS = 16 << 10
+MOST_HEADERS = 100
+LONGEST_ADDRESS = 32 << 10
+"""Bytes; a question of 2,000 Hangul syllables takes 18,000 of them in an address."""
 
 _HEADERS = {
     # No script at all: the page works by links and a form. Nothing is loaded from anywhere else.
@@ -22,6 +32,9 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+# What is refused before its body was read: the rest of the body is not waited for.
+_CLOSE = {"Connection": "close"}
+
 
 class Guard:
     """ASGI middleware. A page of another site cannot reach a local server under a name of its own (DNS rebinding)."""
@@ -31,7 +44,7 @@ class Guard:
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on where its Host is known."""
+        """Pass the request on where its Host is known and its size is bounded."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -43,14 +56,74 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        if _host(scope) not in self._hosts:
-            response = PlainTextResponse("This server does not go by that host name.\n", status_code=400)
-            await response(scope, receive, send_with_headers)
+        refused = self._refuse(scope)
+        if refused is not None:
+            await refused(scope, receive, send_with_headers)
             return
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, _bounded(receive), send_with_headers)
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        """Return the refusal of a request whose head is enough to refuse it."""
+        headers = Headers(scope=scope)
+        if _host(headers.get("host", "")) not in self._hosts:
+            return PlainTextResponse("This server does not go by that host name.\n", status_code=400)
+        wrong = _wrong_size(scope) or self._wrong_origin(scope, headers) or _wrong_body(headers)
+        return refusal(scope["path"], wrong) if wrong else None
+
+    def _wrong_origin(self, scope: Scope, headers: Headers) -> Refusal | None:
+        origin = headers.get("origin")
+        if origin is None or scope["method"] in {"GET", "HEAD", "OPTIONS"}:
+            return None
+        try:
+            known = _host(urlsplit(origin).netloc) in self._hosts
+        except ValueError:
+            known = False
+        return None if known else Refusal(403, "foreign_origin", "A page of another site may not ask here.", _CLOSE)
 
 
-def _host(scope: Scope) -> str:
-    """Return the request's host without its port."""
-    value = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1").lower()
+def _wrong_size(scope: Scope) -> Refusal | None:
+    address = len(scope.get("raw_path") or scope["path"].encode()) + len(scope["query_string"])
+    if address > LONGEST_ADDRESS:
+        says = f"The address has {address} bytes, at most {LONGEST_ADDRESS} are read: send the question by POST."
+        return Refusal(414, "address_too_long", says, _CLOSE)
+    size = sum(len(name) + len(value) for name, value in scope["headers"])
+    if len(scope["headers"]) > MOST_HEADERS or size > LARGEST_HEADERS:
+        says = f"At most {MOST_HEADERS} headers of {LARGEST_HEADERS} bytes in all are read: send fewer."
+        return Refusal(431, "headers_too_large", says, _CLOSE)
+    return None
+
+
+def _wrong_body(headers: Headers) -> Refusal | None:
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        return Refusal(415, "encoding_not_read", "A compressed body is not read: send it as it is.", _CLOSE)
+    length = headers.get("content-length", "0")
+    if length.isdecimal() and int(length) > LARGEST_BODY:
+        return _too_large()
+    return None
+
+
+def _too_large() -> Refusal:
+    return Refusal(413, "body_too_large", f"At most {LARGEST_BODY} bytes of a body are read: send less.", _CLOSE)
+
+
+def _bounded(receive: Receive) -> Receive:
+    """Return ``receive`` for a body whose length was not said before it came."""
+    read = 0
+
+    async def bounded() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > LARGEST_BODY:
+            told = _too_large()
+            # The only kind that FastAPI lets through while it reads a body.
+            raise HTTPException(told.status, told.detail, told.headers)
+        return message
+
+    return bounded
+
+
+def _host(value: str) -> str:
+    """Return the host of a Host header or an origin, without its port."""
+    value = value.lower()
     return value.partition("]")[0] + "]" if value.startswith("[") else value.partition(":")[0]

@@ -195,3 +195,8 @@ def _rungs(queries: Sequence[Iterable[str]], hits: Hits) -> list[dict[str, Any]]
         rungs[shown] = rungs.get(shown, 0) + len(docids - seen)
         seen |= docids
     return [{"words": list(words), "added": added} for words, added in rungs.items()]
+
+
+def render_template(name: str, **values: object) -> str:
+    """Return the template ``name`` with ``values``, which it escapes."""
+    return _templates().get_template(name).render(**values)

@@ -1,22 +1,40 @@
-"""Running the application on an address of this machine."""
+"""Running the application on an address of this machine, and stopping it in order."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import logging
 import signal
 import socket
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import TextIO
 
 import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shrag.indexing.seals import Verify
+from shrag.models.circuit import CircuitModel
 from shrag.models.language_model import LanguageModel
 from shrag.serving.app import create_app
+from shrag.serving.connection import Deadlines
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken, ServingError
+from shrag.serving.guard import LARGEST_HEADERS, LONGEST_ADDRESS
+from shrag.serving.limits import Limits
+from shrag.serving.request_log import LOGGER, JsonLines
+from shrag.serving.service import Service
 
-_GRACE_SECONDS = 10
+_GRACE_SECONDS = 9.5
+"""How long open answers may go on once the server is told to stop."""
+
+_LAST_WORDS_SECONDS = 1
+"""How long what was given up then has to say so and to close its connection."""
 
 
 def serve(
@@ -28,10 +46,13 @@ def serve(
     ready: Callable[[Engine, str], None],
     verify: Verify = "full",
     model: LanguageModel | None = None,
+    limits: Limits | None = None,
+    log_questions: bool = False,
 ) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
 
-    ``model`` answers where there is one; while it does not, answers are extractive and say so.
+    ``model`` answers where there is one; while it does not, answers are extractive and say so. ``limits`` say how much
+    is taken on at once. The log, JSON lines on stderr, has the words of questions only with ``log_questions``.
 
     The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
     other machines can reach, :class:`ServingError`: there is no access control yet.
@@ -42,19 +63,78 @@ def serve(
             "serve on 127.0.0.1 and put a proxy with access control before it."
         )
     with _listen(host, port) as listener:
-        engine = open_engine(indexes, name, verify=verify, model=model)
+        engine = open_engine(indexes, name, verify=verify, model=CircuitModel(model) if model is not None else None)
         bound = listener.getsockname()[1]
         ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
-        config = uvicorn.Config(
-            create_app(engine),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
-        # uvicorn drains on SIGTERM and then raises it again for whoever else listens: stopped as told is success.
-        signal.signal(signal.SIGTERM, lambda *_: None)
-        uvicorn.Server(config).run(sockets=[listener])
+        with _logging(sys.stderr):
+            run(create_app(engine, limits=limits, log_questions=log_questions), listener)
+
+
+def run(app: FastAPI, listener: socket.socket) -> None:
+    """Serve ``app`` on ``listener`` until told to stop, then drain it."""
+    service: Service = app.state.service
+    config = uvicorn.Config(
+        app,
+        http=_Connection,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=LONGEST_ADDRESS + LARGEST_HEADERS,
+        timeout_graceful_shutdown=_LAST_WORDS_SECONDS,
+    )
+    # uvicorn raises the signal again for whoever else listens: stopped as told is success.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    _Server(config, service).run(sockets=[listener])
+
+
+class _Connection(Deadlines, H11Protocol):
+    """uvicorn's protocol, with deadlines."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which says that it is going before it does.
+
+    After the first signal the address stays open, so that whoever asks whether the server is ready hears that it is
+    not; what was begun goes on for a while, then it is told that it is given up. The second signal ends at once.
+    """
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """See uvicorn."""
+        if self.should_exit:
+            self.force_exit = True
+        self._service.drain()
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _GRACE_SECONDS
+        while self._service.in_flight and not self.force_exit and loop.time() < until:
+            await asyncio.sleep(0.05)
+        self._service.end()
+        await super().shutdown(sockets)
+
+
+@contextmanager
+def _logging(stream: TextIO) -> Iterator[None]:
+    """Let the log be written to ``stream``."""
+    lines = JsonLines(stream)
+    loggers = {name: logging.getLogger(name) for name in (LOGGER, "uvicorn.error", "asyncio")}
+    for name, logger in loggers.items():
+        logger.addHandler(lines)
+        logger.setLevel(logging.INFO if name == LOGGER else logging.ERROR)
+        logger.propagate = False
+    try:
+        yield
+    finally:
+        for logger in loggers.values():
+            logger.removeHandler(lines)
+        lines.close()
 
 
 def _is_loopback(host: str) -> bool:

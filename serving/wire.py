@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,6 +22,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.phrases import REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
+from shrag.serving.trace_id import trace_id
 
 
 class QuestionRequest(BaseModel):
@@ -68,6 +70,7 @@ class SearchResponse:
     keyword_model: str
     model_calls: tuple[ModelCall, ...]
     fallbacks: tuple[Fallback, ...]
+    trace_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +98,64 @@ class AskResponse:
 
     answer: AnswerBody
     search: SearchResponse
+    trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """A record that an answer was made from, in short."""
+
+    rank: int
+    docid: str
+    title: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """An index that is served; ``strategies`` are those it can be asked by, ``digest`` is its manifest's SHA-256."""
+
+    name: str
+    generation: int
+    records: int
+    created: str
+    digest: str
+    strategies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexList:
+    """The body of ``GET /v1/indexes``."""
+
+    indexes: tuple[IndexEntry, ...]
+
+
+Generation = Literal["extractive", "ready", "degraded"]
+"""Who writes the answers: no language model is configured; one is, and answers; one is, and fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The process turns."""
+
+    status: Literal["live"] = "live"
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
     """Whether questions are answered, and over what.
 
-    ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on.
+    ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on. Where
+    ``generation`` is ``degraded``, ``generation_failure`` says why; searches and extractive answers go on.
     """
 
     status: str
     index: str
-    generation: int
+    index_generation: int
     records: int
     files: str
+    generation: Generation
+    generation_failure: str
     language_model: str | None
 
 
@@ -121,6 +168,7 @@ class Problem:
     status: int
     detail: str
     code: str
+    trace_id: str = ""
 
 
 def search_response(result: SearchResult) -> SearchResponse:
@@ -150,6 +198,7 @@ def search_response(result: SearchResult) -> SearchResponse:
         keyword_model=result.keywords.model,
         model_calls=result.model_calls,
         fallbacks=result.fallbacks,
+        trace_id=trace_id(),
     )
 
 
@@ -168,4 +217,4 @@ def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         sections=answer.sections,
         citations=answer.citations,
     )
-    return AskResponse(body, search_response(result.search))
+    return AskResponse(body, search_response(result.search), trace_id())

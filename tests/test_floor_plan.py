@@ -29,6 +29,7 @@ ONE_FILE = {
     "pypdf": "corpora/pdf_text.py",
     "ir_measures": "evaluation/measures.py",
     "uvicorn": "serving/server.py",
+    "prometheus_client": "serving/metrics.py",
     "jinja2": "serving/rendering.py",
     "openai": "models/openai_model.py",
     "httpx2": "models/endpoint_client.py",

@@ -107,8 +107,9 @@ def test_a_lone_surrogate_in_a_question_is_only_a_character(client: TestClient) 
 def test_broken_json_and_wrong_methods_and_paths_are_problems_too(client: TestClient) -> None:
     broken = client.post("/v1/search", content=b"{", headers={"content-type": "application/json"})
     assert (broken.status_code, broken.json()["code"]) == (422, "invalid_request")
-    assert client.get("/v1/search").status_code == 405
-    assert client.get("/v1/search").headers["allow"] == "POST"
+    wrong = client.put("/v1/search")
+    assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")
+    assert wrong.headers["allow"] == "GET, POST"
     assert client.get("/nothing").json()["code"] == "not_found"
 
 
@@ -120,14 +121,17 @@ def test_a_missing_document_is_a_404_whatever_its_name(client: TestClient, docid
 
 def test_health_says_what_is_served(client: TestClient) -> None:
     assert client.get("/health/live").json() == {"status": "live"}
-    ready = {"status": "ready", "index": "demo", "generation": 1, "records": 170, "files": "whole"}
-    ready |= {"language_model": None}
+    ready = {"status": "ready", "index": "demo", "index_generation": 1, "records": 170, "files": "whole"}
+    ready |= {"generation": "extractive", "generation_failure": "", "language_model": None}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 
 def test_the_openapi_file_describes_every_route(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
-    assert set(paths) == {"/v1/search", "/v1/ask", "/v1/documents", "/health", "/health/live", "/health/ready"}
+    assert set(paths) == {
+        "/v1/search", "/v1/ask", "/v1/documents", "/v1/indexes", "/v1/models", "/v1/models/{model}",
+        "/v1/chat/completions", "/health", "/health/live", "/health/ready", "/metrics",
+    }  # fmt: skip
 
 
 def test_another_host_name_is_refused_on_every_route(client: TestClient) -> None:

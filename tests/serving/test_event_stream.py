@@ -12,8 +12,10 @@ from fastapi.testclient import TestClient
 from shrag.serving.app import create_app
 from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
+from shrag.serving.event_feed import feed
 from shrag.serving.event_stream import stream_events
 from shrag.serving.events import Event, Timings
+from shrag.serving.patience import Patience
 from tests.serving.scripted import ScriptedModel, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -76,7 +78,7 @@ class _Steps:
 
 def _stream(steps: _Steps, workers: ThreadPoolExecutor, keep_alive: float = 15.0) -> AsyncIterator[bytes]:
     asking = Asking(steps.events(), None)
-    return stream_events(asking, workers, lambda error: json.dumps({"code": str(error)}).encode(), keep_alive)
+    return stream_events(feed(asking, workers, Patience(), keep_alive=keep_alive))
 
 
 def test_a_failure_in_the_middle_is_an_error_event_and_never_a_bare_end() -> None:
@@ -88,7 +90,9 @@ def test_a_failure_in_the_middle_is_an_error_event_and_never_a_bare_end() -> Non
 
     first, last = asyncio.run(run())
     assert first.startswith(b"event: timings\n")
-    assert last == b'event: error\ndata: {"code": "boom"}\n\n'
+    ((name, problem),) = _read(last.decode())
+    assert (name, problem["code"], problem["status"]) == ("error", "unexpected", 500)
+    assert "boom" not in last.decode()
 
 
 def test_while_nothing_happens_the_connection_is_kept_alive() -> None:

@@ -1,0 +1,56 @@
+"""The events of one question, taken by a thread and handed to the loop as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Executor
+
+from shrag.serving.asking import Asking
+from shrag.serving.events import Event
+from shrag.serving.patience import Patience
+
+KEEP_ALIVE_SECONDS = 15.0
+
+
+async def feed(
+    asking: Asking,
+    workers: Executor,
+    patience: Patience,
+    seen: Callable[[Event], None] = lambda _: None,
+    keep_alive: float = KEEP_ALIVE_SECONDS,
+) -> AsyncGenerator[Event | None, None]:
+    """Yield the events, and None whenever there was nothing for ``keep_alive`` seconds; ``seen`` is told each event.
+
+    Raises what the question raises, and as :meth:`Patience.wait` does. However it ends, the question is let go of: a
+    client may leave in the middle of a step, so what that waits for is let go of at once, and the rest is closed when
+    the step is over, by a thread that may wait.
+    """
+    loop = asyncio.get_running_loop()
+    taken: asyncio.Future[Event | None] | None = None
+    try:
+        while True:
+            taken = loop.run_in_executor(workers, next, asking, None)
+            while not await patience.wait(taken, keep_alive):
+                yield None
+            event = taken.result()
+            if event is None:
+                return
+            seen(event)
+            yield event
+            patience.check(loop.time())
+    finally:
+        asking.cancel()
+        if taken is not None and not taken.done():
+            taken.add_done_callback(lambda done: _close(done, asking, workers))
+        else:
+            asking.close()
+
+
+def _close(step: asyncio.Future[Event | None], asking: Asking, workers: Executor) -> None:
+    if not step.cancelled():
+        step.exception()  # seen: a step that was given up may fail as it likes
+    try:
+        workers.submit(asking.close)
+    except RuntimeError:  # the workers are being closed: nothing else will come of it
+        return

@@ -1,0 +1,35 @@
+"""How much the server takes on at once, and for how long."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+
+def _searches() -> int:
+    return max(4, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Searches and answers have each their own places, so that slow answers do not hold searches up.
+
+    ``searches`` and ``asks`` are worked on at once, in a thread each; ``queued_searches`` and ``queued_asks`` may wait
+    for a place; more are refused at once. ``deadline`` is in seconds, from the request's arrival to its last byte.
+    """
+
+    searches: int = field(default_factory=_searches)
+    queued_searches: int = 256
+    asks: int = 16
+    queued_asks: int = 128
+    deadline: float = 120.0
+
+    def __post_init__(self) -> None:
+        for name in ("searches", "asks"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)} and must be at least 1")
+        for name in ("queued_searches", "queued_asks"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)} and must not be below 0")
+        if not self.deadline > 0:
+            raise ValueError(f"deadline is {self.deadline} and must be above 0")

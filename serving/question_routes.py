@@ -1,0 +1,65 @@
+"""``/v1/search`` and ``/v1/ask``: a question in, records or a cited answer out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import FastAPI, Query, Request, Response
+
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
+from shrag.serving.event_feed import feed
+from shrag.serving.event_stream import MEDIA_TYPE, EventStream, stream_events
+from shrag.serving.events import KeywordOrder
+from shrag.serving.route_problems import problems
+from shrag.serving.service import Service
+from shrag.serving.wire import (
+    AskRequest,
+    AskResponse,
+    QuestionRequest,
+    SearchResponse,
+    ask_response,
+    search_response,
+)
+
+_PROBLEMS = problems(409, 413, 415, 422, 429, 503)
+
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "The answer, or its events."}
+}
+
+
+def add_question_routes(app: FastAPI, service: Service) -> None:
+    """Add the routes that answer questions."""
+
+    @app.get("/v1/search", response_model=SearchResponse, responses=_PROBLEMS, tags=["questions"])
+    async def search_by_address(
+        request: Request,
+        q: Annotated[str, Query(description="The question.")],
+        k: Annotated[int, Query(ge=1, le=LARGEST_K, description="Records at most.")] = DEFAULT_K,
+        strategy: str = DEFAULT_STRATEGY,
+        keyword_order: KeywordOrder = "tfidf",
+    ) -> Response:
+        """Find records for a question given in the address."""
+        body = QuestionRequest(question=q, k=k, strategy=strategy, keyword_order=keyword_order)
+        return _json(search_response(await service.search(body, request)))
+
+    @app.post("/v1/search", response_model=SearchResponse, responses=_PROBLEMS, tags=["questions"])
+    async def search(body: QuestionRequest, request: Request) -> Response:
+        """Find records for a question."""
+        return _json(search_response(await service.search(body, request)))
+
+    @app.post("/v1/ask", response_model=AskResponse, responses=_PROBLEMS | _STREAM, tags=["questions"])
+    async def ask(body: AskRequest, request: Request) -> Response:
+        """Answer a question from the records found, with citations; with ``stream``, as it happens."""
+        if not body.stream:
+            return _json(ask_response(await service.ask(body, request), body.format))
+        patience = service.patience(request)
+        asking = await service.events(body, patience)
+        # The response itself sees the client leave; asking twice would take the one message that says so.
+        events = feed(asking, service.asks.workers, patience.of_stream(), service.saw)
+        return EventStream(stream_events(events), service.asks.leave)
+
+
+def _json(value: object) -> Response:
+    return Response(msgspec.json.encode(value), media_type="application/json")
