@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from shrag.serving.docs_page import add_docs_page
 from shrag.serving.document_routes import add_document_routes
 from shrag.serving.engine import Engine
-from shrag.serving.guard import LOOPBACK, Guard
+from shrag.serving.guard import LOOPBACK, Guard, SafeHeaders
 from shrag.serving.health_routes import add_health_routes
 from shrag.serving.limits import Limits
 from shrag.serving.model_watch import watch_model
@@ -57,7 +57,8 @@ def create_app(
     )
     app.state.service = service
     app.add_middleware(Guard, hosts=tuple(hosts))
-    app.add_middleware(Tracing, finished=service.metrics.request)  # added last, it stands outermost
+    app.add_middleware(Tracing, finished=service.metrics.request)
+    app.add_middleware(SafeHeaders)  # added last, it stands outermost
     add_problems(app)
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
 

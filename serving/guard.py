@@ -36,6 +36,28 @@ _HEADERS = {
 _CLOSE = {"Connection": "close"}
 
 
+class SafeHeaders:
+    """ASGI middleware. Every response, an error's too, has the headers above."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
 class Guard:
     """ASGI middleware. A page of another site cannot reach a local server under a name of its own (DNS rebinding)."""
 
@@ -48,19 +70,11 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
         refused = self._refuse(scope)
         if refused is not None:
-            await refused(scope, receive, send_with_headers)
+            await refused(scope, receive, send)
             return
-        await self._app(scope, _bounded(receive), send_with_headers)
+        await self._app(scope, _bounded(receive), send)
 
     def _refuse(self, scope: Scope) -> Response | None:
         """Return the refusal of a request whose head is enough to refuse it."""

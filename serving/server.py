@@ -62,7 +62,7 @@ def serve(
             f"{host} can be reached from other machines, and SHRAG has no access control yet: "
             "serve on 127.0.0.1 and put a proxy with access control before it."
         )
-    with _listen(host, port) as listener:
+    with listen(host, port) as listener:
         engine = open_engine(indexes, name, verify=verify, model=CircuitModel(model) if model is not None else None)
         bound = listener.getsockname()[1]
         ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
@@ -72,6 +72,13 @@ def serve(
 
 def run(app: FastAPI, listener: socket.socket) -> None:
     """Serve ``app`` on ``listener`` until told to stop, then drain it."""
+    # uvicorn raises the signal again for whoever else listens: stopped as told is success.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    make_server(app).run(sockets=[listener])
+
+
+def make_server(app: FastAPI) -> uvicorn.Server:
+    """Return a server of ``app``, to be run."""
     service: Service = app.state.service
     config = uvicorn.Config(
         app,
@@ -83,9 +90,7 @@ def run(app: FastAPI, listener: socket.socket) -> None:
         h11_max_incomplete_event_size=LONGEST_ADDRESS + LARGEST_HEADERS,
         timeout_graceful_shutdown=_LAST_WORDS_SECONDS,
     )
-    # uvicorn raises the signal again for whoever else listens: stopped as told is success.
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    _Server(config, service).run(sockets=[listener])
+    return _Server(config, service)
 
 
 class _Connection(Deadlines, H11Protocol):
@@ -146,7 +151,8 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there; port 0 takes any free one. Raises :class:`AddressTaken`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol by name: asyncio sets TCP_NODELAY only on sockets that say they are TCP's, and without it every
     # answer waits 40 ms between its headers and its body.

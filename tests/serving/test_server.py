@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shrag.serving.server import _listen
+from shrag.serving.server import listen
 
 COMMAND = [sys.executable, "-m", "shrag.cli.main"]
 
@@ -80,5 +80,5 @@ def test_a_taken_port_and_an_open_address_are_refused_in_one_line(demo_home: Pat
 
 def test_answers_are_not_held_back_until_their_headers_are_acknowledged() -> None:
     # What asyncio looks at before it sets TCP_NODELAY on a connection.
-    with _listen("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP

@@ -1,0 +1,139 @@
+"""R14 and R15 in short: half-open, dripping and unread connections beside clients that behave. Bounds are shortened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import statistics
+import threading
+import time
+
+import pytest
+
+from shrag.serving.connection import RECEIVE_SECONDS, UNREAD_SECONDS, Deadlines
+from shrag.serving.engine import Engine
+from tests.serving.live import QUESTION, Live, live, read_all, split, wait_until
+
+
+def test_the_bounds_are_those_promised() -> None:
+    assert RECEIVE_SECONDS <= 15
+    assert UNREAD_SECONDS <= 60
+
+
+def _times(server: Live, count: int) -> list[float]:
+    times = []
+    for _ in range(count):
+        started = time.perf_counter()
+        assert server.ask("GET", "/health/live")[0] == 200
+        times.append(time.perf_counter() - started)
+    return times
+
+
+def test_half_open_and_dripping_connections_are_closed_in_time_and_hold_nobody_up(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Deadlines, "receive_seconds", 1.5)
+    with live(demo) as server:
+        alone = statistics.median(_times(server, 50))
+        started = time.monotonic()
+        half_open = [server.connect() for _ in range(200)]
+        for place, connection in enumerate(half_open):
+            connection.sendall((b"", b"POST /v1/ask HTTP/1.1\r\nhost: 127.0.0.1\r\n")[place % 2])
+        dripping = [server.connect() for _ in range(50)]
+        stop = threading.Event()
+
+        def drip() -> None:
+            head = b"POST /v1/search HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+            for place, connection in enumerate(dripping):
+                connection.sendall(head + (b"content-length: 500\r\n\r\n" if place % 2 else b""))
+            while not stop.wait(0.2):
+                for connection in dripping:
+                    try:
+                        connection.sendall(b" ")
+                    except OSError:
+                        continue
+
+        dripper = threading.Thread(target=drip)
+        dripper.start()
+        beside = statistics.median(_times(server, 50))
+        answers = [read_all(connection) for connection in half_open + dripping]
+        took = time.monotonic() - started
+        stop.set()
+        dripper.join()
+        for connection in half_open + dripping:
+            connection.close()
+        assert took < 5
+        assert sum(answer.startswith(b"HTTP/1.1 408 ") for answer in answers) >= 225
+        assert beside < max(3 * alone, 0.02)
+        assert server.ask("GET", "/health/live")[0] == 200
+
+
+def test_a_request_that_comes_in_pieces_but_in_time_is_answered(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Deadlines, "receive_seconds", 3.0)
+    with live(demo) as server, server.connect() as connection:
+        body = json.dumps({"question": QUESTION}).encode()
+        head = f"host: 127.0.0.1\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+        request = f"POST /v1/search HTTP/1.1\r\n{head}\r\n\r\n".encode() + body
+        for start in range(0, len(request), 40):
+            connection.sendall(request[start : start + 40])
+            time.sleep(0.02)
+        assert split(read_all(connection))[0] == 200
+
+
+def test_an_answer_longer_than_the_bound_for_requests_is_not_cut(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Deadlines, "receive_seconds", 0.2)
+    original = Engine.search
+
+    def slow(*arguments: object, **options: object) -> object:
+        time.sleep(0.8)
+        return original(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Engine, "search", slow)
+    with live(demo) as server:
+        assert server.ask("POST", "/v1/search", {"question": QUESTION})[0] == 200
+
+
+def test_a_kept_connection_has_a_bound_of_its_own_for_each_request(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Deadlines, "receive_seconds", 0.6)
+    with live(demo) as server, server.connect() as connection:
+        for _ in range(4):
+            connection.sendall(b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+            answer = b""
+            while b"live" not in answer:
+                answer += connection.recv(65536)
+            assert answer.startswith(b"HTTP/1.1 200 ")
+            time.sleep(0.3)
+        connection.sendall(b"GET /health/live HTTP/1.1\r\n")
+        started = time.monotonic()
+        assert read_all(connection).startswith(b"HTTP/1.1 408 ")
+        assert time.monotonic() - started < 1.5
+
+
+def test_a_stream_that_nobody_reads_is_bounded_and_closed_and_its_place_is_free_again(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Deadlines, "unread_seconds", 0.5)
+    produced = 0
+
+    async def endless(*_: object) -> object:  # type: ignore[misc]
+        nonlocal produced
+        while True:
+            produced += 65536
+            yield b"x" * 65536
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr("shrag.serving.question_routes.stream_events", endless)
+    with live(demo) as server:
+        connection = server.connect()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        body = json.dumps({"question": QUESTION, "stream": True}).encode()
+        head = f"host: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+        connection.sendall(f"POST /v1/ask HTTP/1.1\r\n{head}\r\n\r\n".encode() + body)
+        wait_until(lambda: produced > 0)
+        wait_until(lambda: server.service.asks.busy == 0, 5)
+        connection.close()
+        assert produced <= 8 << 20
+        assert server.ask("GET", "/health/live")[0] == 200
