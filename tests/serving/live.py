@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import uvicorn
+
 from shrag.models.language_model import LanguageModel
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
@@ -30,9 +32,11 @@ class KeptEngine(Engine):
 class Live:
     """A running server."""
 
-    def __init__(self, port: int, service: Service) -> None:
+    def __init__(self, port: int, service: Service, server: uvicorn.Server, thread: threading.Thread) -> None:
         self.port = port
         self.service = service
+        self.server = server
+        self.thread = thread
         self.url = f"http://127.0.0.1:{port}"
 
     def connect(self) -> socket.socket:
@@ -91,7 +95,7 @@ def live(
         while not server.started:
             time.sleep(0.01)
         try:
-            yield Live(listener.getsockname()[1], app.state.service)
+            yield Live(listener.getsockname()[1], app.state.service, server, thread)
         finally:
             server.should_exit = True
             thread.join(15)

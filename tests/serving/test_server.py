@@ -21,7 +21,7 @@ COMMAND = [sys.executable, "-m", "shrag.cli.main"]
 
 
 @contextmanager
-def _served(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serve_process(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run the server on a free port; give the process and the address it printed."""
     command = [sys.executable, "-c", "import sys; from shrag.cli.serve import main; main()", *arguments, "--port", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "SHRAG_HOME": str(home)})
@@ -42,7 +42,7 @@ def _get(address: str) -> tuple[int, str]:
 
 
 def test_it_serves_until_told_to_stop_and_ends_with_0(demo_home: Path) -> None:
-    with _served(demo_home, "demo") as (server, address):
+    with serve_process(demo_home, "demo") as (server, address):
         assert address.startswith("http://127.0.0.1:")
         status, body = _get(address + "health/ready")
         assert (status, json.loads(body)["records"]) == (200, 170)
