@@ -14,7 +14,7 @@ ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 
-.PHONY: help setup setup-vllm index serve test test-vllm soak check fix bench clean
+.PHONY: help setup setup-vllm index serve test test-vllm soak check fix bench load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 
 bench: $(VENV)/.dev ## measure cold start and quality (the latter where the development corpora are)
 	$(BIN)/python bench/run.py
+
+load: $(VENV)/.dev ## ask a server of its own over CORPUS from 64 clients at once, on loopback (SECONDS=30)
+	$(BIN)/python -m bench.load $(CORPUS) --seconds $(or $(SECONDS),30)
 
 clean: ## remove what can be made again, but no corpus and no index
 	rm -rf build .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -12,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 
 from shrag.serving.chat_answer import ChatAnswer
 from shrag.serving.event_feed import feed
-from shrag.serving.event_stream import MEDIA_TYPE, EventStream
+from shrag.serving.event_stream import EventStream
 from shrag.serving.openai_wire import (
     ChatRequest,
     ChatResponse,
@@ -23,14 +22,12 @@ from shrag.serving.openai_wire import (
 )
 from shrag.serving.problems import Refusal
 from shrag.serving.question import read_question
-from shrag.serving.route_problems import openai_problems
+from shrag.serving.route_problems import openai_problems, stream_of
 from shrag.serving.service import Service
 from shrag.serving.trace_id import trace_id
 from shrag.serving.wire import AskRequest, SourceRecord
 
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "The answer, or its chunks."}
-}
+_STREAM = stream_of("The answer, or its chunks.")
 
 
 def add_openai_routes(app: FastAPI, service: Service) -> None:

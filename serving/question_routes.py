@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, get_args
 
 import msgspec
 from fastapi import FastAPI, Query, Request, Response
 
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.event_feed import feed
-from shrag.serving.event_stream import MEDIA_TYPE, EventStream, stream_events
-from shrag.serving.events import KeywordOrder
-from shrag.serving.route_problems import problems
+from shrag.serving.event_stream import EventStream, stream_events
+from shrag.serving.events import Event, KeywordOrder
+from shrag.serving.route_problems import problems, stream_of
 from shrag.serving.service import Service
 from shrag.serving.wire import (
     AskRequest,
@@ -24,9 +24,11 @@ from shrag.serving.wire import (
 
 _PROBLEMS = problems(409, 413, 415, 422, 429, 503)
 
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "The answer, or its events."}
-}
+_STREAM = stream_of(
+    "The answer, or its events.",
+    *(kind.__dataclass_fields__["event"].default for kind in get_args(Event)),
+    "error",
+)
 
 
 def add_question_routes(app: FastAPI, service: Service) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shrag.serving.event_stream import MEDIA_TYPE as STREAM_TYPE
 from shrag.serving.openai_wire import OpenAIProblem
 from shrag.serving.problems import MEDIA_TYPE
 from shrag.serving.wire import Problem
@@ -23,6 +24,15 @@ _SAYS = {
 }
 
 _EVERYWHERE = (400, 403, 414, 431)
+
+
+def stream_of(says: str, *names: str) -> dict[int | str, dict[str, Any]]:
+    """Return the description of a 200 that may be a stream; the schema is of each of its events."""
+    properties: dict[str, Any] = {"data": {"type": "string", "description": "JSON."}}
+    if names:
+        properties["event"] = {"enum": list(names)}
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return {200: {"content": {STREAM_TYPE: {"schema": schema}}, "description": says}}
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

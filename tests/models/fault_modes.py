@@ -7,9 +7,18 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tests.models.fake_endpoint import Behaviour, Handler, answers, breaks_after, goes_on, keeps_silent, piece, says
+from tests.models.fake_endpoint import (
+    Behaviour,
+    Handler,
+    answers,
+    breaks_after,
+    goes_on,
+    keeps_silent,
+    piece,
+    says,
+    streams,
+)
 from tests.models.fake_endpoint import sends as sends_bytes
-from tests.models.fake_endpoint import streams
 
 KEYWORDS = json.dumps({"keywords": ["재택근무", "갈등"]}, ensure_ascii=False)
 

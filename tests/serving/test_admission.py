@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_those_who_wait_are_served_in_the_order_they_came_and_never_more_at_once
 
     async def run() -> None:
         gate = Gate("test", places=3, queue=100)
-        await asyncio.gather(*(gate.run(lambda number=number: work(number), Patience()) for number in range(40)))
+        await asyncio.gather(*(gate.run(partial(work, number), Patience()) for number in range(40)))
         gate.close()
 
     asyncio.run(run())

@@ -8,6 +8,7 @@ import socket
 import statistics
 import threading
 import time
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_a_stream_that_nobody_reads_is_bounded_and_closed_and_its_place_is_free_
     monkeypatch.setattr(Deadlines, "unread_seconds", 0.5)
     produced = 0
 
-    async def endless(*_: object) -> object:  # type: ignore[misc]
+    async def endless(*_: object) -> AsyncIterator[bytes]:
         nonlocal produced
         while True:
             produced += 65536

@@ -16,11 +16,11 @@ from shrag.serving.request_log import LOGGER, JsonLines
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 
 
-def _client(demo: Engine, **options: bool) -> TestClient:
-    return TestClient(create_app(demo, **options), base_url="http://127.0.0.1")
+def _client(demo: Engine, log_questions: bool = False) -> TestClient:
+    return TestClient(create_app(demo, log_questions=log_questions), base_url="http://127.0.0.1")
 
 
-def _logged(demo: Engine, ask: Callable[[TestClient], object], **options: bool) -> list[dict[str, object]]:
+def _logged(demo: Engine, ask: Callable[[TestClient], object], log_questions: bool = False) -> list[dict[str, object]]:
     """Return what is logged while ``ask`` has a client."""
     stream = io.StringIO()
     handler = JsonLines(stream)
@@ -28,7 +28,7 @@ def _logged(demo: Engine, ask: Callable[[TestClient], object], **options: bool) 
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
-        ask(_client(demo, **options))
+        ask(_client(demo, log_questions))
     finally:
         logger.removeHandler(handler)
         handler.close()
