@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from shrag.models.llm_settings import LlmSettings
 if TYPE_CHECKING:
     from shrag.models.language_model import LanguageModel
     from shrag.models.model_server import ServerState
+    from shrag.models.openai_model import OpenAIModel
 
 TABLE = "llm"
 _PREFIX = "SHRAG_LLM_"
@@ -52,8 +53,8 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
         raise click.UsageError(f"The language model's settings cannot be used: {error}.") from None
 
 
-def open_language_model(settings: LlmSettings) -> LanguageModel | None:
-    """Return the model at ``settings.url``, asked for nothing yet; None where there is no address.
+def open_language_model(settings: LlmSettings) -> OpenAIModel | None:
+    """Return the model at ``settings.url``, asked for nothing yet and the caller's to close; None without an address.
 
     A model that is only started by the server (``command``) is none to other commands.
     """
@@ -80,7 +81,9 @@ def running_language_model(settings: LlmSettings, home: Path) -> Iterator[Langua
     Raises :class:`~shrag.models.errors.EngineMissing` and :class:`~shrag.models.errors.WeightsMissing`.
     """
     if not settings.command:
-        yield open_language_model(settings)
+        model = open_language_model(settings)
+        with nullcontext() if model is None else closing(model):
+            yield model
         return
     from shrag.models.model_server import ModelServer
     from shrag.models.served_model import ServedModel
@@ -88,5 +91,8 @@ def running_language_model(settings: LlmSettings, home: Path) -> Iterator[Langua
     def told(state: ServerState) -> None:
         click.echo(f"Language model: {state}", err=True)
 
-    with ModelServer(settings, home / TABLE, told=told) as server:
-        yield ServedModel(settings, server)
+    with (
+        ModelServer(settings, home / TABLE, told=told) as server,
+        closing(ServedModel(settings, server)) as served,
+    ):
+        yield served
