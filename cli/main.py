@@ -27,6 +27,15 @@ from shrag.indexing.errors import (
     PartMissing,
     TooManyRejected,
 )
+from shrag.models.errors import (
+    BudgetTooSmall,
+    GpuMissing,
+    PlanRejected,
+    UnknownArchitecture,
+    UnknownName,
+    WeightsMissing,
+    WeightsRejected,
+)
 from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownStrategy
 
 COMMANDS = {
@@ -36,6 +45,7 @@ COMMANDS = {
     "evaluate": "shrag.cli.evaluate",
     "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
+    "plan": "shrag.cli.plan",
     "run": "shrag.cli.run",
     "search": "shrag.cli.search",
     "serve": "shrag.cli.serve",
@@ -56,6 +66,13 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (IndexDamaged, 4),
     (IndexMismatch, 4),
     (DiskFull, 5),
+    (BudgetTooSmall, 5),
+    (UnknownName, 2),
+    (PlanRejected, 2),
+    (UnknownArchitecture, 3),
+    (WeightsRejected, 3),
+    (WeightsMissing, 6),
+    (GpuMissing, 6),
     (PartMissing, 6),
     (IndexingError, 1),
 )
