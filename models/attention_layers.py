@@ -34,6 +34,9 @@ _WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma
 }
 """Multimodal model types → the type of their text model, whose own table is ``text_config``."""
 
+# Far above any model: a hostile number would make a tuple as long.
+_MOST_LAYERS = 10_000
+
 _ASK = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
 
 
@@ -97,12 +100,14 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
     """
     text = _text_config(config)
     kind = str(text.get("model_type"))
-    count = _number(text, "num_hidden_layers")
-    if kind in LATENT:
-        return (FullAttention(_number(text, "kv_lora_rank") + _number(text, "qk_rope_head_dim")),) * count
-    if kind not in HEAD_GROUPS:
+    if kind not in HEAD_GROUPS | LATENT:
         known = ", ".join(sorted(HEAD_GROUPS | LATENT))
         raise UnknownArchitecture(f"How a model of type {kind!r} caches is not known here (known: {known}): {_ASK}.")
+    count = _number(text, "num_hidden_layers")
+    if count > _MOST_LAYERS:
+        raise UnknownArchitecture(f"num_hidden_layers is {count}, {_MOST_LAYERS} are believed at most: {_ASK}.")
+    if kind in LATENT:
+        return (FullAttention(_number(text, "kv_lora_rank") + _number(text, "qk_rope_head_dim")),) * count
     types = _layer_types(text, count)
     shared = _number(text, "num_kv_shared_layers", 0)
     if shared >= count:
@@ -164,12 +169,17 @@ def _linear(text: Mapping[str, object]) -> LinearAttention:
     channels = 2 * keys * key_width + values * value_width
     convolution = channels * (_number(text, "linear_conv_kernel_dim", 4) - 1) * 2
     # Without the key vLLM keeps the state in the model's own 16 bits.
-    width = {"float32": 4, "bfloat16": 2, "float16": 2, None: 2}.get(cast("str | None", text.get("mamba_ssm_dtype")))
+    width = {"float32": 4, "bfloat16": 2, "float16": 2, None: 2}.get(_text_or_none(text, "mamba_ssm_dtype"))
     if width is None:
         raise UnknownArchitecture(
             f"mamba_ssm_dtype is {text['mamba_ssm_dtype']!r}, known are float32, bfloat16: {_ASK}."
         )
     return LinearAttention(values * value_width * key_width * width + convolution)
+
+
+def _text_or_none(text: Mapping[str, object], key: str) -> str | None:
+    value = text.get(key)
+    return None if value is None else str(value)
 
 
 def _heads(text: Mapping[str, object]) -> tuple[int, int]:
