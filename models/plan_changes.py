@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from shrag.models.budget_plan import BudgetPlan, PlanRequest, Shortfall, lay_out
@@ -13,7 +13,7 @@ from shrag.models.byte_sizes import both_units, gib
 from shrag.models.errors import BudgetTooSmall, PlanRejected
 from shrag.models.gpu_cards import GpuCard
 from shrag.models.language_model_size import LanguageModelSize
-from shrag.models.retrieval_memory import FAISS
+from shrag.models.retrieval_memory import FAISS, RERANKER
 
 SHORTEST_CONTEXT = 2_048
 """Below this five records and an answer have no room: no shorter context is proposed."""
@@ -48,7 +48,7 @@ def plan_budget(
         f"{both_units(outcome.limit)} there are"
     )
     if not changes:
-        raise BudgetTooSmall(f"{short}; no single change known here would fit: plan a smaller model with --llm.")
+        raise BudgetTooSmall(f"{short}; no change known here would fit: plan a smaller model with --llm.")
     others = f" (or: {'; '.join(changes[1:])})" if changes[1:] else ""
     raise BudgetTooSmall(f"{short}. The smallest change that fits: {changes[0]}{others}.")
 
@@ -56,45 +56,79 @@ def plan_budget(
 def fitting_changes(
     request: PlanRequest, short: Shortfall, models: Sequence[LanguageModelSize], cards: Iterable[GpuCard]
 ) -> Iterator[Change]:
-    """Yield single changes that make ``request`` fit, each planned and each as small as it can be.
+    """Yield changes that make ``request`` fit, each planned and each as small as it can be.
 
     In the order of what they take from answers: fewer questions at once, smaller batches (slower on long prompts), the
-    vectors searched on the processor, a shorter context, a cache of 8 bits, more memory, another model, another card.
+    vectors searched on the processor, a shorter context, a cache of 8 bits, no re-ranker, several of these together
+    where none is enough alone, more memory, another model, another card.
     """
-    yield from _fewer_sequences(request)
-    yield from _smaller_batch(request)
-    yield from _vectors_on_the_processor(request)
-    yield from _shorter_context(request)
-    if request.kv_dtype == "auto":
-        yield from _if_fits("--kv-cache-dtype fp8", replace(request, kv_dtype="fp8"))
+    settings = list(_settings(request))
+    yield from settings or _together(request)
     budget = max(request.budget, -(-short.needed // _BUDGET_STEP) * _BUDGET_STEP)
     more = f"--budget {budget / 1e9:.1f}GB"
     yield from _if_fits(more, replace(request, budget=budget))
     smaller = (model for model in models if model.weights < request.model.weights and model.licence)
-    yield from _first(_if_fits(f"--llm {model.name}", replace(request, model=model)) for model in smaller)
+    swapped = (Change(f"--llm {model.name}", replace(request, model=model)) for model in smaller)
+    yield from islice(_fitting(swapped), 1)
     larger = (card for card in cards if card.usable > request.card.usable)
-    further = f" {more}" if budget > request.budget else ""
-    yield from _first(
-        _if_fits(f"--card {card.name}{further}", replace(request, card=card, budget=budget)) for card in larger
-    )
+    also = f" {more}" if budget > request.budget else ""
+    moved = (Change(f"--card {card.name}{also}", replace(request, card=card, budget=budget)) for card in larger)
+    yield from islice(_fitting(moved), 1)
 
 
-def _fewer_sequences(request: PlanRequest) -> Iterator[Change]:
+def _settings(request: PlanRequest) -> Iterator[Change]:
+    """Yield the single settings that are enough."""
     if request.max_num_seqs is not None:
         most = _largest(range(1, request.max_num_seqs), lambda n: _fits(replace(request, max_num_seqs=n)))
         if most:
             yield Change(f"--max-num-seqs {most}", replace(request, max_num_seqs=most))
+    yield from islice(_fitting(_smaller_batches(request)), 1)
+    yield from _fitting(_without_faiss(request))
+    yield from _shorter_context(request)
+    yield from _fitting(_eight_bits(request))
+    yield from _fitting(_without_reranker(request))
 
 
-def _smaller_batch(request: PlanRequest) -> Iterator[Change]:
-    batches = (batch for batch in _BATCHES if (request.max_num_seqs or 1) <= batch < request.batch)
-    yield from _first(_if_fits(f"--max-num-batched-tokens {batch}", replace(request, batch=batch)) for batch in batches)
+def _together(request: PlanRequest) -> Iterator[Change]:
+    """Yield one change: setting after setting until some context fits, then the longest that does."""
+    alone = [Change("--max-num-seqs 1", replace(request, max_num_seqs=1))] if (request.max_num_seqs or 1) > 1 else []
+    for begin in (Change("", request), *alone):
+        said, changed = [begin.says], begin.request
+        for step in (_smallest_batch, _without_faiss, _eight_bits, _without_reranker):
+            for change in step(changed):
+                said, changed = [*said, change.says], change.request
+            for context in [*_if_fits("", changed), *_shorter_context(changed)][:1]:
+                yield Change(", ".join(filter(None, [*said, context.says])), context.request)
+                return
 
 
-def _vectors_on_the_processor(request: PlanRequest) -> Iterator[Change]:
-    kept = tuple(part for part in request.retrieval if not part.name.startswith(FAISS))
+def _smallest_batch(request: PlanRequest) -> Iterator[Change]:
+    yield from list(_smaller_batches(request))[-1:]
+
+
+def _smaller_batches(request: PlanRequest) -> Iterator[Change]:
+    for batch in _BATCHES:
+        if (request.max_num_seqs or 1) <= batch < request.batch:
+            yield Change(f"--max-num-batched-tokens {batch}", replace(request, batch=batch))
+
+
+def _eight_bits(request: PlanRequest) -> Iterator[Change]:
+    if request.kv_dtype == "auto":
+        yield Change("--kv-cache-dtype fp8", replace(request, kv_dtype="fp8"))
+
+
+def _without_faiss(request: PlanRequest) -> Iterator[Change]:
+    yield from _without(request, FAISS, "leave --index out (exact search on the processor)")
+
+
+def _without_reranker(request: PlanRequest) -> Iterator[Change]:
+    yield from _without(request, RERANKER, "--reranker none")
+
+
+def _without(request: PlanRequest, what: str, says: str) -> Iterator[Change]:
+    kept = tuple(part for part in request.retrieval if not part.name.startswith(what))
     if kept != request.retrieval:
-        yield from _if_fits("leave --index out (exact search on the processor)", replace(request, retrieval=kept))
+        yield Change(says, replace(request, retrieval=kept))
 
 
 def _shorter_context(request: PlanRequest) -> Iterator[Change]:
@@ -110,14 +144,13 @@ def _largest(values: range, fits: Callable[[int], bool]) -> int | None:
     return values[place - 1] if place else None
 
 
-def _first(changes: Iterable[Iterator[Change]]) -> Iterator[Change]:
-    """Yield the first change of all, if there is one."""
-    yield from islice(chain.from_iterable(changes), 1)
+def _fitting(changes: Iterable[Change]) -> Iterator[Change]:
+    """Yield those that fit."""
+    return (change for change in changes if _fits(change.request))
 
 
 def _if_fits(says: str, request: PlanRequest) -> Iterator[Change]:
-    if _fits(request):
-        yield Change(says, request)
+    return _fitting([Change(says, request)])
 
 
 def _fits(request: PlanRequest) -> bool:

@@ -8,10 +8,13 @@ from typing import NamedTuple
 from shrag.models.byte_sizes import GIB, MIB
 from shrag.models.errors import UnknownName
 from shrag.models.memory_part import Part
-from shrag.models.safetensors_header import SINGLE_FILE, read_folder
+from shrag.models.safetensors_header import read_folder
 
 NONE = "none"
 """The name of no encoder and of no re-ranker."""
+
+ON_PROCESSOR = (NONE, "lsa")
+"""Encoders that take nothing of a card."""
 
 DEFAULT_ENCODER = "gte-multilingual-base"
 DEFAULT_RERANKER = "gte-multilingual-reranker-base"
@@ -19,7 +22,11 @@ DEFAULT_RERANKER = "gte-multilingual-reranker-base"
 FAISS = "FAISS"
 """How the parts begin that leave the card when exact search runs on the processor."""
 
+RERANKER = "re-ranker"
+"""How the part begins that a re-ranker takes."""
+
 # Bytes in half precision: parameters × 2, counted for gte-multilingual-base, published (306 M, 568 M) for the others.
+_ALIASES = {"gte": DEFAULT_ENCODER}
 _KNOWN = {
     DEFAULT_ENCODER: (610_738_178, True),
     DEFAULT_RERANKER: (612_000_000, False),
@@ -47,13 +54,13 @@ class VectorTable(NamedTuple):
 def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, weights: Path) -> tuple[Part, ...]:
     """Return what the retrieval process holds, nothing where it has no use for a GPU.
 
-    ``encoder`` and ``reranker`` are names, folders or ``none``; ``weights`` is where named weights lie. Raises
-    :class:`UnknownName` for a name without weights and without a known size, and what reading headers raises.
+    ``encoder`` and ``reranker`` are names, folders, or one of :data:`ON_PROCESSOR`; ``weights`` is where named weights
+    lie. Raises :class:`UnknownName` for a name without weights and without a known size, and what reading headers does.
     """
     parts = [
         Part(f"{role} {Path(name).name}", *encoder_weights(name, weights))
-        for role, name in (("encoder", encoder), ("re-ranker", reranker))
-        if name != NONE
+        for role, name in (("encoder", encoder), (RERANKER, reranker))
+        if name not in ON_PROCESSOR
     ]
     if parts:
         says = f"{_ACTIVATION_BYTES // 1024} KiB for each of {_BATCH_TOKENS:,} tokens in a batch"
@@ -72,8 +79,9 @@ def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:
 
     The only place that knows encoders and re-rankers by name. A folder's headers come before what is known.
     """
+    name = _ALIASES.get(name, name)
     for folder in (weights / name, Path(name)):
-        if name and folder.is_dir() and (folder / SINGLE_FILE).exists():
+        if name and folder.is_dir():
             return read_folder(folder).in_half_precision(), True, f"headers in {folder}, in half precision"
     if name not in _KNOWN:
         raise UnknownName(

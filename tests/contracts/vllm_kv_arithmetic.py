@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 
 def main() -> None:
-    import torch
-    from vllm.v1.core import kv_cache_utils
-    from vllm.v1.kv_cache_interface import FullAttentionSpec, MambaSpec, SlidingWindowSpec
-    from vllm.v1.kv_cache_layout import KVCacheLayout
-
+    torch = import_module("torch")
+    planner = import_module("vllm.v1.core.kv_cache_utils")
+    specs = import_module("vllm.v1.kv_cache_interface")
+    layouts = import_module("vllm.v1.kv_cache_layout")
     dtypes = {1: torch.float8_e4m3fn, 2: torch.bfloat16}
 
     def spec(case: dict[str, Any], kind: str, values: int, window: int) -> Any:  # noqa: ANN401
         if kind == "linear":
-            return MambaSpec(
+            return specs.MambaSpec(
                 block_size=case["block"], shapes=((values,),), dtypes=(torch.int8,), page_size_padded=case["page"],
                 mamba_cache_mode=case["mamba"],
             )  # fmt: skip
@@ -28,7 +28,11 @@ def main() -> None:
             "head_size": values // 2,
             "dtype": dtypes[case["width"]],
         }
-        return FullAttentionSpec(**size) if kind == "full" else SlidingWindowSpec(**size, sliding_window=window)
+        return (
+            specs.FullAttentionSpec(**size)
+            if kind == "full"
+            else specs.SlidingWindowSpec(**size, sliding_window=window)
+        )
 
     answers = []
     for case in json.load(sys.stdin):
@@ -43,13 +47,13 @@ def main() -> None:
                 mamba_cache_mode=case["mamba"],
                 num_gpu_blocks_override=None,
                 prefix_cache_retention_interval=None,
-                get_resolved_kv_cache_layout=lambda: KVCacheLayout.LBNHC,
+                get_resolved_kv_cache_layout=lambda: layouts.KVCacheLayout.LBNHC,
             ),
         )
         layers = {f"layer.{place}": spec(case, *layer) for place, layer in enumerate(case["layers"])}
-        groups = kv_cache_utils.get_kv_cache_groups(config, layers)
-        planned = kv_cache_utils.get_kv_cache_config_from_groups(config, groups, case["pool"])
-        answers.append(kv_cache_utils.get_kv_cache_capacity(config, planned))
+        groups = planner.get_kv_cache_groups(config, layers)
+        planned = planner.get_kv_cache_config_from_groups(config, groups, case["pool"])
+        answers.append(planner.get_kv_cache_capacity(config, planned))
     json.dump(answers, sys.stdout)
 
 

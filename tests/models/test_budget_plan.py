@@ -122,7 +122,7 @@ def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
 )
 def test_what_no_budget_makes_possible_is_rejected(changes: dict[str, object], says: str) -> None:
     with pytest.raises(PlanRejected, match=says):
-        lay_out(request(**changes))
+        lay_out(replace(request(), **changes))  # type: ignore[arg-type]
 
 
 REQUESTS = st.builds(

@@ -53,7 +53,7 @@ def test_processes_that_the_driver_does_not_tell_are_left_out() -> None:
 
 @pytest.mark.parametrize("answer", ["", "No devices were found\n", "Tesla, [N/A], [N/A], [N/A], 9.0", "X, 1, 2, 3, ?"])
 def test_a_card_that_tells_nothing_is_refused_with_the_way_out(answer: str) -> None:
-    with pytest.raises(GpuMissing, match="does not tell the memory of GPU 0 .*use --card"):
+    with pytest.raises(GpuMissing, match=r"does not tell the memory of GPU 0 .*use --card"):
         read_gpu(Smi(answer))
 
 

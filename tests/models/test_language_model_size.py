@@ -38,8 +38,12 @@ def test_a_checkpoint_of_32_bits_is_loaded_with_16(tmp_path: Path) -> None:
 
 
 def test_quantised_weights_count_as_stored_and_a_picture_model_is_kept_to_text(tmp_path: Path) -> None:
-    config = {"model_type": "gemma3", "text_config": {**CONFIG, "model_type": "gemma3_text"}}
-    config["quantization_config"] = {"quant_method": "fp8"}
+    text = {**CONFIG, "model_type": "gemma3_text"}
+    config: dict[str, object] = {
+        "model_type": "gemma3",
+        "text_config": text,
+        "quantization_config": {"quant_method": "fp8"},
+    }
     model = read_language_model(write_model(tmp_path / "m", config, "F8_E4M3", 4))
     assert (model.weights, model.quantization, model.flags) == (4, "fp8", ("--language-model-only",))
 

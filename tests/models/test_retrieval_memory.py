@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.models.errors import UnknownName, WeightsRejected
+from shrag.models.errors import UnknownName, WeightsMissing, WeightsRejected
 from shrag.models.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
 
 MIRACL_KO = VectorTable(1_486_752, 768)
@@ -28,7 +28,17 @@ def test_the_usual_encoder_reranker_and_vectors_take_five_parts_and_one_context(
 
 def test_nothing_on_the_card_takes_nothing(tmp_path: Path) -> None:
     assert retrieval_parts("none", "none", None, tmp_path) == ()
-    assert retrieval_parts("none", "none", VectorTable(0, 768), tmp_path) == ()
+    assert retrieval_parts("lsa", "none", VectorTable(0, 768), tmp_path) == ()
+
+
+def test_the_short_name_of_the_default_encoder_is_known(tmp_path: Path) -> None:
+    assert retrieval_parts("gte", "none", None, tmp_path)[0].size == 610_738_178
+
+
+def test_a_folder_without_whole_weights_is_not_replaced_by_what_is_known(tmp_path: Path) -> None:
+    (tmp_path / DEFAULT_ENCODER).mkdir()
+    with pytest.raises(WeightsMissing, match=r"has neither model\.safetensors"):
+        retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)
 
 
 def test_vectors_alone_still_need_a_context(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_what_the_safetensors_library_writes_is_read(tmp_path: Path) -> None:
     numpy = pytest.importorskip("safetensors.numpy")
     import numpy as np
 
-    tensors = {"w": np.zeros((7, 3), np.float16), "empty": np.zeros((0, 4), np.float32), "one": np.float64(1)[None]}
+    tensors = {"w": np.zeros((7, 3), np.float16), "empty": np.zeros((0, 4), np.float32), "one": np.ones(1, np.float64)}
     numpy.save_file(tensors, tmp_path / "x.safetensors", metadata={"format": "pt"})
     assert read_file(tmp_path / "x.safetensors").bytes_by_dtype == {"F16": 42, "F32": 0, "F64": 8}
 
