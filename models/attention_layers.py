@@ -26,6 +26,12 @@ HEAD_GROUPS = frozenset(
 LATENT = frozenset(("deepseek_v2", "deepseek_v3"))
 """Model types with multi-head latent attention."""
 
+# A head is as wide as its share of the model where no width is given; in the others it has a default of its own.
+_EQUAL_SHARES = frozenset(("exaone", "llama", "mistral", "qwen2", "qwen2_moe"))
+_DELTA = frozenset(("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next"))
+# Full and sliding layers in a pattern that only `layer_types` tells.
+_PATTERNED = frozenset(("exaone4", "gemma3_text", "gemma3n_text", "gemma4_text"))
+
 _WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text"} | {
     "qwen3_5": "qwen3_5_text",
     "qwen3_5_moe": "qwen3_5_moe_text",
@@ -88,8 +94,8 @@ def longest_context(config: Mapping[str, object]) -> int | None:
 def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
     """Return what each layer keeps, first layer first; layers that share another's cache are left out.
 
-    - Grouped-query attention keeps ``2 × kv heads × head dimension`` values a token; where global layers have heads of
-      their own (``num_global_key_value_heads``, ``global_head_dim``) full attention counts those.
+    - Grouped-query attention keeps ``2 × kv heads × head dimension`` values a token; full attention of Gemma 4 has
+      heads of its own (``num_global_key_value_heads``, ``global_head_dim``).
     - Latent attention keeps ``kv_lora_rank + qk_rope_head_dim``, keys and values in one (arXiv 2405.04434).
     - Gated DeltaNet (arXiv 2412.06464) keeps ``Hv × Dv × Dk`` numbers of state, and of its convolution
       ``(2 × Hk × Dk + Hv × Dv) × (kernel - 1)`` in 16 bits.
@@ -108,8 +114,10 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
         raise UnknownArchitecture(f"num_hidden_layers is {count}, {_MOST_LAYERS} are believed at most: {_ASK}.")
     if kind in LATENT:
         return (FullAttention(_number(text, "kv_lora_rank") + _number(text, "qk_rope_head_dim")),) * count
+    if "per_layer_config" in text:
+        raise UnknownArchitecture(f"The configuration has a per_layer_config, which is not read here: {_ASK}.")
     types = _layer_types(text, count)
-    shared = _number(text, "num_kv_shared_layers", 0)
+    shared = _number(text, "num_kv_shared_layers", None if kind == "gemma3n_text" else 0)
     if shared >= count:
         raise UnknownArchitecture(f"num_kv_shared_layers is {shared} of {count} layers, which leaves none: {_ASK}.")
     makers: dict[str, Callable[[Mapping[str, object]], Layer]] = {
@@ -139,23 +147,30 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
         if len(types) != count:
             raise UnknownArchitecture(f"layer_types has {len(types)} entries for {count} layers: {_ASK}.")
         return [str(name) for name in types]
-    kind = text["model_type"]
-    if kind in ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"):
+    kind, window = str(text["model_type"]), text.get("sliding_window")
+    if kind in _DELTA:
         interval = _number(text, "full_attention_interval", 4)
         return ["linear_attention" if (place + 1) % interval else "full_attention" for place in range(count)]
-    if not text.get("sliding_window") or text.get("use_sliding_window") is False or kind in ("llama", "exaone"):
-        return ["full_attention"] * count
-    if kind == "mistral":
+    if kind == "mistral" and window:
         return ["sliding_attention"] * count
-    raise UnknownArchitecture(
-        f"The configuration has a sliding window of {text['sliding_window']} and no layer_types that say where: {_ASK}."
-    )
+    if kind == "mistral":
+        slides_nowhere = "sliding_window" in text  # without the key its library's default holds, 4,096
+    elif kind.startswith("qwen"):
+        slides_nowhere = text.get("use_sliding_window", False) is False
+    else:
+        slides_nowhere = not window and kind not in _PATTERNED
+    if not slides_nowhere:
+        raise UnknownArchitecture(f"The {kind} configuration has no layer_types that say which layers slide: {_ASK}.")
+    return ["full_attention"] * count
 
 
 def _full(text: Mapping[str, object]) -> FullAttention:
     heads, width = _heads(text)
-    heads = _number(text, "num_global_key_value_heads", heads)
-    return FullAttention(2 * heads * _number(text, "global_head_dim", width))
+    if text["model_type"] == "gemma4_text":
+        width = _number(text, "global_head_dim")
+        if text.get("attention_k_eq_v", True):
+            heads = _number(text, "num_global_key_value_heads", heads)
+    return FullAttention(2 * heads * width)
 
 
 def _sliding(text: Mapping[str, object]) -> SlidingAttention:
@@ -185,12 +200,15 @@ def _text_or_none(text: Mapping[str, object], key: str) -> str | None:
 def _heads(text: Mapping[str, object]) -> tuple[int, int]:
     """Return key-value heads and the width of one."""
     heads = _number(text, "num_attention_heads")
-    width = text.get("head_dim")
-    if width is None:
+    kind = text["model_type"]
+    if text.get("head_dim") is None and kind in _EQUAL_SHARES:
         width = _number(text, "hidden_size") // heads
-    elif type(width) is not int or width < 1:
-        raise UnknownArchitecture(f"head_dim is {width!r}, which is no width: {_ASK}.")
-    return _number(text, "num_key_value_heads", heads), width
+    else:
+        width = _number(text, "head_dim")
+    # Without the key most types have a default of their own, which is not the heads of attention.
+    return _number(
+        text, "num_key_value_heads", heads if "num_key_value_heads" in text or kind == "llama" else None
+    ), width
 
 
 def _number(text: Mapping[str, object], key: str, default: int | None = None) -> int:
@@ -198,8 +216,7 @@ def _number(text: Mapping[str, object], key: str, default: int | None = None) ->
     value = text.get(key)
     if value is None and default is not None:
         return default
-    if type(value) is not int or not 0 < value < 2**31:
-        if value == 0 and default == 0 and type(value) is int:
-            return 0
+    least = 0 if key == "num_kv_shared_layers" else 1
+    if type(value) is not int or not least <= value < 2**31:
         raise UnknownArchitecture(f"The configuration's {key} is {value!r}, a positive whole number is needed: {_ASK}.")
     return value

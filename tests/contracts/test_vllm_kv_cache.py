@@ -55,7 +55,7 @@ def vllm_python() -> str:
         (QWEN3, 64 * MIB, 8_192, 32_768, "4.00"),
         (QWEN3, 24 * MIB, 1_000, 12_000, "12.00"),
         ({**EXAONE4, "num_hidden_layers": 8, "layer_types": EVEN}, 64 * MIB, 8_192, 34_663, "4.23"),
-        ({**EXAONE4, "num_hidden_layers": 5, "layer_types": ODD}, 64 * MIB, 4_096, None, None),
+        ({**EXAONE4, "num_hidden_layers": 5, "layer_types": ODD}, 64 * MIB, 4_096, 29_959, "7.31"),
     ],
 )
 def test_a_server_prints_the_size_and_the_concurrency_that_were_planned(
@@ -64,14 +64,13 @@ def test_a_server_prints_the_size_and_the_concurrency_that_were_planned(
     config: dict[str, object],
     pool: int,
     longest: int,
-    tokens: int | None,
-    concurrency: str | None,
+    tokens: int,
+    concurrency: str,
 ) -> None:
     options = KvOptions(block=CPU_BLOCK, batch=BATCH, batches_in_flight=1)
     cache = KvCache(attention_layers(config), options)
     planned = (cache.size_in_tokens(pool, longest), f"{cache.concurrency(pool, longest):.2f}")
-    if tokens is not None:
-        assert planned == (tokens, concurrency)
+    assert planned == (tokens, concurrency)
     assert printed(vllm_python, tmp_path, config, pool, longest) == planned
 
 

@@ -39,6 +39,13 @@ def test_a_head_is_as_wide_as_its_share_of_the_model_where_no_width_is_given() -
     assert attention_layers({**config, "head_dim": None, "num_key_value_heads": None}) == (FullAttention(2 * 8 * 128),)
 
 
+@pytest.mark.parametrize("missing", ["head_dim", "num_key_value_heads"])
+def test_where_a_missing_number_means_the_librarys_default_it_is_asked_for(missing: str) -> None:
+    config = {key: value for key, value in QWEN3.items() if key != missing}
+    with pytest.raises(UnknownArchitecture, match=f"{missing} is None"):
+        attention_layers(config)
+
+
 def test_latent_attention_keeps_one_vector_for_keys_and_values() -> None:
     config = {"model_type": "deepseek_v3", "num_hidden_layers": 2, "kv_lora_rank": 512, "qk_rope_head_dim": 64}
     assert attention_layers(config) == (FullAttention(576),) * 2
@@ -93,15 +100,47 @@ def test_a_state_and_an_attention_of_equal_numbers_are_not_the_same_kind() -> No
     assert len({FullAttention(8), LinearAttention(8)}) == 2
 
 
-def test_a_window_that_is_switched_off_is_none() -> None:
-    full = (FullAttention(256),) * 4
-    assert attention_layers({**QWEN3, "sliding_window": 4096, "use_sliding_window": False}) == full
-    assert attention_layers({**QWEN3, "sliding_window": None}) == full
-    assert attention_layers({**QWEN3, "sliding_window": 0}) == full
-    assert (
-        attention_layers({**QWEN3, "model_type": "mistral", "sliding_window": 4096})
-        == (SlidingAttention(256, 4096),) * 4
-    )
+@pytest.mark.parametrize(
+    ("changes", "window"),
+    [
+        ({"sliding_window": 4096, "use_sliding_window": False}, None),
+        ({"sliding_window": 4096}, None),
+        ({"sliding_window": None}, None),
+        ({"model_type": "mistral", "sliding_window": None}, None),
+        ({"model_type": "mistral", "sliding_window": 4096}, 4096),
+        ({"model_type": "llama", "sliding_window": 0}, None),
+    ],
+)
+def test_a_window_without_layer_types_is_everywhere_or_nowhere(changes: dict[str, object], window: int | None) -> None:
+    layer = FullAttention(256) if window is None else SlidingAttention(256, window)
+    assert attention_layers({**QWEN3, **changes}) == (layer,) * 4
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sliding_window": 512, "use_sliding_window": True},
+        {"model_type": "llama", "sliding_window": 512},
+        {"model_type": "mistral"},
+        {"model_type": "exaone4", "sliding_window": 256},
+        {"model_type": "gemma3_text"},
+    ],
+)
+def test_a_window_of_which_it_is_not_said_where_is_not_guessed(changes: dict[str, object]) -> None:
+    with pytest.raises(
+        UnknownArchitecture, match=r"has no layer_types that say which layers slide: .*--kv-bytes-per-token"
+    ):
+        attention_layers({**QWEN3, **changes})
+
+
+def test_global_heads_of_gemma_4_count_only_where_keys_are_values() -> None:
+    config = {
+        **QWEN3, "model_type": "gemma4_text", "global_head_dim": 128, "num_global_key_value_heads": 1,
+        "layer_types": ["full_attention"] * 4,
+    }  # fmt: skip
+    assert attention_layers(config)[0] == FullAttention(2 * 1 * 128)
+    assert attention_layers({**config, "attention_k_eq_v": False})[0] == FullAttention(2 * 2 * 128)
+    assert attention_layers({**config, "num_global_key_value_heads": None})[0] == FullAttention(2 * 2 * 128)
 
 
 @pytest.mark.parametrize(
@@ -113,14 +152,18 @@ def test_a_window_that_is_switched_off_is_none() -> None:
         ({**QWEN3, "num_hidden_layers": True}, "num_hidden_layers is True"),
         ({**QWEN3, "num_hidden_layers": -4}, "num_hidden_layers is -4"),
         ({**QWEN3, "num_hidden_layers": 10**30}, "num_hidden_layers is 1000"),
-        ({**QWEN3, "head_dim": "64"}, "head_dim is '64', which is no width"),
-        ({**QWEN3, "head_dim": -1}, "head_dim is -1, which is no width"),
+        ({**QWEN3, "head_dim": "64"}, "head_dim is '64', a positive"),
+        ({**QWEN3, "head_dim": -1}, "head_dim is -1, a positive"),
         ({**QWEN3, "layer_types": ["full_attention"]}, "layer_types has 1 entries for 4 layers"),
         ({**QWEN3, "layer_types": ["full_attention"] * 3 + ["mamba"]}, "layer_types has 'mamba', known are"),
         ({**QWEN3, "layer_types": ["sliding_attention"] * 4}, "sliding_window is None"),
-        ({**QWEN3, "sliding_window": 512}, "a sliding window of 512 and no layer_types"),
+        (
+            {**QWEN3, "model_type": "gemma3n_text", "layer_types": ["full_attention"] * 4},
+            "num_kv_shared_layers is None",
+        ),
         ({"model_type": "qwen3_5", "text_config": {**DELTA, "mamba_ssm_dtype": "fp8"}}, "mamba_ssm_dtype is 'fp8'"),
         ({"model_type": "qwen3_5", "text_config": {**DELTA, "mamba_ssm_dtype": []}}, "mamba_ssm_dtype is []"),
+        ({**QWEN3, "per_layer_config": {}}, "has a per_layer_config, which is not read here"),
         ({**QWEN3, "model_type": "qwen3_next"}, "linear_num_key_heads is None"),
         ({**QWEN3, "num_hidden_layers": 2**30}, "num_hidden_layers is 1073741824, 10000 are believed at most"),
     ],

@@ -38,7 +38,7 @@ def test_a_checkpoint_of_32_bits_is_loaded_with_16(tmp_path: Path) -> None:
 
 
 def test_quantised_weights_count_as_stored_and_a_picture_model_is_kept_to_text(tmp_path: Path) -> None:
-    text = {**CONFIG, "model_type": "gemma3_text"}
+    text = {**CONFIG, "model_type": "gemma3_text", "layer_types": ["full_attention"] * 2}
     config: dict[str, object] = {
         "model_type": "gemma3",
         "text_config": text,
