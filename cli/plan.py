@@ -8,6 +8,7 @@ import click
 
 from shrag.cli.settings import Home
 from shrag.models.byte_sizes import parse_size
+from shrag.models.gpu_cards import find_card, load_cards
 from shrag.models.kv_cache import KvDtype
 from shrag.models.language_model_profiles import DEFAULT_PROFILE
 from shrag.models.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER
@@ -33,7 +34,7 @@ class Size(click.ParamType[int]):
 
 @click.command()
 @click.option("--budget", type=Size(), default="50GB", show_default=True, help="All that SHRAG may take of the card.")
-@click.option("--card", help="Plan for this card (24GB, L40S, A6000, A100-80, H100, H200) and not for the one here.")
+@click.option("--card", help=f"Plan for this card ({', '.join(load_cards())}) and not for the one here.")
 @click.option("--llm", default=DEFAULT_PROFILE, show_default=True, help="A profile, or a folder of weights.")
 @click.option("--encoder", default=DEFAULT_ENCODER, show_default=True, help="A name, a folder, or none.")
 @click.option("--reranker", default=DEFAULT_RERANKER, show_default=True, help="A name, a folder, or none.")
@@ -81,14 +82,14 @@ def command(
     """
     from shrag.cli.plan_text import print_json_plan, print_plan
     from shrag.models.budget_plan import PlanRequest
-    from shrag.models.gpu_cards import find_card, load_cards
-    from shrag.models.gpu_use import card_of, read_gpu
-    from shrag.models.gpu_use import compare as compare_with
+    from shrag.models.gpu_use import card_of, compare_use, read_gpu, start_obstacle
     from shrag.models.language_model_profiles import find_language_model, load_profiles, profile_size
     from shrag.models.plan_changes import plan_budget
     from shrag.models.retrieval_memory import retrieval_parts
     from shrag.models.vllm_command import shell_line, vllm_command
 
+    if (processes and not compare) or (as_command and (compare or as_json)):
+        raise click.UsageError("--pid goes with --compare, and --command with neither --compare nor --json.")
     use = read_gpu() if compare or card is None else None
     vectors = _vectors(home, index_name) if index_name else None
     request = PlanRequest(
@@ -110,11 +111,13 @@ def command(
     if as_command:
         click.echo(line)
         return
-    difference = compare_with(plan, use, processes) if compare and use is not None else None
+    difference = compare_use(plan, use, processes) if compare and use is not None else None
     if as_json:
         print_json_plan(plan, line, difference)
-    else:
-        print_plan(plan, difference)
+        return
+    print_plan(plan, difference)
+    if use is not None and not compare and (obstacle := start_obstacle(plan, use)):
+        click.echo(f"Warning: {obstacle}", err=True)
 
 
 def _vectors(home: Home, name: str) -> VectorTable | None:

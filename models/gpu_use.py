@@ -94,7 +94,15 @@ def card_of(use: GpuUse) -> GpuCard:
     return GpuCard(use.name, use.name, use.total, use.capability, estimated=False)
 
 
-def compare(plan: BudgetPlan, use: GpuUse, processes: Collection[int] = ()) -> Difference:
+def start_obstacle(plan: BudgetPlan, use: GpuUse) -> str | None:
+    """Say why vLLM would refuse to start now, None where it would not: it wants its share of the card free."""
+    wanted = int(plan.gpu_memory_utilization * use.total)
+    if wanted <= use.free:
+        return None
+    return f"vLLM would not start now: it wants {gib(wanted)} free and {gib(use.free)} are; see who holds the rest"
+
+
+def compare_use(plan: BudgetPlan, use: GpuUse, processes: Collection[int] = ()) -> Difference:
     """Compare a plan, once all it holds is loaded, with the whole GPU or with the sum of some ``processes``.
 
     Raises :class:`GpuMissing` where the driver does not tell what one of them holds.

@@ -56,6 +56,8 @@ def test_the_command_alone_can_be_run_as_it_is_printed(own_home: Path, capsys: p
         (["--card", "H200", "--llm", "folder"], 6, "config.json"),
         (["--card", "H200", "--kv-cache-dtype", "int4"], 2, "'int4' is not one of"),
         ([], 6, "There is no nvidia-smi here"),
+        (["--card", "H200", "--pid", "7"], 2, "--pid goes with --compare"),
+        (["--card", "H200", "--command", "--json"], 2, "--command with neither"),
         (["--card", "H200", "--compare"], 6, "There is no nvidia-smi here"),
     ],
 )
@@ -102,6 +104,11 @@ def test_the_card_here_is_asked_and_its_real_use_compared(
     captured = capsys.readouterr()
     assert "Card    NVIDIA H200: 140.40 GiB usable" in captured.out
     assert "In use: planned 45.07 GiB, held 44.92 GiB, -0.3%" in captured.out
+    assert run(["plan"]) == 0
+    assert capsys.readouterr().err == ""
+    smi.write_text(smi.read_text().replace("94771", "30000"))
+    assert run(["plan"]) == 0
+    assert "Warning: vLLM would not start now: it wants 42.54 GiB free and 29.30 GiB are" in capsys.readouterr().err
     assert run(["plan", "--compare"]) == 0
     captured = capsys.readouterr()
     assert "Warning: planned 45.07 GiB, held 47.85 GiB, +6.2%: correct the plan" in captured.err

@@ -10,7 +10,7 @@ from shrag.models.budget_plan import BudgetPlan, PlanRequest, lay_out
 from shrag.models.byte_sizes import MIB
 from shrag.models.errors import GpuMissing
 from shrag.models.gpu_cards import find_card
-from shrag.models.gpu_use import Difference, GpuUse, ask_nvidia_smi, card_of, compare, read_gpu
+from shrag.models.gpu_use import Difference, GpuUse, ask_nvidia_smi, card_of, compare_use, read_gpu, start_obstacle
 from shrag.models.language_model_profiles import profile_size
 
 H200 = "NVIDIA H200, the big one, 143771, 47000, 96771, 9.0\n"
@@ -60,7 +60,7 @@ def test_a_card_that_tells_nothing_is_refused_with_the_way_out(answer: str) -> N
 def test_use_within_five_in_a_hundred_is_told_and_beyond_it_warned_of(plan: BudgetPlan) -> None:
     use = read_gpu(Smi(H200))
     for share, warns in ((-0.051, True), (-0.049, False), (0.0, False), (0.049, False), (0.051, True)):
-        difference = compare(plan, replace(use, used=round(plan.in_use * (1 + share))))
+        difference = compare_use(plan, replace(use, used=round(plan.in_use * (1 + share))))
         assert difference.share == pytest.approx(share, abs=1e-9)
         assert difference.warns == warns
     assert str(Difference(100 * MIB, 104 * MIB)) == "planned 0.10 GiB, held 0.10 GiB, +4.0%"
@@ -69,14 +69,23 @@ def test_use_within_five_in_a_hundred_is_told_and_beyond_it_warned_of(plan: Budg
 
 def test_only_the_processes_asked_for_are_counted(plan: BudgetPlan) -> None:
     use = read_gpu(Smi(H200, "4711, 40000\n4712, 6000\n4713, 999\n"))
-    assert compare(plan, use, [4711, 4712, 4712]).real == 46_000 * MIB
-    assert compare(plan, use).real == 47_000 * MIB
+    assert compare_use(plan, use, [4711, 4712, 4712]).real == 46_000 * MIB
+    assert compare_use(plan, use).real == 47_000 * MIB
     with pytest.raises(GpuMissing, match="does not tell what process 4714 holds"):
-        compare(plan, use, [4711, 4714])
+        compare_use(plan, use, [4711, 4714])
+
+
+def test_vllm_is_said_not_to_start_where_its_share_is_not_free(plan: BudgetPlan) -> None:
+    use = read_gpu(Smi(H200))
+    share = int(plan.gpu_memory_utilization * use.total)
+    assert start_obstacle(plan, replace(use, free=share)) is None
+    said = start_obstacle(plan, replace(use, free=share - 1))
+    assert said is not None
+    assert said.startswith("vLLM would not start now: it wants 45.21 GiB free and 45.21 GiB are")
 
 
 def test_the_plan_counts_no_slack_as_used(plan: BudgetPlan) -> None:
-    assert compare(plan, GpuUse("x", 1, plan.in_use, 1, 9.0, {})).share == 0.0
+    assert compare_use(plan, GpuUse("x", 1, plan.in_use, 1, 9.0, {})).share == 0.0
 
 
 def nvidia_smi(folder: Path, script: str) -> None:
