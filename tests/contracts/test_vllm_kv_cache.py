@@ -118,13 +118,7 @@ def made_up(chance: random.Random) -> tuple[Layer, ...]:
 
 
 def case(cache: KvCache, pool: int, longest: int) -> dict[str, object]:
-    """Return one model for vLLM's code; the block that holds a state is chosen outside of it and given here."""
-    width = KV_BYTES[cache.options.dtype]
-    widest = max(layer.values * width for layer in cache.layers if not isinstance(layer, LinearAttention))
-    states = [layer.state_bytes for layer in cache.layers if isinstance(layer, LinearAttention)]
-    block = cache.options.block
-    while states and block * widest < max(states):
-        block += cache.options.block
+    """Return one model for vLLM's code, sizes in values or, of a state, in bytes."""
     layers: list[tuple[str, int, int]] = []
     for layer in cache.layers:
         if isinstance(layer, LinearAttention):
@@ -135,9 +129,9 @@ def case(cache: KvCache, pool: int, longest: int) -> dict[str, object]:
             layers.append(("full", layer.values, 0))
     return {
         "layers": layers,
-        "block": block,
-        "page": block * widest,
-        "width": width,
+        "block": cache.options.block,
+        "page": None,
+        "width": KV_BYTES[cache.options.dtype],
         "mamba": "align" if cache.options.prefix_caching else "none",
         "in_flight": cache.options.batch * cache.options.batches_in_flight,
         "longest": longest,

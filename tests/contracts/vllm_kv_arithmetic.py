@@ -4,9 +4,50 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
+
+
+def block_for(state: int, values: int, width: int, block: int) -> int:
+    """Return the tokens of a block that vLLM chooses for a state of so many bytes beside attention of ``values``."""
+    interface = import_module("vllm.platforms.interface")
+    attention = import_module("vllm.v1.attention.backend")
+    specs = import_module("vllm.v1.kv_cache_interface")
+    torch = import_module("torch")
+
+    class Backend:
+        @staticmethod
+        def customize_spec(spec: object) -> object:
+            return spec
+
+        @staticmethod
+        def get_supported_kernel_block_sizes() -> list[object]:
+            return [attention.MultipleOf(16)]
+
+    class Model:
+        @staticmethod
+        def get_mamba_specs_from_config(_: object) -> list[object]:
+            return [specs.MambaSpec(block_size=-1, shapes=((state,),), dtypes=(torch.int8,))]
+
+    registry = SimpleNamespace(resolve_model_cls=lambda *_, **__: (Model, None))
+    vars(import_module("vllm.model_executor.models")).update(ModelRegistry=registry)
+    vars(import_module("vllm.config.vllm")).update(set_current_vllm_config=lambda _: nullcontext())
+    interface.Platform._find_non_ssm_backends = classmethod(lambda *_: [Backend])
+    cache = SimpleNamespace(
+        cache_dtype="auto" if width == 2 else "fp8", block_size=block, mamba_cache_mode="none", mamba_block_size=None,
+        mamba_page_size_padded=None, kv_cache_dtype_skip_layers=[],
+    )  # fmt: skip
+    model = SimpleNamespace(
+        dtype=torch.bfloat16, use_mla=False, architecture="made up", get_num_kv_heads=lambda _: 1,
+        get_head_size=lambda: values // 2,
+    )  # fmt: skip
+    interface.Platform._align_hybrid_block_size(
+        SimpleNamespace(cache_config=cache, model_config=model, parallel_config=None), Backend
+    )
+    chosen: int = cache.block_size
+    return chosen
 
 
 def main() -> None:
@@ -36,6 +77,11 @@ def main() -> None:
 
     answers = []
     for case in json.load(sys.stdin):
+        state = max((values for kind, values, _ in case["layers"] if kind == "linear"), default=0)
+        if state:
+            widest = max(values for kind, values, _ in case["layers"] if kind != "linear")
+            case["block"] = block_for(state, widest, case["width"], case["block"])
+            case["page"] = case["block"] * widest * case["width"]
         config: Any = SimpleNamespace(
             scheduler_config=SimpleNamespace(disable_hybrid_kv_cache_manager=False),
             attention_config=SimpleNamespace(hisparse_config=None),
