@@ -26,8 +26,10 @@ from shrag.indexing.errors import (
     IndexMissing,
     PartMissing,
     TooManyRejected,
+    UnknownEncoder,
 )
-from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownStrategy
+from shrag.models.errors import OutOfMemory, PackageMissing, WeightsMissing, WeightsRejected
+from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownReranker, UnknownStrategy
 
 COMMANDS = {
     "ask": "shrag.cli.ask",
@@ -44,6 +46,8 @@ COMMANDS = {
 
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UnknownStrategy, 2),
+    (UnknownReranker, 2),
+    (UnknownEncoder, 2),
     (AddressTaken, 2),
     (StrategyUnavailable, 4),
     (CorpusError, 3),
@@ -56,7 +60,11 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (IndexDamaged, 4),
     (IndexMismatch, 4),
     (DiskFull, 5),
+    (OutOfMemory, 5),
     (PartMissing, 6),
+    (PackageMissing, 6),
+    (WeightsMissing, 6),
+    (WeightsRejected, 3),
     (IndexingError, 1),
 )
 """0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or

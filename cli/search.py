@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from shrag.cli.settings import Home, verify_option
+from shrag.cli.settings import Home, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_engine
 from shrag.serving.events import Ranking
@@ -17,14 +17,26 @@ from shrag.serving.phrases import REASONS
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=DEFAULT_K, show_default=True, help="Records at most.")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@reranker_options
 @verify_option
 @click.pass_obj
-def command(home: Home, name: str, question: str, k: int, strategy: str, as_json: bool, verify: Verify) -> None:
+def command(
+    home: Home,
+    name: str,
+    question: str,
+    k: int,
+    strategy: str,
+    as_json: bool,
+    reranker: str,
+    min_score: float | None,
+    verify: Verify,
+) -> None:
     """Find records in the index NAME for QUESTION, Korean or English.
 
     Example: shrag search demo "그래핀 전자파 차폐" -k 3
     """
-    result = open_engine(home.indexes, name, question, verify).search(question, k=k, strategy=strategy)
+    engine = open_engine(home.indexes, name, question, verify, reranker=reranker, min_score=min_score)
+    result = engine.search(question, k=k, strategy=strategy)
     if as_json:
         print_json_records(result.ranking)
     elif result.ranking.reason:

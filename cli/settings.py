@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -41,6 +41,22 @@ verify_option = click.option(
     help="Read every byte before the first answer, or names and sizes now and the bytes while questions are answered.",
 )
 """For commands that open an index."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def reranker_options(command: _Command) -> _Command:
+    """Give a command that answers questions the options ``--reranker`` and ``--min-score``."""
+    reranker = click.option(
+        "--reranker",
+        default="lexical",
+        show_default=True,
+        help="lexical; vectors (the index's own); cross-encoder, or the name or folder of one.",
+    )
+    min_score = click.option(
+        "--min-score", type=click.FloatRange(0, 1), help="Leave out what a cross-encoder scores lower, from 0 to 1."
+    )
+    return reranker(min_score(command))
 
 
 def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from shrag.indexing.opening import check_analyzer
 from shrag.indexing.record_phase import CACHED_WORDS, NOTES
 from shrag.indexing.sealing import make_manifest
 from shrag.indexing.user_dictionary import store_dictionary, stored_dictionary
-from shrag.indexing.vector_card import NO_ENCODER
+from shrag.indexing.vector_card import NO_ENCODER, weights_beside
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 from shrag.indexing.worker import Refused, Setup
@@ -69,6 +69,7 @@ def update_index(
                 words=stored_dictionary(folder),
                 corrections=stored_corrections(folder),
                 encoder=manifest.vectors.encoder if manifest.vectors else NO_ENCODER,
+                weights=weights_beside(indexes),
             )
             check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=choices.words))
             if manifest.source.fingerprint == source.fingerprint:

@@ -14,19 +14,20 @@ from shrag.indexing.vectors import StoredDocuments, write_vectors
 def build_vectors(
     build: Path,
     stage: Path,
-    kind: str,
+    choice: str,
     documents: StoredDocuments,
     analyzer: Analyzer,
     source: str,
+    weights: Path,
     report: Callable[[str, int], None] = lambda what, done: None,
 ) -> VectorCard:
-    """Fit the encoder of ``kind`` and write the vectors of ``documents`` below ``build``; return what they are.
+    """Make the encoder of that ``choice`` and write the vectors of ``documents`` below ``build``; return what they are.
 
     ``source`` identifies the documents and their terms. Called again after it was killed, it goes on from the shards
     that are whole; called again after it ended, it checks them and changes nothing. ``stage`` holds its notes, which
-    are no part of the index.
+    are no part of the index; ``weights`` is where those of models lie.
     """
     folder = build / FOLDER
-    encoder = make_encoder(kind, folder, stage, documents, analyzer, source, report)
+    encoder = make_encoder(choice, folder, stage, documents, analyzer, source, weights, report)
     rows = write_vectors(folder, stage, documents, encoder, source, report)
-    return VectorCard(kind, encoder.settings, encoder.digest, encoder.dimension, rows)
+    return VectorCard(choice, encoder.settings, encoder.digest, encoder.dimension, rows)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -20,15 +21,14 @@ from numpy.typing import NDArray
 
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.errors import IndexDamaged, IndexingError
-from shrag.indexing.vector_card import VectorCard
+from shrag.indexing.read_ahead import read_ahead
+from shrag.indexing.vector_card import FILE, VectorCard
 from shrag.models.encoder import Encoder, Vectors
 from shrag.models.reranker import Passage
 
-FILE = "passages.f16"
 STAGE_FILE = "vectors.jsonl"
 
 SHARD_ROWS = 16_384
-_BATCH_ROWS = 512
 # Half precision keeps eleven bits of a component, so a unit row stays one within far less than this.
 _UNIT_TOLERANCE = 5e-3
 
@@ -104,25 +104,30 @@ def open_vectors(folder: Path, card: VectorCard) -> HalfVectors:
 
 def as_passage(analysed: AnalysedRecord) -> Passage:
     """Return what encoders and re-rankers read of a document."""
-    return Passage(analysed.record.title, analysed.record.text, analysed.title_terms, analysed.sentence_terms)
+    record = analysed.record
+    return Passage(record.title, record.text, analysed.title_terms, analysed.sentence_terms, record.docid)
 
 
 def _encode_shard(
     documents: StoredDocuments, encoder: Encoder, numbers: range, report: Callable[[str, int], None]
 ) -> bytes:
     shard = np.empty((len(numbers), encoder.dimension), dtype="<f2")
-    passages: list[Passage] = []
     filled = 0
-    for analysed in documents.documents(numbers):
-        passages.append(as_passage(analysed))
-        if len(passages) == _BATCH_ROWS or filled + len(passages) == len(numbers):
+    # Read ahead: a GPU, or another core, encodes one batch while the next is read.
+    with read_ahead(_batches(documents, numbers, encoder.batch_rows)) as batches:
+        for passages in batches:
             shard[filled : filled + len(passages)] = _checked(encoder, encoder.encode_passages(passages), len(passages))
             filled += len(passages)
-            passages.clear()
             report("vectors", numbers.start + filled)
     if filled != len(numbers):
         raise IndexingError(f"{filled} of {len(numbers)} documents from {numbers.start} came back: build again.")
     return shard.tobytes()
+
+
+def _batches(documents: StoredDocuments, numbers: range, size: int) -> Iterator[list[Passage]]:
+    read = map(as_passage, documents.documents(numbers))
+    while batch := list(islice(read, size)):
+        yield batch
 
 
 def _checked(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:

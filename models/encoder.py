@@ -39,6 +39,10 @@ class Encoder(Protocol):
         """SHA-256 over the numbers it encodes with. Equal settings and digest give equal vectors."""
 
     @property
+    def batch_rows(self) -> int:
+        """How many passages it is best given at once."""
+
+    @property
     def dimension(self) -> int:
         """The length of a vector; 0 where there was nothing to learn from."""
 

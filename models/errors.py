@@ -25,3 +25,11 @@ class ModelRefused(ModelError):
 
 class InvalidOutput(ModelError):
     """What a model wrote is not what it was asked for, and neither was its second try."""
+
+
+class PackageMissing(ModelError):
+    """A package that models need is not installed."""
+
+
+class OutOfMemory(ModelError):
+    """Not even one text fits into the memory of the machine or its GPU."""

@@ -12,12 +12,14 @@ from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.seals import Verify
+from shrag.indexing.vector_card import weights_beside
 from shrag.models.reranker import Reranker
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.events import Answer, Event, Hits, Keywords, Queries, Ranking, Timings
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.question import Question, read_question
+from shrag.serving.rerankers import LEXICAL, check_reranker, open_reranker
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Strategy
 
@@ -58,9 +60,9 @@ class AskResult:
 class Engine:
     """Answers questions over one generation of one index. Safe to share between threads."""
 
-    def __init__(self, index: OpenIndex) -> None:
+    def __init__(self, index: OpenIndex, reranker: Reranker | None = None) -> None:
         self._index = index
-        self._reranker: Reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+        self._reranker = reranker or LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
 
     @property
     def name(self) -> str:
@@ -133,9 +135,27 @@ class Engine:
         )
 
 
-def open_engine(indexes: Path, name: str, first_question: str | None = None, verify: Verify = "full") -> Engine:
-    """Open the index ``name`` for questions; arguments and errors as :func:`~shrag.indexing.opening.open_index` has."""
-    return Engine(open_index(indexes, name, first_question, verify))
+def open_engine(
+    indexes: Path,
+    name: str,
+    first_question: str | None = None,
+    verify: Verify = "full",
+    *,
+    reranker: str = LEXICAL,
+    min_score: float | None = None,
+) -> Engine:
+    """Open the index ``name`` for questions, with a re-ranker and the least score that it shows.
+
+    Arguments and errors are those of :func:`~shrag.indexing.opening.open_index` and
+    :func:`~shrag.serving.rerankers.open_reranker`.
+    """
+    check_reranker(reranker, min_score)
+    index = open_index(indexes, name, first_question, verify)
+    try:
+        return Engine(index, open_reranker(reranker, index, weights_beside(indexes), min_score))
+    except BaseException:
+        index.close()
+        raise
 
 
 def find_strategy(name: str) -> Strategy:

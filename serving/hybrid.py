@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shrag.indexing.dense_index import DenseIndex
+from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.opening import OpenIndex
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable
@@ -34,12 +35,19 @@ class HybridStrategy:
         self._weight = cosine_weight
 
     def run(self, request: Request, index: OpenIndex, reranker: Reranker) -> Iterator[Event]:
-        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without vectors."""
+        """See :class:`~shrag.serving.strategy.Strategy`.
+
+        Raises :class:`StrategyUnavailable` without vectors, or without the encoder that made them.
+        """
         if index.dense is None:
             raise StrategyUnavailable(
                 f"Index {index.name} has no vectors, which the strategy {self.name} needs: build it with "
                 f"`shrag index {index.name} --encoder lsa`, or ask with another strategy."
             )
+        try:
+            index.dense.prepare()
+        except EncoderUnavailable as error:
+            raise StrategyUnavailable(str(error)) from error
         return self._run(request, index, index.dense, reranker)
 
     def _run(self, request: Request, index: OpenIndex, dense: DenseIndex, reranker: Reranker) -> Iterator[Event]:

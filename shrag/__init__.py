@@ -23,13 +23,22 @@ if TYPE_CHECKING:
 __all__ = ["open"]
 
 
-def open(index: str, home: str | os.PathLike[str] | None = None, *, verify: Verify = "full") -> Engine:
+def open(
+    index: str,
+    home: str | os.PathLike[str] | None = None,
+    *,
+    verify: Verify = "full",
+    reranker: str = "lexical",
+    min_score: float | None = None,
+) -> Engine:
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
 
-    Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
+    Every byte of it is checked first; with ``verify="quick"`` while questions are answered already. Records are ranked
+    by the ``reranker`` (:func:`shrag.serving.rerankers.open_reranker`).
 
     Raises :class:`shrag.indexing.errors.IndexingError`, whose message says what to do.
     """
     from shrag.serving.engine import open_engine
 
-    return open_engine(Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes", index, verify=verify)
+    indexes = Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes"
+    return open_engine(indexes, index, verify=verify, reranker=reranker, min_score=min_score)

@@ -39,7 +39,7 @@ class Documents:
 class AngleEncoder:
     """A passage whose term is n points n degrees round; a multiple of 10 has nothing to encode."""
 
-    name, settings, digest, is_model, dimension = "angle", "angle 1", "0" * 64, False, 2
+    name, settings, digest, is_model, dimension, batch_rows = "angle", "angle 1", "0" * 64, False, 2, 512
 
     def __init__(self, dies_at: int = -1, length: float = 1.0) -> None:
         self._dies_at = dies_at
