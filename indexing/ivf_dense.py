@@ -44,8 +44,9 @@ class IvfSearch:
     def __init__(self, vectors: HalfVectors, docids: Docids, path: Path | None = None, probes: int = PROBES) -> None:
         self._vectors = vectors
         self._docids = docids
-        self._index = (_read(path, vectors) if path else None) or _build(vectors, path)
-        load_faiss().extract_index_ivf(self._index).nprobe = probes
+        if len(vectors):
+            self._index = (_read(path, vectors) if path else None) or _build(vectors, path)
+            load_faiss().extract_index_ivf(self._index).nprobe = probes
 
     def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
         """Return at most ``k`` hits for each row, best first, ties by docid; scores are exact cosines."""

@@ -16,6 +16,7 @@ from shrag.models.torch_model import TorchModel, load_reranker_model
 from shrag.models.weights import CONFIG, TOKENIZER, check_weights, find_weights, is_path
 
 _RESERVED_POSITIONS = 2
+_STEEPEST = 700.0
 
 
 class CrossEncoderReranker:
@@ -39,8 +40,8 @@ class CrossEncoderReranker:
         """See :class:`~shrag.models.reranker.Reranker`; reads the title, a space and the text."""
         texts = [f"{passage.title} {passage.text}".strip() for passage in passages]
         outputs = self._model.rows(self._tokeniser.pairs(question, texts), 1, unit=False)[:, 0].astype(np.float64)
-        scores = [1 / (1 + math.exp(-max(-700.0, output))) for output in outputs.tolist()]
-        return [score if score >= self._threshold else -math.inf for score in scores]
+        scores: list[float] = (1 / (1 + np.exp(-np.clip(outputs, -_STEEPEST, _STEEPEST)))).tolist()
+        return [-math.inf if score < self._threshold else score for score in scores]
 
 
 def load_cross_encoder(

@@ -175,7 +175,8 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
             transformer = WholeTransformer(
                 str(folder),
                 transformer_task=task,
-                model_kwargs={**offline, "dtype": dtype, "use_safetensors": True},
+                # Shapes that do not fit are reported, too, and refused below by their names.
+                model_kwargs={**offline, "dtype": dtype, "use_safetensors": True, "ignore_mismatched_sizes": True},
                 processor_kwargs=offline,
                 config_kwargs=offline,
             )

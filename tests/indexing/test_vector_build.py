@@ -25,9 +25,9 @@ from shrag.indexing.lexical_writer import LexicalWriter
 from shrag.indexing.lsa_vectors import sample_documents
 from shrag.indexing.opening import open_index
 from shrag.indexing.seals import MANIFEST_FILE
-from shrag.indexing.vector_card import FOLDER, VectorCard, canonical_encoder
+from shrag.indexing.vector_card import FILE, FOLDER, VectorCard, canonical_encoder
 from shrag.indexing.vector_phase import build_vectors
-from shrag.indexing.vectors import FILE, open_vectors
+from shrag.indexing.vectors import open_vectors
 from shrag.models.lsa_options import LsaOptions
 
 

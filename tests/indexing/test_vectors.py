@@ -11,8 +11,8 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.errors import IndexDamaged, IndexingError
-from shrag.indexing.vector_card import VectorCard
-from shrag.indexing.vectors import FILE, STAGE_FILE, open_vectors, write_vectors
+from shrag.indexing.vector_card import FILE, VectorCard
+from shrag.indexing.vectors import STAGE_FILE, open_vectors, write_vectors
 from shrag.models.encoder import Vectors
 from shrag.models.reranker import Passage
 
