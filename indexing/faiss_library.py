@@ -21,7 +21,9 @@ def load_faiss() -> Faiss:
     try:
         import faiss
     except ImportError as error:
-        raise PartMissing(f"FAISS is not installed ({error}): `pip install -c constraints.txt shrag[cpu]`.") from error
+        raise PartMissing(
+            f"FAISS is not installed ({error}): `pip install -c constraints.txt shrag[cpu]`, or shrag[gpu]."
+        ) from error
     return faiss
 
 
