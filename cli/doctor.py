@@ -21,7 +21,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     Exit status 6 where a needed part is missing, 4 where an index is damaged, else 0.
     """
     home: Home = ctx.obj
-    findings = [*check_parts(), *check_machine(home.path), *check_indexes(home.indexes), *check_models()]
+    findings = [*check_parts(), *check_machine(home.path), *check_indexes(home.indexes), *check_models(home.weights)]
     for finding in findings:
         if as_json:
             click.echo(json.dumps(finding._asdict(), ensure_ascii=False))

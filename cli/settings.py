@@ -32,6 +32,11 @@ class Home:
         """Published indexes, a folder each."""
         return self.path / "indexes"
 
+    @property
+    def weights(self) -> Path:
+        """Models' weights, a folder each; carried in by hand."""
+        return self.path / "weights"
+
 
 verify_option = click.option(
     "--verify",

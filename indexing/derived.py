@@ -118,5 +118,6 @@ class Derived:
                 made_of,
                 self.choices.weights,
                 self.report,
+                self.build.folder.parent,
             )
         keep_card(self.build.stage, card)

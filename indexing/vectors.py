@@ -48,6 +48,13 @@ class StoredDocuments(Protocol):
         """Yield each as it was indexed."""
 
 
+class KnownRows(Protocol):
+    """Rows that need not be computed again."""
+
+    def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
+        """Return the rows of those passages that have one, by their place."""
+
+
 def write_vectors(
     folder: Path,
     stage: Path,
@@ -56,11 +63,13 @@ def write_vectors(
     source: str,
     report: Callable[[str, int], None] = lambda what, done: None,
     shard_rows: int = SHARD_ROWS,
+    known: KnownRows | None = None,
 ) -> int:
     """Write the vector of every document into ``folder``; return how many.
 
     ``source`` identifies the documents. Shards of the same source by the same encoder that an earlier run left whole
-    are kept. Raises :class:`IndexingError` where the encoder breaks its contract.
+    are kept; rows that are ``known`` are copied and not encoded. Raises :class:`IndexingError` where the encoder breaks
+    its contract.
     """
     rows = documents.count()
     header = f"{source}\n{encoder.settings}\n{encoder.digest}\n{encoder.dimension}\n{rows}\n{shard_rows}"
@@ -76,7 +85,7 @@ def write_vectors(
         stream.seek(done * width)
         while done < rows:
             size = min(shard_rows, rows - done)
-            shard = _encode_shard(documents, encoder, range(done, done + size), report)
+            shard = _encode_shard(documents, encoder, range(done, done + size), report, known)
             stream.write(shard)
             stream.flush()
             os.fsync(stream.fileno())
@@ -109,14 +118,23 @@ def as_passage(analysed: AnalysedRecord) -> Passage:
 
 
 def _encode_shard(
-    documents: StoredDocuments, encoder: Encoder, numbers: range, report: Callable[[str, int], None]
+    documents: StoredDocuments,
+    encoder: Encoder,
+    numbers: range,
+    report: Callable[[str, int], None],
+    known: KnownRows | None,
 ) -> bytes:
     shard = np.empty((len(numbers), encoder.dimension), dtype="<f2")
     filled = 0
     # Read ahead: a GPU, or another core, encodes one batch while the next is read.
     with read_ahead(_batches(documents, numbers, encoder.batch_rows)) as batches:
         for passages in batches:
-            shard[filled : filled + len(passages)] = _checked(encoder, encoder.encode_passages(passages), len(passages))
+            copied = known.rows(passages) if known else {}
+            for place, row in copied.items():
+                shard[filled + place] = row
+            new = [place for place in range(len(passages)) if place not in copied]
+            vectors = encoder.encode_passages([passages[place] for place in new])
+            shard[[filled + place for place in new]] = _checked(encoder, vectors, len(new))
             filled += len(passages)
             report("vectors", numbers.start + filled)
     if filled != len(numbers):

@@ -58,7 +58,10 @@ class AskResult:
 
 
 class Engine:
-    """Answers questions over one generation of one index. Safe to share between threads."""
+    """Answers questions over one generation of one index. Safe to share between threads.
+
+    Records are ranked by words where no other ``reranker`` is given.
+    """
 
     def __init__(self, index: OpenIndex, reranker: Reranker | None = None) -> None:
         self._index = index

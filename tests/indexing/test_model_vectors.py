@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,11 +16,14 @@ from shrag.corpora.addition import add_corpus
 from shrag.indexing.build import build_index
 from shrag.indexing.errors import EncoderUnavailable, UnknownEncoder
 from shrag.indexing.generations import current_generation
+from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.opening import open_index
 from shrag.indexing.update import update_index
-from shrag.indexing.vector_card import FOLDER, canonical_encoder, encoder_settings
+from shrag.indexing.vector_card import FILE, FOLDER, canonical_encoder, encoder_settings
 from shrag.indexing.vectors import as_passage, open_vectors
+from shrag.models.encoder import Vectors
 from shrag.models.errors import WeightsMissing
+from shrag.models.reranker import Passage
 from shrag.models.transformer_encoder import TransformerEncoder
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
@@ -137,13 +142,64 @@ def test_the_same_weights_make_the_same_index_and_others_another(home: Path) -> 
         build_index(corpora, indexes, "demo")
 
 
-def test_an_update_encodes_with_the_weights_the_index_was_made_with(home: Path, tmp_path: Path) -> None:
-    source = _write_records(tmp_path / "records.jsonl", ROWS - 5)
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the identifiers of the documents that are encoded from now on."""
+    docids: list[str] = []
+    encode = TransformerEncoder.encode_passages
+
+    def noting(self: TransformerEncoder, passages: Sequence[Passage]) -> Vectors:
+        docids.extend(passage.docid for passage in passages)
+        return encode(self, passages)
+
+    monkeypatch.setattr(TransformerEncoder, "encode_passages", noting)
+    return docids
+
+
+def test_an_update_encodes_what_is_new_or_changed_and_copies_the_rest(
+    home: Path, tmp_path: Path, encoded: list[str]
+) -> None:
+    def rows() -> dict[str, bytes]:
+        folder, manifest = current_generation(home / "indexes" / "demo")
+        assert manifest.vectors is not None
+        reader = LexicalReader(folder / "lucene", manifest.bm25)
+        numbers = range(reader.count())
+        vectors = open_vectors(folder / FOLDER, manifest.vectors)
+        found = {docid: vectors[n].tobytes() for docid, n in zip(reader.docids(numbers), numbers, strict=True)}
+        reader.close()
+        return found
+
+    before = rows()
+    lines = [json.loads(line) for line in (DEMO / "records.jsonl").read_text().splitlines()[3 : ROWS + 2]]
+    lines[4]["title"] = f"Again: {lines[4]['title']}"  # its beginning, since the tiny encoder reads no further
+    source = tmp_path / "records.jsonl"
+    source.write_text("\n".join(map(json.dumps, lines)))
     add_corpus(home / "corpora", "demo", "scienceon", [source])
     manifest, changes = update_index(home / "corpora", home / "indexes", "demo")
     assert changes is not None
+    assert (changes.added, changes.changed, changes.deleted) == (2, 1, 3)
+    after = rows()
+    assert len(after) == ROWS - 1
+    assert len(encoded) == 3
+    assert {docid for docid in after if after[docid] != before.get(docid)} == set(encoded)
+    update_index(home / "corpora", home / "indexes", "demo")
+    build_index(home / "corpora", home / "indexes", "demo", force=True)
+    assert len(encoded) == 3
+    assert rows() == after
     assert manifest.vectors is not None
-    assert (manifest.vectors.rows, manifest.vectors.dimension) == (ROWS - 5, 32)
+    assert manifest.vectors.dimension == 32
+
+
+def test_vectors_that_are_damaged_or_anothers_are_not_copied(home: Path, encoded: list[str]) -> None:
+    path = current_generation(home / "indexes" / "demo")[0] / FOLDER / FILE
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    build_index(home / "corpora", home / "indexes", "demo", force=True)
+    assert len(encoded) == ROWS
+    encoded.clear()
+    build_index(home / "corpora", home / "indexes", "demo", encoder=str(home / "weights" / "tiny-encoder"))
+    assert len(encoded) == ROWS
 
 
 def test_the_command_names_the_encoders_there_are(

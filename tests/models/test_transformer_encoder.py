@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -210,6 +212,23 @@ def test_a_golden_cosine_that_does_not_come_out_is_refused_at_load(encoder_folde
     changed = replace(choice, card=msgspec.structs.replace(choice.card, golden=golden))
     with pytest.raises(WeightsRejected, match=r"“Which planet is known as the Red Planet.” has the cosines"):
         load_encoder(changed, "cpu")
+
+
+def test_loading_and_encoding_open_no_connection(encoder_folder: Path) -> None:
+    code = (
+        "import socket, sys\n"
+        "from pathlib import Path\n"
+        "def refuse(*_, **__): raise AssertionError('a connection')\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
+        "from shrag.models.encoder_choice import choose_encoder\n"
+        "from shrag.models.transformer_encoder import load_encoder\n"
+        "folder = Path(sys.argv[1])\n"
+        "print(load_encoder(choose_encoder(str(folder), folder.parent), 'cpu').encode_queries(['graphene']).shape)\n"
+        "import os; print(os.environ['HF_HUB_OFFLINE'], 'transformers_modules' in sys.modules)"
+    )
+    command = [sys.executable, "-W", "error", "-c", code, str(encoder_folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout.splitlines(), done.stderr) == (["(1, 64)", "1 False"], "")
 
 
 def test_settings_say_what_decides_the_vectors_and_the_digest_is_the_weights(encoder_folder: Path) -> None:
