@@ -32,4 +32,4 @@ class PackageMissing(ModelError):
 
 
 class OutOfMemory(ModelError):
-    """Not even one text fits into the memory of the machine or its GPU."""
+    """A model, or one text for it, does not fit into the memory of the machine or its GPU."""

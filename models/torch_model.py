@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shrag.models.catalog import Pooling
-from shrag.models.errors import PackageMissing, WeightsRejected
+from shrag.models.errors import OutOfMemory, PackageMissing, WeightsRejected
 from shrag.models.staging import stage_weights
 from shrag.models.token_batches import TokenBudget, run_batches
 from shrag.models.tokenisation import Tokens
@@ -99,7 +99,8 @@ class TorchModel:
 def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchModel:
     """Load an encoder's network, on a GPU where there is one and no ``device`` is named.
 
-    Raises :class:`PackageMissing`, and :class:`WeightsRejected` where the weights are not those of their configuration.
+    Raises :class:`PackageMissing`, :class:`WeightsRejected` where the weights are not those of their configuration, and
+    :class:`OutOfMemory`.
     """
     libraries = _import_libraries()
     device = device or _best_device(libraries.torch)
@@ -199,7 +200,12 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
 
 
 def _place(libraries: _Libraries, modules: Sequence[Any], device: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    module: Any = libraries.torch.nn.Sequential(*modules).eval().to(device)
+    try:
+        module: Any = libraries.torch.nn.Sequential(*modules).eval().to(device)
+    except libraries.torch.OutOfMemoryError as error:
+        raise OutOfMemory(
+            f"The weights of a model do not fit on {device} ({error}): free some of its memory."
+        ) from None
     return module  # type: ignore[no-any-return]
 
 
