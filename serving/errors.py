@@ -25,3 +25,7 @@ class StrategyUnavailable(ServingError):
 
 class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
+
+
+class UnknownReranker(ServingError):
+    """There is no re-ranker of that name, or not with such options."""

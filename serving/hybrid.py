@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from shrag.indexing.dense_index import DenseIndex
+from shrag.indexing.errors import EncoderUnavailable
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event
@@ -34,13 +35,20 @@ class HybridStrategy:
         self._weight = cosine_weight
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without vectors."""
+        """See :class:`~shrag.serving.strategy.Strategy`.
+
+        Raises :class:`StrategyUnavailable` without vectors, or without the encoder that made them.
+        """
         index = resources.index
         if index.dense is None:
             raise StrategyUnavailable(
                 f"Index {index.name} has no vectors, which the strategy {self.name} needs: build it with "
                 f"`shrag index {index.name} --encoder lsa`, or ask with another strategy."
             )
+        try:
+            index.dense.prepare()
+        except EncoderUnavailable as error:
+            raise StrategyUnavailable(str(error)) from error
         return self._run(request, resources, index.dense)
 
     def _run(self, request: Request, resources: Resources, dense: DenseIndex) -> Generator[Event, None, None]:
