@@ -112,11 +112,12 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
 def _retrieval(home: Home, index: str) -> tuple[Part, ...]:
     """Return what the index's encoder and vectors take of the card."""
     from shrag.indexing.generations import current_generation
+    from shrag.indexing.vector_card import LSA
     from shrag.models.retrieval_memory import NONE, VectorTable, retrieval_parts
 
     _, manifest = current_generation(home.indexes / check_name(index))
     card = manifest.vectors
-    if card is None or card.encoder == "lsa":
+    if card is None or card.encoder == LSA:
         return ()
     return retrieval_parts(card.encoder, NONE, VectorTable(card.rows, card.dimension), home.weights)
 

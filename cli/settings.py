@@ -64,9 +64,9 @@ def reranker_options(command: _Command) -> _Command:
     """Give a command that answers questions the options ``--reranker`` and ``--min-score``."""
     reranker = click.option(
         "--reranker",
-        default="lexical",
+        default="auto",
         show_default=True,
-        help="lexical; vectors (the index's own); cross-encoder, or the name or folder of one.",
+        help="auto; lexical; vectors (the index's own); cross-encoder, or the name or folder of one.",
     )
     min_score = click.option(
         "--min-score", type=click.FloatRange(0, 1), help="Leave out what a cross-encoder scores lower, from 0 to 1."

@@ -33,7 +33,7 @@ from shrag.serving.events import (
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import Question, read_question
-from shrag.serving.rerankers import LEXICAL, check_reranker, open_reranker
+from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
 
@@ -193,7 +193,7 @@ def open_engine(
     verify: Verify = "full",
     *,
     model: LanguageModel | None = None,
-    reranker: str = LEXICAL,
+    reranker: str = AUTO,
     min_score: float | None = None,
 ) -> Engine:
     """Open the index ``name`` for questions, answered by ``model`` where there is one.

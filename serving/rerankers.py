@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.opening import OpenIndex
+from shrag.indexing.vector_card import LSA
 from shrag.models.catalog import find_reranker_card, read_catalog
 from shrag.models.reranker import Reranker
 from shrag.models.weights import is_path
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
+
+AUTO = "auto"
+"""By stored vectors where the index has a model's and the model is here, else by words."""
 
 LEXICAL = "lexical"
 """BM25 and the best sentence; needs nothing."""
@@ -24,10 +29,14 @@ CROSS_ENCODER = "cross-encoder"
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
     """Raise :class:`UnknownReranker` for a choice there is not, or a threshold where scores have no fixed scale."""
-    if choice not in {LEXICAL, VECTORS, CROSS_ENCODER} and not is_path(choice) and find_reranker_card(choice) is None:
-        names = [LEXICAL, VECTORS, CROSS_ENCODER, *(card.name for card in read_catalog().rerankers)]
+    if (
+        choice not in {AUTO, LEXICAL, VECTORS, CROSS_ENCODER}
+        and not is_path(choice)
+        and find_reranker_card(choice) is None
+    ):
+        names = [AUTO, LEXICAL, VECTORS, CROSS_ENCODER, *(card.name for card in read_catalog().rerankers)]
         raise UnknownReranker(f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path.")
-    if threshold is not None and choice in {LEXICAL, VECTORS}:
+    if threshold is not None and choice in {AUTO, LEXICAL, VECTORS}:
         raise UnknownReranker(
             f"Scores of the re-ranker {choice} have no scale that a least score of {threshold:g} could be on: leave it "
             f"out, or choose {CROSS_ENCODER}."
@@ -44,6 +53,8 @@ def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float
     :class:`~shrag.models.errors.ModelError` where a cross-encoder cannot be had.
     """
     check_reranker(choice, threshold)
+    if choice == AUTO:
+        return _by_what_is_here(index)
     if choice == LEXICAL:
         return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
     if choice == VECTORS:
@@ -52,6 +63,15 @@ def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float
 
     name = read_catalog().rerankers[0].name if choice == CROSS_ENCODER else choice
     return load_cross_encoder(name, weights, threshold)
+
+
+def _by_what_is_here(index: OpenIndex) -> Reranker:
+    """Rank as the SHRAG paper does where that can be; vectors that were counted, not learnt, rank worse than words."""
+    card = index.manifest.vectors
+    if card is not None and card.encoder != LSA:
+        with suppress(StrategyUnavailable):
+            return _by_vectors(index)
+    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
 
 
 def _by_vectors(index: OpenIndex) -> Reranker:

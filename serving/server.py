@@ -15,7 +15,7 @@ from shrag.models.language_model import LanguageModel
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken, ServingError
-from shrag.serving.rerankers import LEXICAL
+from shrag.serving.rerankers import AUTO
 
 _GRACE_SECONDS = 10
 
@@ -29,7 +29,7 @@ def serve(
     ready: Callable[[Engine, str], None],
     verify: Verify = "full",
     model: LanguageModel | None = None,
-    reranker: str = LEXICAL,
+    reranker: str = AUTO,
     min_score: float | None = None,
 ) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.

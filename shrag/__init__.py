@@ -30,7 +30,7 @@ def open(
     *,
     verify: Verify = "full",
     model: LanguageModel | None = None,
-    reranker: str = "lexical",
+    reranker: str = "auto",
     min_score: float | None = None,
 ) -> Engine:
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.

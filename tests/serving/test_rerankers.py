@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import shrag
 from shrag.cli.main import run
 from shrag.indexing.lexical_reranker import LexicalReranker
+from shrag.indexing.vector_reranker import VectorReranker
 from shrag.models.errors import WeightsMissing
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine, open_engine
@@ -50,6 +52,18 @@ def test_by_a_cross_encoder_every_pair_is_scored_and_low_ones_are_left_out(demo:
     assert [ranked.score for ranked in best] == pytest.approx(scores[:3])
 
 
+def test_left_alone_it_is_the_vectors_of_a_model_and_words_where_there_is_none(demo: Engine, demo_home: Path) -> None:
+    index, weights = demo.open_index, demo_home / "weights"
+    card = index.manifest.vectors
+    assert card is not None
+    learnt = replace(
+        index, manifest=msgspec.structs.replace(index.manifest, vectors=msgspec.structs.replace(card, encoder="gte"))
+    )
+    assert isinstance(open_reranker("auto", learnt, weights), VectorReranker)
+    assert isinstance(open_reranker("auto", index, weights), LexicalReranker)  # counted vectors rank worse than words
+    assert isinstance(open_reranker("auto", replace(learnt, dense=None), weights), LexicalReranker)
+
+
 class Nothing:
     name, is_model = "nothing", True
 
@@ -75,7 +89,7 @@ def test_an_index_without_vectors_says_what_to_do(demo_home: Path, demo: Engine)
 
 
 def test_a_choice_there_is_not_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(UnknownReranker, match="There is no re-ranker 'best': use one of lexical, vectors, c"):
+    with pytest.raises(UnknownReranker, match="There is no re-ranker 'best': use one of auto, lexical, vectors, c"):
         open_engine(tmp_path / "no-such-home", "demo", reranker="best")
     for choice in ("lexical", "vectors"):
         with pytest.raises(UnknownReranker, match=f"re-ranker {choice} have no scale .* least score of 0.5"):
