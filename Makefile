@@ -14,12 +14,14 @@ ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 
-.PHONY: help setup setup-vllm index serve test test-vllm soak check fix bench load clean
+.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix bench bench-gpu load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.lean ## install what searching and serving need (no torch; under 1 GB)
+
+setup-gpu: .venv-gpu/.gpu ## install torch, encoders and FAISS for a GPU, in .venv-gpu
 
 index: setup ## read and index CORPUS (default: demo, the project's own records)
 	@if [ "$(CORPUS)" = demo ]; then $(BIN)/shrag corpus add demo --format scienceon corpora/demo/records.jsonl; fi
@@ -36,7 +38,7 @@ soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage
 	$(BIN)/python -m pytest -m soak
 
 test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
-	$(BIN)/python -m pytest -m vllm tests/vllm
+	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m vllm tests/vllm tests/contracts
 
 check: $(VENV)/.dev .typing ## lint, format and strict types, over source and tests
 	$(BIN)/ruff check .
@@ -53,6 +55,11 @@ bench: $(VENV)/.dev ## measure cold start and quality (the latter where the deve
 
 load: $(VENV)/.dev ## ask a server of its own over CORPUS from 64 clients at once, on loopback (SECONDS=30)
 	$(BIN)/python -m bench.load $(CORPUS) --seconds $(or $(SECONDS),30)
+
+bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it says where there is none
+	@if [ -e .venv-gpu/.gpu ]; then .venv-gpu/bin/python bench/gpu.py; \
+	elif [ -e "$(VENV)/.dev" ]; then $(BIN)/python bench/gpu.py; \
+	else echo "This needs an environment with torch: \`make setup-gpu\`."; exit 1; fi
 
 clean: ## remove what can be made again, but no corpus and no index
 	rm -rf build .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)
@@ -84,6 +91,13 @@ setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] com
 	@echo "Setting up .venv-vllm: 3.4 GB of packages, about two minutes."
 	@$(PYTHON) -m venv .venv-vllm
 	@.venv-vllm/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps --requirement $<
+	@touch $@
+
+# An environment of its own: FAISS for a GPU and FAISS for processors, which tests use, overwrite each other.
+.venv-gpu/.gpu: pyproject.toml constraints.txt
+	@$(MAKE) --no-print-directory VENV=.venv-gpu .venv-gpu/.lean
+	@echo "Adding torch, sentence-transformers and FAISS for a GPU: some gigabytes."
+	@.venv-gpu/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[models,gpu]'
 	@touch $@
 
 # Type checkers follow files, not the editable install's import hook: a hidden folder of links shows them `shrag.<room>`.

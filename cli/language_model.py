@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from shrag.cli.settings import CONFIG_FILE
+from shrag.cli.settings import CONFIG_FILE, Home
+from shrag.corpora.names import check_name
+from shrag.models.errors import GpuMissing
 from shrag.models.llm_settings import LlmSettings
 
 if TYPE_CHECKING:
+    from shrag.models.budget_plan import BudgetPlan
     from shrag.models.language_model import LanguageModel
+    from shrag.models.memory_part import Part
     from shrag.models.model_server import ServerState
     from shrag.models.openai_model import OpenAIModel
 
@@ -75,10 +78,12 @@ def asked_language_model(*, no_model: bool) -> LanguageModel | None:
 
 
 @contextmanager
-def running_language_model(settings: LlmSettings, home: Path) -> Iterator[LanguageModel | None]:
+def running_language_model(settings: LlmSettings, home: Home, index: str) -> Iterator[LanguageModel | None]:
     """Give the model as :func:`open_language_model` does, or, with ``command``, one whose server runs meanwhile.
 
-    Raises :class:`~shrag.models.errors.EngineMissing` and :class:`~shrag.models.errors.WeightsMissing`.
+    With a ``budget`` the server is held to a plan beside the vectors and the encoder of ``index``, and what the card
+    really holds is compared with it once the server is ready. Raises
+    :class:`~shrag.models.errors.EngineMissing`, :class:`~shrag.models.errors.WeightsMissing` and what planning does.
     """
     if not settings.command:
         model = open_language_model(settings)
@@ -86,13 +91,41 @@ def running_language_model(settings: LlmSettings, home: Path) -> Iterator[Langua
             yield model
         return
     from shrag.models.model_server import ModelServer
+    from shrag.models.planned_server import plan_server, within_plan
     from shrag.models.served_model import ServedModel
+
+    plan = plan_server(settings, _retrieval(home, index), home.weights) if settings.budget else None
 
     def told(state: ServerState) -> None:
         click.echo(f"Language model: {state}", err=True)
+        if plan is not None and state.phase == "ready":
+            click.echo(f"Memory of the card: {_held(plan)}", err=True)
 
+    planned = within_plan(settings, plan)
     with (
-        ModelServer(settings, home / TABLE, told=told) as server,
-        closing(ServedModel(settings, server)) as served,
+        ModelServer(planned, home.path / TABLE, told=told) as server,
+        closing(ServedModel(planned, server)) as served,
     ):
         yield served
+
+
+def _retrieval(home: Home, index: str) -> tuple[Part, ...]:
+    """Return what the index's encoder and vectors take of the card."""
+    from shrag.indexing.generations import current_generation
+    from shrag.indexing.vector_card import LSA
+    from shrag.models.retrieval_memory import NONE, VectorTable, retrieval_parts
+
+    _, manifest = current_generation(home.indexes / check_name(index))
+    card = manifest.vectors
+    if card is None or card.encoder == LSA:
+        return ()
+    return retrieval_parts(card.encoder, NONE, VectorTable(card.rows, card.dimension), home.weights)
+
+
+def _held(plan: BudgetPlan) -> str:
+    from shrag.models.gpu_use import compare_use, read_gpu
+
+    try:
+        return str(compare_use(plan, read_gpu()))
+    except GpuMissing as error:
+        return f"not compared with the plan ({error})"

@@ -26,9 +26,19 @@ from shrag.indexing.errors import (
     IndexMissing,
     PartMissing,
     TooManyRejected,
+    UnknownEncoder,
 )
-from shrag.models.errors import ModelError, ModelRefused
-from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownStrategy
+from shrag.models.errors import (
+    BudgetTooSmall,
+    ModelError,
+    ModelRefused,
+    OutOfMemory,
+    PlanRejected,
+    UnknownArchitecture,
+    UnknownName,
+    WeightsRejected,
+)
+from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownReranker, UnknownStrategy
 
 COMMANDS = {
     "ask": "shrag.cli.ask",
@@ -37,6 +47,7 @@ COMMANDS = {
     "evaluate": "shrag.cli.evaluate",
     "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
+    "plan": "shrag.cli.plan",
     "run": "shrag.cli.run",
     "search": "shrag.cli.search",
     "serve": "shrag.cli.serve",
@@ -45,6 +56,8 @@ COMMANDS = {
 
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UnknownStrategy, 2),
+    (UnknownReranker, 2),
+    (UnknownEncoder, 2),
     (AddressTaken, 2),
     (StrategyUnavailable, 4),
     (CorpusError, 3),
@@ -57,6 +70,12 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (IndexDamaged, 4),
     (IndexMismatch, 4),
     (DiskFull, 5),
+    (BudgetTooSmall, 5),
+    (OutOfMemory, 5),
+    (UnknownName, 2),
+    (PlanRejected, 2),
+    (UnknownArchitecture, 3),
+    (WeightsRejected, 3),
     (ModelRefused, 3),
     (ModelError, 6),
     (PartMissing, 6),

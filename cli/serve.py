@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from shrag.cli.settings import Home, verify_option
+from shrag.cli.settings import Home, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
@@ -14,6 +14,7 @@ from shrag.indexing.seals import Verify
 @click.argument("name", default="demo")
 @click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine only.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any free one.")
+@reranker_options
 @verify_option
 @click.option("--asks", type=click.IntRange(1, 512), default=16, show_default=True, help="Answers worked on at once.")
 @click.option(
@@ -33,6 +34,8 @@ def command(
     name: str,
     host: str,
     port: int,
+    reranker: str,
+    min_score: float | None,
     verify: Verify,
     asks: int,
     queued_asks: int,
@@ -55,7 +58,7 @@ def command(
         writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
         click.echo(f"{writes} Ctrl-C stops.", err=True)
 
-    with running_language_model(llm_settings(), home.path) as model:
+    with running_language_model(llm_settings(), home, name) as model:
         serve(
             home.indexes,
             name,
@@ -66,6 +69,8 @@ def command(
             model=model,
             limits=Limits(asks=asks, queued_asks=queued_asks, deadline=deadline),
             log_questions=log_questions,
+            reranker=reranker,
+            min_score=min_score,
         )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -33,6 +33,11 @@ class Home:
         """Published indexes, a folder each."""
         return self.path / "indexes"
 
+    @property
+    def weights(self) -> Path:
+        """Models' weights, a folder each; carried in by hand."""
+        return self.path / "weights"
+
 
 verify_option = click.option(
     "--verify",
@@ -51,6 +56,22 @@ keyword_order_option = click.option(
     help="What keywords are ranked by; the model's order is there only where a language model chooses them.",
 )
 """For commands that ask questions."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def reranker_options(command: _Command) -> _Command:
+    """Give a command that answers questions the options ``--reranker`` and ``--min-score``."""
+    reranker = click.option(
+        "--reranker",
+        default="auto",
+        show_default=True,
+        help="auto; lexical; vectors (the index's own); cross-encoder, or the name or folder of one.",
+    )
+    min_score = click.option(
+        "--min-score", type=click.FloatRange(0, 1), help="Leave out what a cross-encoder scores lower, from 0 to 1."
+    )
+    return reranker(min_score(command))
 
 
 def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:

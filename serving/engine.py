@@ -12,7 +12,9 @@ from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.seals import Verify
+from shrag.indexing.vector_card import weights_beside
 from shrag.models.language_model import LanguageModel
+from shrag.models.reranker import Reranker
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
@@ -31,6 +33,7 @@ from shrag.serving.events import (
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import Question, read_question
+from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
 
@@ -71,11 +74,15 @@ class AskResult:
 
 
 class Engine:
-    """Answers questions over one generation of one index. Safe to share between threads."""
+    """Answers questions over one generation of one index. Safe to share between threads.
 
-    def __init__(self, index: OpenIndex, model: LanguageModel | None = None) -> None:
+    Records are ranked by words where no other ``reranker`` is given, and answered without a model where there is none.
+    """
+
+    def __init__(self, index: OpenIndex, model: LanguageModel | None = None, reranker: Reranker | None = None) -> None:
         self._index = index
-        reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+        if reranker is None:
+            reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
         self._resources = Resources(index, reranker, model)
 
     @property
@@ -206,13 +213,23 @@ def open_engine(
     name: str,
     first_question: str | None = None,
     verify: Verify = "full",
+    *,
     model: LanguageModel | None = None,
+    reranker: str = AUTO,
+    min_score: float | None = None,
 ) -> Engine:
     """Open the index ``name`` for questions, answered by ``model`` where there is one.
 
-    The other arguments and the errors are those of :func:`~shrag.indexing.opening.open_index`.
+    ``min_score`` is the least score that the re-ranker shows. The other arguments and the errors are those of
+    :func:`~shrag.indexing.opening.open_index` and :func:`~shrag.serving.rerankers.open_reranker`.
     """
-    return Engine(open_index(indexes, name, first_question, verify), model)
+    check_reranker(reranker, min_score)
+    index = open_index(indexes, name, first_question, verify)
+    try:
+        return Engine(index, model, open_reranker(reranker, index, weights_beside(indexes), min_score))
+    except BaseException:
+        index.close()
+        raise
 
 
 def find_strategy(name: str) -> Strategy:

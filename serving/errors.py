@@ -27,6 +27,10 @@ class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
 
 
+class UnknownReranker(ServingError):
+    """There is no re-ranker of that name, or not with such options."""
+
+
 class NotServed(ServingError):
     """A question is not worked on, or no longer; asking again after ``retry_after`` seconds may help."""
 

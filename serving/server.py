@@ -28,6 +28,7 @@ from shrag.serving.errors import AddressTaken, ServingError
 from shrag.serving.guard import LARGEST_HEADERS, LONGEST_ADDRESS
 from shrag.serving.limits import Limits
 from shrag.serving.request_log import LOGGER, JsonLines
+from shrag.serving.rerankers import AUTO
 from shrag.serving.service import Service
 
 _GRACE_SECONDS = 9.5
@@ -46,6 +47,8 @@ def serve(
     ready: Callable[[Engine, str], None],
     verify: Verify = "full",
     model: LanguageModel | None = None,
+    reranker: str = AUTO,
+    min_score: float | None = None,
     limits: Limits | None = None,
     log_questions: bool = False,
 ) -> None:
@@ -63,7 +66,8 @@ def serve(
             "serve on 127.0.0.1 and put a proxy with access control before it."
         )
     with listen(host, port) as listener:
-        engine = open_engine(indexes, name, verify=verify, model=CircuitModel(model) if model is not None else None)
+        guarded = CircuitModel(model) if model is not None else None
+        engine = open_engine(indexes, name, verify=verify, model=guarded, reranker=reranker, min_score=min_score)
         bound = listener.getsockname()[1]
         ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
         with _logging(sys.stderr):

@@ -40,7 +40,7 @@ def test_a_command_in_a_variable_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("table", "environment", "words"),
     [
-        ({"uri": "x"}, {}, r"\[llm\] in shrag.toml has no option 'uri': use api_key, command"),
+        ({"uri": "x"}, {}, r"\[llm\] in shrag.toml has no option 'uri': use api_key, budget"),
         ({}, {"SHRAG_LLM_URI": "x"}, r"SHRAG_LLM_\* has no option 'uri'"),
         ({"timeout": "soon"}, {}, "cannot be used: Expected `float`"),
         ({"url": "localhost"}, {}, "is no address of an endpoint"),
