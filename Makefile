@@ -38,7 +38,7 @@ soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage
 	$(BIN)/python -m pytest -m soak
 
 test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
-	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m vllm tests/vllm tests/contracts
+	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m "vllm and not soak" tests/vllm tests/contracts
 
 check: $(VENV)/.dev .typing ## lint, format and strict types, over source and tests
 	$(BIN)/ruff check .
