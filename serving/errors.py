@@ -25,3 +25,7 @@ class StrategyUnavailable(ServingError):
 
 class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
+
+
+class QuestionAbandoned(ServingError):
+    """The answering of a question was stopped while others waited for it; asking again is all there is to do."""
