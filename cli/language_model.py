@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from shrag.cli.settings import CONFIG_FILE
+from shrag.cli.settings import CONFIG_FILE, Home
+from shrag.corpora.names import check_name
+from shrag.models.errors import GpuMissing
 from shrag.models.llm_settings import LlmSettings
 
 if TYPE_CHECKING:
+    from shrag.models.budget_plan import BudgetPlan
     from shrag.models.language_model import LanguageModel
+    from shrag.models.memory_part import Part
     from shrag.models.model_server import ServerState
+    from shrag.models.openai_model import OpenAIModel
 
 TABLE = "llm"
 _PREFIX = "SHRAG_LLM_"
@@ -52,8 +56,8 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
         raise click.UsageError(f"The language model's settings cannot be used: {error}.") from None
 
 
-def open_language_model(settings: LlmSettings) -> LanguageModel | None:
-    """Return the model at ``settings.url``, asked for nothing yet; None where there is no address.
+def open_language_model(settings: LlmSettings) -> OpenAIModel | None:
+    """Return the model at ``settings.url``, asked for nothing yet and the caller's to close; None without an address.
 
     A model that is only started by the server (``command``) is none to other commands.
     """
@@ -74,19 +78,53 @@ def asked_language_model(*, no_model: bool) -> LanguageModel | None:
 
 
 @contextmanager
-def running_language_model(settings: LlmSettings, home: Path) -> Iterator[LanguageModel | None]:
+def running_language_model(settings: LlmSettings, home: Home, index: str) -> Iterator[LanguageModel | None]:
     """Give the model as :func:`open_language_model` does, or, with ``command``, one whose server runs meanwhile.
 
-    Raises :class:`~shrag.models.errors.EngineMissing` and :class:`~shrag.models.errors.WeightsMissing`.
+    With a ``budget`` the server is held to a plan beside the vectors and the encoder of ``index``, and what the card
+    really holds is compared with it once the server is ready. Raises
+    :class:`~shrag.models.errors.EngineMissing`, :class:`~shrag.models.errors.WeightsMissing` and what planning does.
     """
     if not settings.command:
-        yield open_language_model(settings)
+        model = open_language_model(settings)
+        with nullcontext() if model is None else closing(model):
+            yield model
         return
     from shrag.models.model_server import ModelServer
+    from shrag.models.planned_server import plan_server, within_plan
     from shrag.models.served_model import ServedModel
+
+    plan = plan_server(settings, _retrieval(home, index), home.weights) if settings.budget else None
 
     def told(state: ServerState) -> None:
         click.echo(f"Language model: {state}", err=True)
+        if plan is not None and state.phase == "ready":
+            click.echo(f"Memory of the card: {_held(plan)}", err=True)
 
-    with ModelServer(settings, home / TABLE, told=told) as server:
-        yield ServedModel(settings, server)
+    planned = within_plan(settings, plan)
+    with (
+        ModelServer(planned, home.path / TABLE, told=told) as server,
+        closing(ServedModel(planned, server)) as served,
+    ):
+        yield served
+
+
+def _retrieval(home: Home, index: str) -> tuple[Part, ...]:
+    """Return what the index's encoder and vectors take of the card."""
+    from shrag.indexing.generations import current_generation
+    from shrag.models.retrieval_memory import NONE, VectorTable, retrieval_parts
+
+    _, manifest = current_generation(home.indexes / check_name(index))
+    card = manifest.vectors
+    if card is None or card.encoder == "lsa":
+        return ()
+    return retrieval_parts(card.encoder, NONE, VectorTable(card.rows, card.dimension), home.weights)
+
+
+def _held(plan: BudgetPlan) -> str:
+    from shrag.models.gpu_use import compare_use, read_gpu
+
+    try:
+        return str(compare_use(plan, read_gpu()))
+    except GpuMissing as error:
+        return f"not compared with the plan ({error})"

@@ -27,7 +27,15 @@ from shrag.indexing.errors import (
     PartMissing,
     TooManyRejected,
 )
-from shrag.models.errors import ModelError, ModelRefused
+from shrag.models.errors import (
+    BudgetTooSmall,
+    ModelError,
+    ModelRefused,
+    PlanRejected,
+    UnknownArchitecture,
+    UnknownName,
+    WeightsRejected,
+)
 from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownStrategy
 
 COMMANDS = {
@@ -37,6 +45,7 @@ COMMANDS = {
     "evaluate": "shrag.cli.evaluate",
     "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
+    "plan": "shrag.cli.plan",
     "run": "shrag.cli.run",
     "search": "shrag.cli.search",
     "serve": "shrag.cli.serve",
@@ -57,6 +66,11 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (IndexDamaged, 4),
     (IndexMismatch, 4),
     (DiskFull, 5),
+    (BudgetTooSmall, 5),
+    (UnknownName, 2),
+    (PlanRejected, 2),
+    (UnknownArchitecture, 3),
+    (WeightsRejected, 3),
     (ModelRefused, 3),
     (ModelError, 6),
     (PartMissing, 6),

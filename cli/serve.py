@@ -30,7 +30,7 @@ def command(home: Home, name: str, host: str, port: int, verify: Verify) -> None
         writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
         click.echo(f"{writes} Ctrl-C stops.", err=True)
 
-    with running_language_model(llm_settings(), home.path) as model:
+    with running_language_model(llm_settings(), home, name) as model:
         serve(home.indexes, name, host=host, port=port, ready=ready, verify=verify, model=model)
 
 

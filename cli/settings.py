@@ -33,6 +33,11 @@ class Home:
         """Published indexes, a folder each."""
         return self.path / "indexes"
 
+    @property
+    def weights(self) -> Path:
+        """Weights of models, a folder each."""
+        return self.path / "weights"
+
 
 verify_option = click.option(
     "--verify",

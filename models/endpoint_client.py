@@ -93,6 +93,8 @@ class _Transport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if _origin(request.url) != self._origin:
             raise httpx2.UnsupportedProtocol(f"{request.url.host} is not the endpoint {self._address.given}")
+        if self._address.socket:
+            _knock(self._address.socket, request.extensions["timeout"]["connect"])
         kept = {name: value for name, value in request.headers.items() if name.lower() in _SENT}
         sent = httpx2.Request(
             request.method,
@@ -131,6 +133,16 @@ class _Bounded(httpx2.SyncByteStream):
 
     def close(self) -> None:
         self._stream.close()
+
+
+def _knock(path: str, seconds: float | None) -> None:
+    """Raise ``ConnectError`` where nobody listens: httpcore leaves a socket that did not connect unclosed."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knocking:
+        knocking.settimeout(seconds)
+        try:
+            knocking.connect(path)
+        except OSError as error:
+            raise httpx2.ConnectError(error.strerror or str(error)) from None
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

@@ -29,3 +29,23 @@ class InvalidOutput(ModelError):
 
 class EngineMissing(ModelError):
     """The program that is to serve a model is not where the settings say."""
+
+
+class UnknownArchitecture(ModelError):
+    """A model's configuration describes layers whose cache is not known here; it is not guessed."""
+
+
+class UnknownName(ModelError):
+    """There is no card and no profile of this name."""
+
+
+class GpuMissing(ModelError):
+    """No GPU can be asked for its memory here."""
+
+
+class BudgetTooSmall(ModelError):
+    """A plan does not fit its card or its budget. The sentence names the smallest change that fits."""
+
+
+class PlanRejected(ModelError):
+    """A plan was asked for that no budget makes possible."""

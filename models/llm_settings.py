@@ -7,6 +7,7 @@ import shlex
 
 import msgspec
 
+from shrag.models.byte_sizes import parse_size
 from shrag.models.endpoint import read_address
 
 # What the server's own flags say already; another value would put it where nobody looks for it.
@@ -19,8 +20,9 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     An endpoint that runs already: ``url`` (``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``), ``model`` (empty:
     the one it serves) and ``api_key``, sent to that address only. One that ``shrag-serve`` starts: ``command`` (a list,
     or one line split as a shell does), ``weights`` (a folder), ``flags`` put behind those SHRAG gives, ``log`` (a
-    file). Times are in seconds: ``timeout`` bounds a whole answer, ``read_timeout`` the wait for its next piece.
-    ``max_tokens`` bounds what any one answer may be asked for.
+    file), ``budget`` (``50GB``) of the card for all of SHRAG, from which vLLM's memory flags follow, and the ``card``
+    it is planned for where it is not the one here. Times are in seconds: ``timeout`` bounds a whole answer,
+    ``read_timeout`` the wait for its next piece. ``max_tokens`` bounds what any one answer may be asked for.
 
     Raises ``ValueError`` for what does not fit together; ``msgspec.ValidationError``, which is one, where it is read.
     """
@@ -32,6 +34,8 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     weights: str = ""
     flags: list[str] | str = msgspec.field(default_factory=list)
     log: str = ""
+    budget: str = ""
+    card: str = ""
     connect_timeout: float = 5.0
     read_timeout: float = 120.0
     timeout: float = 300.0
@@ -45,6 +49,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             raise ValueError("url and command are two ways to one model: give the one or the other")
         if self.url:
             read_address(self.url)
+        self._check_budget()
         if self.command and not self.weights:
             raise ValueError("command starts a model server and has no weights to give it: add weights = FOLDER")
         for flag in self.extra_flags:
@@ -55,6 +60,12 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
                 raise ValueError(f"{name} is {getattr(self, name)} and must be above 0")
         if not 0 <= self.retries <= 10:
             raise ValueError(f"retries is {self.retries} and must be from 0 to 10")
+
+    def _check_budget(self) -> None:
+        if self.budget and not self.command:
+            raise ValueError("budget plans the server that command starts, and there is none: add command")
+        if self.budget:
+            parse_size(self.budget)
 
     def __repr__(self) -> str:
         """Show everything but the key: settings end up in logs."""

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -126,11 +126,14 @@ class ModelServer:
         while True:
             began = self.log.stat().st_size if self.log.exists() else 0
             self._become("starting", restarts=restarts)
-            with self._started() as process:
-                served = self._watch(process)
-                if self._stopping.is_set():
-                    return
-                why = f"{served.ended}; {last_words(self.log, began) or 'it wrote nothing'} (log: {self.log})"
+            try:
+                with self._started() as process:
+                    served = self._watch(process)
+            except OSError as error:  # no memory for a process, no room for a log
+                served = _Service(f"it could not be started ({error})", None)
+            if self._stopping.is_set():
+                return
+            why = f"{served.ended}; {last_words(self.log, began) or 'it wrote nothing'} (log: {self.log})"
             never_ready = never_ready + 1 if served.seconds is None else 0
             if never_ready >= self._pace.tries:
                 self._become("down", f"given up after {never_ready} starts, {why}", restarts)
@@ -188,7 +191,8 @@ class ModelServer:
             self._state = ServerState(phase, reason, self._state.restarts if restarts is None else restarts)
             self._changed.notify_all()
         if self._told is not None:
-            self._told(self._state)
+            with suppress(OSError):  # the terminal it is told on may be gone; the server is watched all the same
+                self._told(self._state)
 
 
 class _Service(NamedTuple):

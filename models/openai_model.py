@@ -6,14 +6,14 @@ The only file that imports ``openai``; itself imported only where a model is con
 from __future__ import annotations
 
 import random
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 import openai
 
+from shrag.models.chat_stream import ChatStream
 from shrag.models.chat_wire import ChatAnswer, ChatChunk, Usage, broke_off, finished
 from shrag.models.endpoint import EndpointHealth, Timeouts, read_address
 from shrag.models.endpoint_client import HTTP_ERRORS, EndpointClient, reason, shut
@@ -22,7 +22,7 @@ from shrag.models.endpoint_refusals import TRY_AGAIN, explain, shown
 from shrag.models.errors import ModelError, ModelUnavailable
 from shrag.models.language_model import Completion, Message
 from shrag.models.llm_settings import LlmSettings
-from shrag.models.thinking import ThinkingFilter, without_thinking
+from shrag.models.thinking import without_thinking
 
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 5.0
@@ -84,7 +84,7 @@ class OpenAIModel:
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "schema": schema, "strict": True},
             }
-        answer = self._read(self._ask(messages, max_tokens, extra), ChatAnswer)
+        answer = self.read(self._ask(messages, max_tokens, extra), ChatAnswer)
         if not answer.choices:
             raise broke_off(self._address.given, "it gave no choice")
         seconds = time.perf_counter() - asked
@@ -98,7 +98,7 @@ class OpenAIModel:
             first_seconds=seconds,
         )
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> OpenAIStream:
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ChatStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         asked = time.perf_counter()
         extra = {
@@ -107,12 +107,18 @@ class OpenAIModel:
             # Its connection is cut when the stream is closed, from another thread: no other request may have it then.
             "extra_headers": {"Connection": "close"},
         }
-        chunks = self._ask(messages, max_tokens, extra)
-        return OpenAIStream(self, chunks, asked)
+        return ChatStream(_Chunks(self, self._ask(messages, max_tokens, extra)), self._address.given, asked)
 
     def close(self) -> None:
         """Let go of the connections."""
         self._openai.close()
+
+    def read(self, answer: Any, kind: type[_Wire]) -> _Wire:  # noqa: ANN401
+        """Return what openai gave, its model or the text where it is no JSON, as ``kind``."""
+        try:
+            return msgspec.convert(answer.to_dict(warnings=False), kind)
+        except (msgspec.ValidationError, AttributeError) as error:
+            raise broke_off(self._address.given, f"what came is no answer: {shown(str(error))}") from None
 
     def explained(self, error: Exception) -> ModelError:
         """Return what an error of the client means, as one of this room's."""
@@ -121,7 +127,7 @@ class OpenAIModel:
             return error
         if isinstance(error, openai.APIStatusError):
             return explain(where, self._model, error.status_code, _message(error))
-        if isinstance(error, openai.APIConnectionError | HTTP_ERRORS):
+        if isinstance(error, (openai.APIConnectionError, *HTTP_ERRORS)):
             self._is_vllm = None  # what answers there next may be something else
             return ModelUnavailable(f"{where} does not answer ({reason(error.__cause__ or error)}).")
         if isinstance(error, openai.APIError):
@@ -159,102 +165,26 @@ class OpenAIModel:
             self._is_vllm = bool(vllm_version(self._client))
         return {"chat_template_kwargs": {"enable_thinking": False}} if self._is_vllm else None
 
-    def _read(self, answer: Any, kind: type[_Wire]) -> _Wire:  # noqa: ANN401  (openai's models, or text where it is no JSON)
-        try:
-            return msgspec.convert(answer.to_dict(warnings=False), kind)
-        except (msgspec.ValidationError, AttributeError) as error:
-            raise broke_off(self._address.given, f"what came is no answer: {shown(str(error))}") from None
 
+class _Chunks:
+    """Implements :class:`~shrag.models.chat_stream.Chunks` over openai's stream."""
 
-class OpenAIStream:
-    """Implements :class:`~shrag.models.language_model.CompletionStream`; one thread reads, any may close."""
-
-    def __init__(self, model: OpenAIModel, chunks: openai.Stream[Any], asked: float) -> None:
+    def __init__(self, model: OpenAIModel, stream: openai.Stream[Any]) -> None:
         self._model = model
-        self._chunks = chunks
-        self._asked = asked
-        self._lock = threading.Lock()
-        self._reading = False
-        self._closed = False
-        self._completion: Completion | None = None
-        self._pieces = self._read()
+        self._stream = stream
 
-    def __iter__(self) -> Iterator[str]:
-        """See :class:`~shrag.models.language_model.CompletionStream`; ends early, without an error, when closed."""
-        return self._pieces
+    def next(self) -> ChatChunk | None:
+        try:
+            chunk = next(self._stream, None)
+            return None if chunk is None else self._model.read(chunk, ChatChunk)
+        except (openai.APIError, ValueError, *HTTP_ERRORS) as error:
+            raise self._model.explained(error) from None
 
-    @property
-    def completion(self) -> Completion:
-        """See :class:`~shrag.models.language_model.CompletionStream`."""
-        if self._completion is None:
-            raise RuntimeError("a stream has its completion once its last piece was taken")
-        return self._completion
+    def shut(self) -> None:
+        shut(self._stream.response)
 
     def close(self) -> None:
-        """See :class:`~shrag.models.language_model.CompletionStream`."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            if self._completion is None:
-                shut(self._chunks.response)
-            if self._reading:
-                return  # the reader sees the end and lets go; two threads must not do so at once
-        self._chunks.close()
-
-    def _read(self) -> Iterator[str]:
-        thinking = ThinkingFilter()
-        text: list[str] = []
-        first = None
-        ended: str | None = None
-        usage = Usage()
-        while (chunk := self._next()) is not None:
-            usage = chunk.usage or usage
-            for choice in chunk.choices[:1]:
-                ended = choice.finish_reason or ended
-                if piece := thinking.feed(choice.delta.content or ""):
-                    first = first or time.perf_counter()
-                    text.append(piece)
-                    yield piece
-        if self._is_closed():
-            return
-        if piece := thinking.end():
-            first = first or time.perf_counter()
-            text.append(piece)
-            yield piece
-        now = time.perf_counter()
-        self._completion = Completion(
-            text="".join(text),
-            finish_reason=finished(self._model._address.given, ended),
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            seconds=now - self._asked,
-            first_seconds=(first or now) - self._asked,
-        )
-
-    def _next(self) -> ChatChunk | None:
-        """Return the next chunk, None at the end or where closed."""
-        with self._lock:
-            if self._closed:
-                return None
-            self._reading = True
-        try:
-            chunk = next(self._chunks, None)
-            return None if chunk is None else self._model._read(chunk, ChatChunk)
-        except (openai.APIError, ModelError, ValueError, *HTTP_ERRORS) as error:
-            if self._is_closed():
-                return None
-            self._chunks.close()
-            raise self._model.explained(error) from None
-        finally:
-            with self._lock:
-                self._reading = False
-            if self._is_closed():
-                self._chunks.close()
-
-    def _is_closed(self) -> bool:
-        with self._lock:
-            return self._closed
+        self._stream.close()
 
 
 def _may_repeat(error: Exception) -> bool:

@@ -61,6 +61,8 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
         str(settings.seed),
         "--structured-outputs-config",
         _STRUCTURED,
+        "--disable-access-log-for-endpoints",
+        "/health",
         *settings.extra_flags,
     ]
 

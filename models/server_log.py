@@ -15,7 +15,7 @@ def rotate(log: Path) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     for number in range(_KEPT - 1, -1, -1):
         older = log.with_name(f"{log.name}.{number}") if number else log
-        if older.exists():
+        if older.is_file():
             older.replace(log.with_name(f"{log.name}.{number + 1}"))
 
 

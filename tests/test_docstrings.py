@@ -19,6 +19,7 @@ import pytest
         "indexing.bm25",
         "indexing.folding",
         "corpora.sentences",
+        "models.byte_sizes",
     ],
 )
 def test_examples_in_docstrings_hold(module: str) -> None:

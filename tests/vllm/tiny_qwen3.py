@@ -27,8 +27,11 @@ def texts() -> Iterator[str]:
             yield from (value for value in json.loads(line).values() if isinstance(value, str))
 
 
-def write_tokenizer(folder: Path) -> int:
-    """Train a byte-level BPE on the demonstration corpus and write it; return how many tokens it has."""
+def write_tokenizer(folder: Path) -> tuple[int, list[int]]:
+    """Train a byte-level BPE on the demonstration corpus and write it.
+
+    Returns how many tokens it has, and those that are no text by themselves: the special ones, halves of characters.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -42,10 +45,12 @@ def write_tokenizer(folder: Path) -> int:
         tokenizer_object=tokenizer, eos_token=END, pad_token=SPECIAL[0], chat_template=CHAT_TEMPLATE
     )
     fast.save_pretrained(folder)
-    return int(tokenizer.get_vocab_size())
+    size = int(tokenizer.get_vocab_size())
+    halves = [token for token in range(size) if "\ufffd" in tokenizer.decode([token], skip_special_tokens=False)]
+    return size, [*range(len(SPECIAL)), *halves]
 
 
-def write_weights(folder: Path, vocabulary: int) -> None:
+def write_weights(folder: Path, vocabulary: int, silent: list[int]) -> None:
     """Write a Qwen3 of 4 layers, 2 key-value heads of 64: 2,048 bytes of KV cache a token in 16 bits."""
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
@@ -67,13 +72,19 @@ def write_weights(folder: Path, vocabulary: int) -> None:
         # The usual 0.02 gives logits so flat that the same token wins for ever.
         initializer_range=0.2,
     )
-    Qwen3ForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
+    model = Qwen3ForCausalLM(config)
+    # Never the likeliest. So free text ends by its limit alone, or where a grammar allows nothing but the end, and each
+    # token is text at once, where halves of characters would be held back until the engine knows the whole.
+    with torch.no_grad():
+        model.lm_head.weight[silent] = 0
+    model.to(torch.bfloat16).save_pretrained(folder)
 
 
 def main(folder: Path) -> None:
     """Write the whole model into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_weights(folder, write_tokenizer(folder))
+    vocabulary, silent = write_tokenizer(folder)
+    write_weights(folder, vocabulary, silent)
 
 
 if __name__ == "__main__":

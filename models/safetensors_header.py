@@ -1,0 +1,187 @@
+"""What a safetensors file holds, from its header alone: no weights are read and no torch is needed.
+
+The format (https://github.com/huggingface/safetensors, "Format"): eight bytes N, little-endian; N bytes of JSON, each
+tensor's name → ``dtype``, ``shape`` and ``data_offsets`` ``[begin, end)``; then the data, which the tensors fill
+without holes and without overlap. So the length of the file is known from its header, and a cut file is seen at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from shrag.models.errors import WeightsMissing, WeightsRejected
+
+LONGEST_HEADER = 100_000_000
+"""Bytes of JSON that are read at most: the same bound as the safetensors library's own."""
+
+INDEX_FILE = "model.safetensors.index.json"
+"""Names the files of weights kept in several, and the file of each tensor."""
+
+SINGLE_FILE = "model.safetensors"
+"""Weights kept in one file."""
+
+BITS = {
+    "F64": 64, "I64": 64, "U64": 64, "C64": 64,
+    "F32": 32, "I32": 32, "U32": 32,
+    "F16": 16, "BF16": 16, "I16": 16, "U16": 16,
+    "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I8": 8, "U8": 8, "BOOL": 8,
+    "F6_E2M3": 6, "F6_E3M2": 6, "F4": 4,
+}  # fmt: skip
+"""Bits of one element."""
+
+FLOATS = ("F64", "F32", "F16", "BF16")
+"""What an encoder is loaded from, in half precision whichever it is."""
+
+# More than any tensor has, and few enough to multiply at once.
+_MOST_DIMENSIONS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSizes:
+    """Bytes and elements of weights by ``dtype``, as stored."""
+
+    bytes_by_dtype: Mapping[str, int]
+    elements_by_dtype: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """Bytes of all tensors; headers are not among them."""
+        return sum(self.bytes_by_dtype.values())
+
+    def in_half_precision(self) -> int:
+        """Return the bytes once every floating-point tensor is loaded with two bytes an element, the rest as stored."""
+        return sum(
+            2 * self.elements_by_dtype[dtype] if dtype in FLOATS else stored
+            for dtype, stored in self.bytes_by_dtype.items()
+        )
+
+
+class _Tensor(msgspec.Struct, frozen=True):
+    """One entry of a header; an entry's further keys mean nothing."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
+
+
+class _Index(msgspec.Struct, frozen=True):
+    """What is read of an index file."""
+
+    weight_map: dict[str, str]
+
+
+def read_folder(folder: Path) -> WeightSizes:
+    """Add up a folder's weights: the files its index names, or its one file.
+
+    Raises :class:`WeightsMissing` where there are none or a file the index names is not there, and
+    :class:`WeightsRejected` for a file that is not whole safetensors or does not hold what the index says.
+    """
+    if not folder.is_dir():
+        raise WeightsMissing(f"There is no folder {folder}: put the model's weights and config.json there.")
+    index = folder / INDEX_FILE
+    if not index.is_file():
+        if not (folder / SINGLE_FILE).is_file():
+            raise WeightsMissing(f"{folder} has neither {SINGLE_FILE} nor {INDEX_FILE}: copy the whole model there.")
+        return _sum(read_header(folder / SINGLE_FILE).values())
+    found: dict[str, _Tensor] = {}
+    placed = _read_index(index)
+    for name in sorted(set(placed.values())):
+        if "/" in name or "\\" in name or "\0" in name or not name.endswith(".safetensors"):
+            raise WeightsRejected(f"{index} names the file {name!r}: only .safetensors files beside it are read.")
+        if not (folder / name).is_file():
+            raise WeightsMissing(f"{index} names {name}, which is not there: copy the whole model into {folder}.")
+        tensors = read_header(folder / name)
+        wanted = {tensor for tensor, file in placed.items() if file == name}
+        if wanted != tensors.keys():
+            odd = min(wanted ^ tensors.keys())
+            raise WeightsRejected(f"{index} and {name} disagree on the tensor {odd!r}: copy the model again.")
+        found |= tensors
+    return _sum(found.values())
+
+
+def read_file(path: Path) -> WeightSizes:
+    """Add up one file; raises :class:`WeightsMissing` and :class:`WeightsRejected` as :func:`read_folder` does."""
+    return _sum(read_header(path).values())
+
+
+def read_header(path: Path) -> dict[str, _Tensor]:
+    """Return a file's tensors by name, checked against each other and against the file's length."""
+    try:
+        length = path.stat().st_size
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            if length < 8 or size > length - 8:
+                raise WeightsRejected(f"{path} is cut inside its header ({length} bytes): copy it again.")
+            if size > LONGEST_HEADER:
+                raise WeightsRejected(f"{path} has a header of {size} bytes, {LONGEST_HEADER} are read at most.")
+            header = file.read(size)
+    except FileNotFoundError:
+        raise WeightsMissing(f"There is no file {path}: put the model's weights there.") from None
+    except OSError as error:
+        raise WeightsRejected(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
+    tensors = _parse(path, header)
+    _check_layout(path, tensors, length - 8 - size)
+    return tensors
+
+
+def _parse(path: Path, header: bytes) -> dict[str, _Tensor]:
+    try:
+        entries = msgspec.json.decode(header, type=dict[str, msgspec.Raw])
+        entries.pop("__metadata__", None)
+        return {name: msgspec.json.decode(entry, type=_Tensor) for name, entry in entries.items()}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise WeightsRejected(f"{path} does not begin with a safetensors header ({error}): copy it again.") from None
+
+
+def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None:
+    """Raise where the tensors do not fill ``data`` bytes exactly, each with the bytes of its shape."""
+    end = 0
+    for name, tensor in sorted(tensors.items(), key=lambda item: item[1].data_offsets):
+        begin, stop = tensor.data_offsets
+        bits = BITS.get(tensor.dtype)
+        if bits is None:
+            known = ", ".join(sorted(BITS))
+            raise WeightsRejected(f"{path} stores {name!r} as {tensor.dtype!r}: the types known are {known}.")
+        if len(tensor.shape) > _MOST_DIMENSIONS or min(tensor.shape, default=0) < 0 or begin < 0 or stop < begin:
+            raise WeightsRejected(
+                f"{path} gives {name!r} the shape {str(tensor.shape)[:80]} from byte {begin} to {stop}, which cannot "
+                "be: copy it again."
+            )
+        if begin != end:
+            what = "overlaps the tensor before it" if begin < end else "leaves a hole before it"
+            raise WeightsRejected(
+                f"{path} has {name!r} at byte {begin}, which {what} (ending at {end}): copy it again."
+            )
+        if (stop - begin) * 8 != math.prod(tensor.shape) * bits:
+            raise WeightsRejected(
+                f"{path} gives {name!r} {stop - begin} bytes for {tensor.dtype} of shape {tensor.shape}: copy it again."
+            )
+        end = stop
+    if end != data:
+        what = "cut" if data < end else "longer than its tensors"
+        raise WeightsRejected(f"{path} is {what}: {data} bytes of data, its header says {end}: copy it again.")
+
+
+def _read_index(path: Path) -> dict[str, str]:
+    try:
+        if path.stat().st_size > LONGEST_HEADER:
+            raise WeightsRejected(f"{path} has more than {LONGEST_HEADER} bytes, which no index of weights needs.")
+        return msgspec.json.decode(path.read_bytes(), type=_Index).weight_map
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise WeightsRejected(f"{path} is not an index of weights ({error}): copy the model again.") from None
+
+
+def _sum(tensors: Iterable[_Tensor]) -> WeightSizes:
+    stored: Counter[str] = Counter()
+    elements: Counter[str] = Counter()
+    for tensor in tensors:
+        begin, end = tensor.data_offsets
+        stored[tensor.dtype] += end - begin
+        elements[tensor.dtype] += math.prod(tensor.shape)
+    return WeightSizes(stored, elements)

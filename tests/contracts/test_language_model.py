@@ -1,0 +1,85 @@
+"""What every language model keeps to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from shrag.models.errors import ModelUnavailable
+from shrag.models.language_model import LanguageModel, Message
+from shrag.models.llm_settings import LlmSettings
+from shrag.models.model_server import ModelServer, Pace
+from shrag.models.openai_model import OpenAIModel
+from shrag.models.served_model import ServedModel
+from tests.models.fake_endpoint import Endpoint, answers, breaks_after, serving
+
+ASK = [Message("user", "그래핀이란?")]
+FAKE = Path(__file__).resolve().parents[1] / "models" / "fake_vllm.py"
+
+
+@contextmanager
+def _openai(folder: Path) -> Iterator[LanguageModel]:
+    del folder
+    with (
+        serving(Endpoint(answers("from the subprocess"))) as url,
+        closing(OpenAIModel(LlmSettings(url=url))) as model,
+    ):
+        yield model
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[LanguageModel]:
+    (folder / "m").mkdir()
+    (folder / "m" / "config.json").write_text("{}")
+    settings = LlmSettings(command=[sys.executable, str(FAKE), str(folder)], weights=str(folder / "m"))
+    with ModelServer(settings, folder / "llm", pace=Pace(poll=0.05, grace=0.5)) as server:
+        assert server.wait_for("ready", 20).phase == "ready"
+        with closing(ServedModel(settings, server)) as model:
+            yield model
+
+
+@pytest.fixture(params=[_openai, _served])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LanguageModel]:
+    """Return each model, over an endpoint that says ``from the subprocess``."""
+    with request.param(tmp_path) as opened:
+        yield opened
+
+
+def test_a_whole_answer_and_a_streamed_one_are_the_same(model: LanguageModel) -> None:
+    whole = model.complete(ASK)
+    stream = model.stream(ASK)
+    assert "".join(stream) == stream.completion.text == whole.text == "from the subprocess"
+    assert model.name == "m"
+    assert whole.finish_reason == stream.completion.finish_reason == "stop"
+    assert (whole.prompt_tokens, whole.completion_tokens) == (7, 3)
+    assert 0 < stream.completion.first_seconds <= stream.completion.seconds
+
+
+def test_a_stream_can_be_closed_at_any_time_and_has_no_completion_before_its_end(model: LanguageModel) -> None:
+    for taken in (0, 1):
+        stream = model.stream(ASK)
+        for _ in range(taken):
+            next(iter(stream))
+        with pytest.raises(RuntimeError):
+            _ = stream.completion
+        stream.close()
+        stream.close()
+        assert list(stream) == []
+    finished = model.stream(ASK)
+    assert list(finished)
+    finished.close()
+    assert finished.completion.text == "from the subprocess"
+
+
+def test_a_model_that_goes_away_is_unavailable_before_and_between_two_pieces() -> None:
+    with serving(Endpoint(breaks_after("a"))) as url, closing(OpenAIModel(LlmSettings(url=url, retries=0))) as model:
+        stream = model.stream(ASK)
+        assert next(iter(stream)) == "a"
+        with pytest.raises(ModelUnavailable):
+            next(iter(stream))
+        with pytest.raises(ModelUnavailable):
+            model.complete(ASK)
