@@ -29,3 +29,7 @@ class UnknownStrategy(ServingError):
 
 class QuestionAbandoned(ServingError):
     """The answering of a question was stopped while others waited for it; asking again is all there is to do."""
+
+
+class IndexClosed(ServingError):
+    """The server is stopping and takes no more questions."""
