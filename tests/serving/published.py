@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -64,7 +63,7 @@ def open_files(index: Path) -> set[str]:
     links = []
     for descriptor in Path("/proc/self/fd").iterdir():
         try:
-            links.append(os.readlink(descriptor))
+            links.append(str(descriptor.readlink()))
         except FileNotFoundError:  # the folder's own
             continue
     maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,8 +34,11 @@ QUESTIONS = [
     "아파트 층간소음을 줄이려면 바닥 완충재를 어떻게 골라야 하는가?",
     "김치찌개 끓이는 법은?",
 ]
+ASKED = [(question, strategy) for question in QUESTIONS for strategy in ("shrag", "hybrid")]
 SWAPS = 20
 THREADS = 16
+
+Outcome = tuple[Answer, tuple[RankedRecord, ...]]
 
 
 @pytest.fixture(scope="module")
@@ -68,67 +71,83 @@ def current(index: Path) -> Iterator[CurrentIndex]:
     current.close()
 
 
-def _outcome(result: AskResult) -> tuple[Answer, tuple[RankedRecord, ...]]:
+def _outcome(result: AskResult) -> Outcome:
     return result.answer, result.search.ranking.records
+
+
+class _Asker(threading.Thread):
+    """Asks one question after another until it is told to stop, and notes what is not as either content has it."""
+
+    def __init__(self, current: CurrentIndex, expected: Mapping[tuple[int, str, str], Outcome], turn: int) -> None:
+        super().__init__()
+        self.answered = 0
+        self.wrong: list[object] = []
+        self.seen: set[int] = set()
+        self.stop = threading.Event()
+        self._current = current
+        self._expected = expected
+        self._turn = turn
+
+    def run(self) -> None:
+        while not self.stop.is_set():
+            question, strategy = ASKED[self._turn % len(ASKED)]
+            try:
+                (self._ask if self._turn % 3 else self._stream)(question, strategy)
+            except Exception as error:
+                self.wrong.append(error)
+            self.answered += 1
+            self._turn += 1
+
+    def _ask(self, question: str, strategy: str) -> None:
+        with self._current.use() as engine:
+            result = engine.ask(question, strategy=strategy)
+        generation = result.search.generation
+        self.seen.add(generation)
+        # Odd generations have the first content, even ones the second.
+        if _outcome(result) != self._expected[2 - generation % 2, question, strategy]:
+            self.wrong.append((generation, question, strategy))
+
+    def _stream(self, question: str, strategy: str) -> None:
+        events = list(self._current.asking(partial(Engine.events, question=question, strategy=strategy)))
+        (answer,) = (event for event in events if isinstance(event, Answer))
+        (ranking,) = (event for event in events if isinstance(event, Ranking))
+        if (answer, ranking.records) not in [self._expected[number, question, strategy] for number in (1, 2)]:
+            self.wrong.append((question, strategy))
+
+
+@pytest.fixture(scope="module")
+def expected(contents: Path) -> dict[tuple[int, str, str], Outcome]:
+    """Return what each content answers by itself."""
+    outcomes = {}
+    for number in (1, 2):
+        alone = Engine(open_generation(generation_folder(contents, number), read_generation(contents, number)))
+        for question, strategy in ASKED:
+            outcomes[number, question, strategy] = _outcome(alone.ask(question, strategy=strategy))
+        alone.close()
+    return outcomes
 
 
 @pytest.mark.parametrize("cached", [False, True], ids=["no cache", "cache"])
 def test_through_20_swaps_every_answer_is_whole_and_of_one_generation(
-    contents: Path, index: Path, cached: bool
+    contents: Path, expected: dict[tuple[int, str, str], Outcome], index: Path, cached: bool
 ) -> None:
-    asked = [(question, strategy) for question in QUESTIONS for strategy in ("shrag", "hybrid")]
-    expected = []
-    for number in (1, 2):
-        alone = Engine(open_generation(generation_folder(contents, number), read_generation(contents, number)))
-        expected.append([_outcome(alone.ask(question, strategy=strategy)) for question, strategy in asked])
-        alone.close()
-    assert all(one != other for one, other in zip(*expected, strict=True))
-
+    assert all(expected[1, *asked] != expected[2, *asked] for asked in ASKED)
     current = CurrentIndex(index, _open(index, AnswerCache() if cached else None))
     current.watch(0.01)
-    stop = threading.Event()
-    wrong: list[object] = []
-    seen: set[int] = set()
-    answered = [0] * THREADS
-
-    def ask(thread: int) -> None:
-        turn = thread
-        while not stop.is_set():
-            place = turn % len(asked)
-            question, strategy = asked[place]
-            try:
-                if turn % 3:
-                    with current.use() as engine:
-                        result = engine.ask(question, strategy=strategy)
-                    number, outcome = result.search.generation, _outcome(result)
-                    seen.add(number)
-                    # Odd generations have the first content, even ones the second.
-                    if outcome != expected[1 - number % 2][place]:
-                        wrong.append((number, question, strategy))
-                else:
-                    events = list(current.asking(partial(Engine.events, question=question, strategy=strategy)))
-                    answer = next(event for event in events if isinstance(event, Answer))
-                    ranking = next(event for event in events if isinstance(event, Ranking))
-                    if (answer, ranking.records) not in (expected[0][place], expected[1][place]):
-                        wrong.append((question, strategy))
-            except Exception as error:
-                wrong.append(error)
-            answered[thread] += 1
-            turn += 1
-
-    threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(THREADS)]
-    for thread in threads:
-        thread.start()
+    askers = [_Asker(current, expected, turn) for turn in range(THREADS)]
+    for asker in askers:
+        asker.start()
     for swap in range(1, SWAPS + 1):
         number = publish_copy(index, generation_folder(contents, 1 + swap % 2))
-        assert wait_for(lambda number=number: current.standing.generation == number), current.standing  # type: ignore[misc]
-        before = sum(answered)
-        assert wait_for(lambda before=before: sum(answered) > before + THREADS // 2)  # type: ignore[misc]
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-    assert seen == set(range(1, SWAPS + 2))
+        assert wait_for(lambda: current.standing.generation == number), current.standing  # noqa: B023
+        before = sum(asker.answered for asker in askers)
+        assert wait_for(lambda: sum(asker.answered for asker in askers) > before + THREADS // 2)  # noqa: B023
+    for asker in askers:
+        asker.stop.set()
+    for asker in askers:
+        asker.join()
+    assert [asker.wrong for asker in askers] == [[]] * THREADS
+    assert set().union(*(asker.seen for asker in askers)) == set(range(1, SWAPS + 2))
     assert wait_for(lambda: current.standing.closing == ())
     assert open_files(index) == {f"gen-{SWAPS + 1:06}"}
     assert (current.standing.swaps, current.standing.problem) == (SWAPS, "")
@@ -309,12 +328,12 @@ def test_what_is_being_opened_when_it_is_closed_is_closed_again(contents: Path, 
     def close_meanwhile(verify: Verify) -> Engine:
         opened.append(open_engine(index.parent, "demo", verify=verify))
         if len(opened) == 2:
-            current.close()
+            held.close()
         return opened[-1]
 
-    current = CurrentIndex(index, close_meanwhile)
+    held = CurrentIndex(index, close_meanwhile)
     publish_copy(index, generation_folder(contents, 2))
-    assert not current.refresh()
+    assert not held.refresh()
     assert len(opened) == 2
     assert wait_for(lambda: open_files(index) == set())
 
