@@ -33,3 +33,11 @@ class QuestionAbandoned(ServingError):
 
 class IndexClosed(ServingError):
     """The server is stopping and takes no more questions."""
+
+
+class UnknownIndex(ServingError):
+    """No index of that name is served."""
+
+
+class DocumentMissing(ServingError):
+    """The index has no document of that identifier."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from shrag.indexing.seals import Verify
 from shrag.models.language_model import LanguageModel
@@ -36,11 +37,7 @@ def serve(
     The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
     other machines can reach, :class:`ServingError`: there is no access control yet.
     """
-    if not _is_loopback(host):
-        raise ServingError(
-            f"{host} can be reached from other machines, and SHRAG has no access control yet: "
-            "serve on 127.0.0.1 and put a proxy with access control before it."
-        )
+    _check_loopback(host)
     with _listen(host, port) as listener:
         engine = open_engine(indexes, name, verify=verify, model=model)
         bound = listener.getsockname()[1]
@@ -55,6 +52,34 @@ def serve(
         # uvicorn drains on SIGTERM and then raises it again for whoever else listens: stopped as told is success.
         signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def serve_application(create: Callable[[int], ASGIApp], *, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve what ``create`` makes for a port until told to stop; ``ready`` is told the address, without a last slash.
+
+    Raises as :func:`serve` does.
+    """
+    _check_loopback(host)
+    with _listen(host, port) as listener:
+        bound = listener.getsockname()[1]
+        ready(f"http://{f'[{host}]' if ':' in host else host}:{bound}")
+        config = uvicorn.Config(
+            create(bound),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _check_loopback(host: str) -> None:
+    if not _is_loopback(host):
+        raise ServingError(
+            f"{host} can be reached from other machines, and SHRAG has no access control yet: "
+            "serve on 127.0.0.1 and put a proxy with access control before it."
+        )
 
 
 def _is_loopback(host: str) -> bool:
