@@ -117,7 +117,7 @@ def build_server(indexes: ServedIndexes) -> Server[dict[str, Any]]:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}: use one of {', '.join(TOOLS)}.")
         text, value = await _call(tool, indexes, params.arguments or {}, workers)
-        content: list[types.ContentBlock] = [types.TextContent(text=text)]
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
         if value is None:  # not sent as null, which some clients refuse
             return types.CallToolResult(content=content, is_error=True)
         return types.CallToolResult(content=content, structured_content=value)
