@@ -14,12 +14,14 @@ ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 
-.PHONY: help setup setup-vllm index serve test test-vllm soak check fix bench clean
+.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix bench bench-gpu clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.lean ## install what searching and serving need (no torch; under 1 GB)
+
+setup-gpu: .venv-gpu/.gpu ## install torch, encoders and FAISS for a GPU, in .venv-gpu
 
 index: setup ## read and index CORPUS (default: demo, the project's own records)
 	@if [ "$(CORPUS)" = demo ]; then $(BIN)/shrag corpus add demo --format scienceon corpora/demo/records.jsonl; fi
@@ -51,6 +53,11 @@ fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 bench: $(VENV)/.dev ## measure cold start and quality (the latter where the development corpora are)
 	$(BIN)/python bench/run.py
 
+bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it says where there is none
+	@if [ -e .venv-gpu/.gpu ]; then .venv-gpu/bin/python bench/gpu.py; \
+	elif [ -e "$(VENV)/.dev" ]; then $(BIN)/python bench/gpu.py; \
+	else echo "This needs an environment with torch: \`make setup-gpu\`."; exit 1; fi
+
 clean: ## remove what can be made again, but no corpus and no index
 	rm -rf build .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)
 	find . -name __pycache__ -type d -not -path './var/*' -prune -exec rm -rf {} +
@@ -81,6 +88,13 @@ setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] com
 	@echo "Setting up .venv-vllm: 3.4 GB of packages, about two minutes."
 	@$(PYTHON) -m venv .venv-vllm
 	@.venv-vllm/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps --requirement $<
+	@touch $@
+
+# An environment of its own: FAISS for a GPU and FAISS for processors, which tests use, overwrite each other.
+.venv-gpu/.gpu: pyproject.toml constraints.txt
+	@$(MAKE) --no-print-directory VENV=.venv-gpu .venv-gpu/.lean
+	@echo "Adding torch, sentence-transformers and FAISS for a GPU: some gigabytes."
+	@.venv-gpu/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[models,gpu]'
 	@touch $@
 
 # Type checkers follow files, not the editable install's import hook: a hidden folder of links shows them `shrag.<room>`.

@@ -29,11 +29,11 @@ from shrag.evaluation.measures import evaluate
 from shrag.evaluation.runs import RunLine
 from shrag.indexing.build import build_index
 from shrag.indexing.dense_index import DenseIndex
-from shrag.indexing.encoders import make_encoder
 from shrag.indexing.generations import current_generation
 from shrag.indexing.lexical import FOLDER as LUCENE
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.lexical_reranker import LexicalReranker
+from shrag.indexing.lsa_vectors import make_lsa
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.vector_card import VectorCard
 from shrag.indexing.vectors import write_vectors
@@ -123,7 +123,7 @@ def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int
     documents = LexicalReader(current_generation(published)[0] / LUCENE, index.manifest.bm25)
     started = time.perf_counter()
     options = LsaOptions(dimension=dimension)
-    encoder = make_encoder("lsa", folder, folder / "stage", documents, index.analyzer, "bench", options=options)
+    encoder = make_lsa(folder, folder / "stage", documents, index.analyzer, "bench", options=options)
     fitted = time.perf_counter()
     rows = write_vectors(folder, folder / "stage", documents, encoder, "bench")
     ended = time.perf_counter()
@@ -133,7 +133,7 @@ def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int
         f"  vectors of {encoder.dimension}: {size:.1f} MiB, fit {fitted - started:.1f} s, rows {ended - fitted:.1f} s"
     )
     card = VectorCard("lsa", encoder.settings, encoder.digest, encoder.dimension, rows)
-    return DenseIndex("set", card, folder, index.analyzer, documents)
+    return DenseIndex("set", card, folder, index.analyzer, documents, folder)
 
 
 def hybrid(index: OpenIndex, dense: DenseIndex, topics: Sequence[Topic], weight: float) -> dict[str, list[str]]:

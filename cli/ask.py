@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 from shrag.cli.language_model import asked_language_model, no_model_option
-from shrag.cli.settings import Home, keyword_order_option, verify_option
+from shrag.cli.settings import Home, keyword_order_option, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 from shrag.serving.answer_text import AnswerFormat, answer_text
 from shrag.serving.engine import DEFAULT_STRATEGY, STRATEGIES, open_engine
@@ -29,6 +29,7 @@ from shrag.serving.phrases import DOUBTS, FALLBACKS, answer_label
 )
 @keyword_order_option
 @click.option("--json", "as_json", is_flag=True, help="The events of answering, one JSON object a line.")
+@reranker_options
 @no_model_option
 @verify_option
 @click.pass_obj
@@ -40,6 +41,8 @@ def command(
     form: AnswerFormat,
     keyword_order: KeywordOrder,
     as_json: bool,
+    reranker: str,
+    min_score: float | None,
     no_model: bool,
     verify: Verify,
 ) -> None:
@@ -47,7 +50,8 @@ def command(
 
     Example: shrag ask demo "How long should a lecture video be?"
     """
-    engine = open_engine(home.indexes, name, question, verify, asked_language_model(no_model=no_model))
+    model = asked_language_model(no_model=no_model)
+    engine = open_engine(home.indexes, name, question, verify, model=model, reranker=reranker, min_score=min_score)
     if as_json:
         import msgspec
 

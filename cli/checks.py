@@ -74,17 +74,18 @@ def check_indexes(indexes: Path) -> Iterator[Finding]:
             yield Finding(f"Index {name}", "ok", says)
 
 
-def check_models() -> Iterator[Finding]:
-    """Say which models there are. None is needed."""
+def check_models(weights: Path) -> Iterator[Finding]:
+    """Say which models there are, those of the catalogue under ``weights``. None is needed."""
     for package, extra, use in (
-        ("sentence-transformers", "models", "encoders and re-rankers"),
+        ("sentence_transformers", "models", "encoders and re-rankers"),
         ("faiss", "cpu", "vector search"),
     ):
-        if find_spec(package.replace("-", "_")) is None:
+        if find_spec(package) is None:
             says = f"not installed ({use}); ranking is by BM25 and sentences. To add it: pip install 'shrag[{extra}]'"
             yield Finding(package, "note", says)
         else:
-            yield Finding(package, "note", f"installed, not used by this version ({use})")
+            yield Finding(package, "ok", f"installed ({use})")
+    yield from _check_weights(weights)
 
 
 def check_language_model(settings: LlmSettings) -> Iterator[Finding]:
@@ -111,6 +112,31 @@ def _answering(settings: LlmSettings) -> str:
         health = model.health()
     context = f"a context of {health.max_model_len:,} tokens" if health.max_model_len else "a context it does not tell"
     return f"{health.model} at {settings.url} answers, with {context}{f', {health.engine}' if health.engine else ''}"
+
+
+def _check_weights(weights: Path) -> Iterator[Finding]:
+    from shrag.models.catalog import read_catalog
+    from shrag.models.errors import ModelError, WeightsMissing
+    from shrag.models.weights import check_weights, find_weights
+
+    found = False
+    for card in (*read_catalog().encoders, *read_catalog().rerankers):
+        try:
+            folder = find_weights(card.name, card, weights)
+        except WeightsMissing:
+            continue
+        except ModelError as error:
+            yield Finding(card.name, "fail", str(error), 6)
+            continue
+        found = True
+        try:
+            digest = check_weights(card.name, folder, card).digest
+        except ModelError as error:
+            yield Finding(card.name, "fail", str(error), 6)
+        else:
+            yield Finding(card.name, "ok", f"whole at {folder}, weights {digest[:16]}")
+    if not found:
+        yield Finding("Weights", "note", f"none under {weights}: vectors and ranking by models need some")
 
 
 def _use_lucene() -> str:

@@ -26,7 +26,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
         *check_parts(),
         *check_machine(home.path),
         *check_indexes(home.indexes),
-        *check_models(),
+        *check_models(home.weights),
         *check_language_model(llm_settings()),
     ]
     for finding in findings:

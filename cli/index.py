@@ -13,7 +13,6 @@ import click
 from shrag.cli.default_group import DefaultGroup
 from shrag.cli.progress import progress
 from shrag.cli.settings import Home
-from shrag.indexing.vector_card import ENCODERS, NO_ENCODER
 
 _KEEP = 2
 
@@ -41,9 +40,10 @@ def command() -> None:
 )
 @click.option(
     "--encoder",
-    type=click.Choice([NO_ENCODER, *ENCODERS]),
-    help="Vectors for `--strategy hybrid`: lsa is counted from the corpus itself, without a model.  [default: as the "
-    "current index has, none for a new one]",
+    metavar="lsa|gte|NAME|PATH|none",
+    help="Vectors for `--strategy hybrid` and `--reranker vectors`: lsa is counted from the corpus itself, gte and "
+    "others are models whose weights are under SHRAG_HOME/weights or at PATH; gte:256 gives shorter vectors.  "
+    "[default: as the current index has, none for a new one]",
 )
 @click.option("--force", is_flag=True, help="Build even where the current index is up to date.")
 @click.option("--update", is_flag=True, help="Write what the corpus added, changed and deleted, and nothing else.")

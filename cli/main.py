@@ -26,17 +26,19 @@ from shrag.indexing.errors import (
     IndexMissing,
     PartMissing,
     TooManyRejected,
+    UnknownEncoder,
 )
 from shrag.models.errors import (
     BudgetTooSmall,
     ModelError,
     ModelRefused,
+    OutOfMemory,
     PlanRejected,
     UnknownArchitecture,
     UnknownName,
     WeightsRejected,
 )
-from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownStrategy
+from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownReranker, UnknownStrategy
 
 COMMANDS = {
     "ask": "shrag.cli.ask",
@@ -55,6 +57,8 @@ COMMANDS = {
 
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UnknownStrategy, 2),
+    (UnknownReranker, 2),
+    (UnknownEncoder, 2),
     (AddressTaken, 2),
     (StrategyUnavailable, 4),
     (CorpusError, 3),
@@ -68,6 +72,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (IndexMismatch, 4),
     (DiskFull, 5),
     (BudgetTooSmall, 5),
+    (OutOfMemory, 5),
     (UnknownName, 2),
     (PlanRejected, 2),
     (UnknownArchitecture, 3),

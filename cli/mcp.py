@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from shrag.cli.language_model import asked_language_model, llm_settings, no_model_option
-from shrag.cli.settings import Home, verify_option
+from shrag.cli.settings import Home, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
@@ -14,11 +14,20 @@ from shrag.indexing.seals import Verify
 @click.option("--http", is_flag=True, help="Serve by HTTP at /mcp, not by standard input and output.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http: an address of this machine only.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="With --http.")
+@reranker_options
 @no_model_option
 @verify_option
 @click.pass_obj
 def command(
-    home: Home, names: tuple[str, ...], http: bool, host: str, port: int, no_model: bool, verify: Verify
+    home: Home,
+    names: tuple[str, ...],
+    http: bool,
+    host: str,
+    port: int,
+    reranker: str,
+    min_score: float | None,
+    no_model: bool,
+    verify: Verify,
 ) -> None:
     """Serve the indexes NAME (default: demo) to agents by the Model Context Protocol.
 
@@ -33,10 +42,12 @@ def command(
 
     check_installed()
     model = asked_language_model(no_model=no_model)
-    cache = AnswerCache(model_settings=llm_settings().fingerprint)
+    cache = AnswerCache(settings=f"{llm_settings().fingerprint} {reranker} {min_score}")
 
     def open_named(name: str, checked: Verify) -> Engine:
-        return open_engine(home.indexes, name, verify=checked, model=model, cache=cache)
+        return open_engine(
+            home.indexes, name, verify=checked, model=model, reranker=reranker, min_score=min_score, cache=cache
+        )
 
     indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, verify)
     if http:

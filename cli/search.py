@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from shrag.cli.language_model import asked_language_model, no_model_option
-from shrag.cli.settings import Home, keyword_order_option, verify_option
+from shrag.cli.settings import Home, keyword_order_option, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_engine
 from shrag.serving.events import KeywordOrder, Ranking
@@ -19,6 +19,7 @@ from shrag.serving.phrases import REASONS
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
 @keyword_order_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@reranker_options
 @no_model_option
 @verify_option
 @click.pass_obj
@@ -30,6 +31,8 @@ def command(
     strategy: str,
     keyword_order: KeywordOrder,
     as_json: bool,
+    reranker: str,
+    min_score: float | None,
     no_model: bool,
     verify: Verify,
 ) -> None:
@@ -37,7 +40,8 @@ def command(
 
     Example: shrag search demo "그래핀 전자파 차폐" -k 3
     """
-    engine = open_engine(home.indexes, name, question, verify, asked_language_model(no_model=no_model))
+    model = asked_language_model(no_model=no_model)
+    engine = open_engine(home.indexes, name, question, verify, model=model, reranker=reranker, min_score=min_score)
     result = engine.search(question, k=k, strategy=strategy, keyword_order=keyword_order)
     if as_json:
         print_json_records(result.ranking)

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from shrag.cli.settings import Home, verify_option
+from shrag.cli.settings import Home, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
@@ -14,9 +14,12 @@ from shrag.indexing.seals import Verify
 @click.argument("name", default="demo")
 @click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine only.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any free one.")
+@reranker_options
 @verify_option
 @click.pass_obj
-def command(home: Home, name: str, host: str, port: int, verify: Verify) -> None:
+def command(
+    home: Home, name: str, host: str, port: int, reranker: str, min_score: float | None, verify: Verify
+) -> None:
     """Serve the index NAME (default: demo): the page at /, the interface under /v1.
 
     Example: shrag-serve sci --port 8080
@@ -31,7 +34,17 @@ def command(home: Home, name: str, host: str, port: int, verify: Verify) -> None
         click.echo(f"{writes} Ctrl-C stops.", err=True)
 
     with running_language_model(llm_settings(), home, name) as model:
-        serve(home.indexes, name, host=host, port=port, ready=ready, verify=verify, model=model)
+        serve(
+            home.indexes,
+            name,
+            host=host,
+            port=port,
+            ready=ready,
+            verify=verify,
+            model=model,
+            reranker=reranker,
+            min_score=min_score,
+        )
 
 
 def main() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -35,7 +35,7 @@ class Home:
 
     @property
     def weights(self) -> Path:
-        """Weights of models, a folder each."""
+        """Models' weights, a folder each; carried in by hand."""
         return self.path / "weights"
 
 
@@ -56,6 +56,22 @@ keyword_order_option = click.option(
     help="What keywords are ranked by; the model's order is there only where a language model chooses them.",
 )
 """For commands that ask questions."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def reranker_options(command: _Command) -> _Command:
+    """Give a command that answers questions the options ``--reranker`` and ``--min-score``."""
+    reranker = click.option(
+        "--reranker",
+        default="lexical",
+        show_default=True,
+        help="lexical; vectors (the index's own); cross-encoder, or the name or folder of one.",
+    )
+    min_score = click.option(
+        "--min-score", type=click.FloatRange(0, 1), help="Leave out what a cross-encoder scores lower, from 0 to 1."
+    )
+    return reranker(min_score(command))
 
 
 def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:

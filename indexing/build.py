@@ -57,7 +57,7 @@ from shrag.indexing.record_phase import RecordPhase
 from shrag.indexing.room import check_room, disk_full, needed_bytes
 from shrag.indexing.sealing import make_manifest
 from shrag.indexing.user_dictionary import UserDictionary, store_dictionary
-from shrag.indexing.vector_card import check_encoder_name, encoder_settings
+from shrag.indexing.vector_card import canonical_encoder, weights_beside
 from shrag.indexing.wordbook import FILE as WORDBOOK
 
 
@@ -112,23 +112,25 @@ def build_index(
     A ``dictionary`` of user's words is kept in the index and used again by later builds;
     :data:`~shrag.indexing.user_dictionary.NO_WORDS` ends that. ``corrections`` are the user's to the glossary
     (:func:`~shrag.indexing.glossary_corrections.read_corrections`), kept likewise until others, or empty ones, are
-    given. ``encoder`` is the kind that makes vectors, ``none`` for an index without; where it is not given, the new
-    generation has what the current one has.
+    given. ``encoder`` is what makes vectors (:func:`~shrag.indexing.vector_card.canonical_encoder`), ``none`` for an
+    index without; where it is not given, the new generation has what the current one has. Models' weights are looked
+    for in the folder ``weights`` beside that of the indexes.
 
-    Raises :class:`TooManyRejected`, :class:`~shrag.corpora.durable.DiskFull`, :class:`IndexingError`, and
+    Raises :class:`TooManyRejected`, :class:`~shrag.corpora.durable.DiskFull`, :class:`IndexingError`,
+    :class:`~shrag.models.errors.ModelError` for an encoder that cannot be had, and
     :class:`~shrag.corpora.errors.CorpusError` where the corpus cannot be read.
     """
     source, _ = open_corpus(corpora, name)
     index = indexes / check_name(name)
     parameters = bm25 or Bm25()
-    if encoder is not None:
-        check_encoder_name(encoder)
+    chosen = None if encoder is None else canonical_encoder(encoder)
     try:
         with telling_full_disk(index), sole_writer(index):
             choices = Choices(
                 words=kept_dictionary(index) if dictionary is None else dictionary,
                 corrections=kept_corrections(index) if corrections is None else corrections,
-                encoder=kept_encoder(index) if encoder is None else encoder,
+                encoder=kept_encoder(index) if chosen is None else chosen,
+                weights=weights_beside(indexes),
             )
             analyzer = KoreanEnglishAnalyzer(dictionary=choices.words)
             current = None if force else _up_to_date(index, source, analyzer, parameters, choices)
@@ -154,7 +156,7 @@ def _up_to_date(
         manifest.source.fingerprint == source.fingerprint
         and manifest.analyzer == analyzer.fingerprint
         and manifest.bm25 == parameters
-        and (manifest.vectors.settings if manifest.vectors else "") == encoder_settings(choices.encoder)
+        and (manifest.vectors.settings if manifest.vectors else "") == choices.settings()
         and GLOSSARY in manifest.files
         and stored_corrections(folder) == choices.corrections
     )

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from shrag.indexing.vectors import HalfVectors
     from shrag.models.encoder import Encoder, Vectors
 
-FAISS_FROM_ROWS = 100_000
-"""From how many documents on FAISS is worth its start, where it is installed."""
-
 
 class DocumentNumbers(Protocol):
     """The rows of an index's documents, both ways."""
@@ -31,21 +28,40 @@ class DocumentNumbers(Protocol):
 
 
 class DenseIndex:
-    """Encodes questions and finds documents near them. Safe to share between threads."""
+    """Encodes questions and finds documents near them. Safe to share between threads.
 
-    def __init__(self, index: str, card: VectorCard, folder: Path, analyzer: Analyzer, rows: DocumentNumbers) -> None:
+    ``weights`` is the folder of models that are chosen by name; what takes long to derive from the vectors is kept in
+    the file ``derived``.
+    """
+
+    def __init__(
+        self,
+        index: str,
+        card: VectorCard,
+        folder: Path,
+        analyzer: Analyzer,
+        rows: DocumentNumbers,
+        weights: Path,
+        derived: Path | None = None,
+    ) -> None:
         self._index = index
         self._card = card
         self._folder = folder
         self._analyzer = analyzer
         self._rows = rows
+        self._weights = weights
+        self._derived = derived
         self._opening = threading.Lock()
         self._opened: _Parts | None = None
 
     @property
     def encoder(self) -> Encoder:
-        """The index's encoder."""
+        """The index's encoder; raises as :func:`~shrag.indexing.encoders.open_encoder` does, as all methods do."""
         return self._open().encoder
+
+    def prepare(self) -> None:
+        """Open what a question needs, which the first one would else wait for; raises as :attr:`encoder` does."""
+        self._open()
 
     def encode(self, question: str) -> Vectors:
         """Return the question's vector: ``float32[1, dim]``, zeros where the encoder has nothing to say of it."""
@@ -72,16 +88,13 @@ class DenseIndex:
             return self._opened
 
     def _open_parts(self) -> _Parts:
-        from shrag.indexing.dense import BlockSearch
+        from shrag.indexing.dense_choice import choose_search
         from shrag.indexing.encoders import open_encoder
-        from shrag.indexing.flat_dense import FlatSearch, has_faiss
         from shrag.indexing.vectors import open_vectors
 
-        encoder = open_encoder(self._index, self._card, self._folder, self._analyzer)
+        encoder = open_encoder(self._index, self._card, self._folder, self._analyzer, self._weights)
         vectors = open_vectors(self._folder, self._card)
-        large = len(vectors) >= FAISS_FROM_ROWS and has_faiss()
-        search: DenseSearch = (FlatSearch if large else BlockSearch)(vectors, self._rows.docids)
-        return _Parts(encoder, vectors, search)
+        return _Parts(encoder, vectors, choose_search(vectors, self._rows.docids, self._derived))
 
 
 class _Parts(NamedTuple):

@@ -32,11 +32,19 @@ from shrag.indexing.wordbook import WordBook
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a user chose for an index: ``words`` of their own, ``corrections`` to its glossary, the kind of encoder."""
+    """What a user chose for an index: ``words`` of their own, ``corrections`` to its glossary, an encoder.
+
+    ``weights`` is the folder where those of encoders lie that are chosen by name.
+    """
 
     words: UserDictionary
     corrections: bytes
     encoder: str
+    weights: Path
+
+    def settings(self) -> str:
+        """Return the encoder's settings; raises as :func:`~shrag.indexing.vector_card.encoder_settings` does."""
+        return encoder_settings(self.encoder, self.weights)
 
 
 def make_plan(
@@ -49,7 +57,7 @@ def make_plan(
         records=source.records,
         analyzer=analyzer,
         bm25=bm25,
-        encoder=encoder_settings(choices.encoder),
+        encoder=choices.settings(),
         corrections=hashlib.sha256(choices.corrections).hexdigest(),
         versions=versions,
     )
@@ -102,6 +110,14 @@ class Derived:
         made_of = f"{self.build.plan.corpus}\n{self.build.plan.analyzer}"
         with closing(LexicalReader(self.build.index / FOLDER, self.build.plan.bm25)) as documents:
             card = build_vectors(
-                self.build.index, self.build.stage, self.choices.encoder, documents, analyzer, made_of, self.report
+                self.build.index,
+                self.build.stage,
+                self.choices.encoder,
+                documents,
+                analyzer,
+                made_of,
+                self.choices.weights,
+                self.report,
+                self.build.folder.parent,
             )
         keep_card(self.build.stage, card)

@@ -19,6 +19,14 @@ class IndexMismatch(IndexingError):
     """The index is whole, but was made by parts that this process does not have."""
 
 
+class EncoderUnavailable(IndexMismatch):
+    """The encoder that made an index's vectors is not here, so that nothing can be compared with them."""
+
+
+class UnknownEncoder(IndexingError):
+    """There is no encoder of that name."""
+
+
 class PartMissing(IndexingError):
     """A part that indexing needs (the Java runtime, the Lucene jar, Kiwi) is not installed."""
 

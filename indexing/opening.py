@@ -24,8 +24,9 @@ from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.sealcheck import SealCheck
 from shrag.indexing.seals import Verify
 from shrag.indexing.user_dictionary import stored_dictionary
+from shrag.indexing.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.vector_card import FOLDER as VECTORS
-from shrag.indexing.vector_card import check_card
+from shrag.indexing.vector_card import VectorCard, check_card, derived_beside, weights_beside
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 
@@ -116,10 +117,20 @@ def _open_generation(
             f"build it again with `shrag index {name} --force`."
         )
     vectors = manifest.vectors
-    dense = DenseIndex(name, vectors, folder / VECTORS, analyzer, reader) if vectors else None
+    dense = _dense(name, folder, manifest, vectors, analyzer, reader) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
     files = (reader, book, glossary, seals)
     return OpenIndex(name, manifest, analyzer, reader, reader, seals, files, dense, glossary)
+
+
+def _dense(
+    name: str, folder: Path, manifest: IndexManifest, card: VectorCard, analyzer: Analyzer, rows: LexicalReader
+) -> DenseIndex:
+    indexes = folder.parent.parent
+    seal = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")
+    # Named by the vectors it is derived from, so that it is found again by any index that has them.
+    derived = derived_beside(indexes) / f"{seal.sha256}.ivf" if seal else None
+    return DenseIndex(name, card, folder / VECTORS, analyzer, rows, weights_beside(indexes), derived)
 
 
 def verifying_analyzer(folder: Path) -> Analyzer:

@@ -35,7 +35,7 @@ from shrag.indexing.record_phase import CACHED_WORDS, NOTES
 from shrag.indexing.room import check_room, needed_bytes
 from shrag.indexing.sealing import make_manifest
 from shrag.indexing.user_dictionary import store_dictionary, stored_dictionary
-from shrag.indexing.vector_card import NO_ENCODER
+from shrag.indexing.vector_card import NO_ENCODER, weights_beside
 from shrag.indexing.wordbook import FILE as WORDBOOK
 from shrag.indexing.wordbook import WordBook
 from shrag.indexing.worker import Refused, Setup
@@ -70,6 +70,7 @@ def update_index(
                 words=stored_dictionary(folder),
                 corrections=stored_corrections(folder),
                 encoder=manifest.vectors.encoder if manifest.vectors else NO_ENCODER,
+                weights=weights_beside(indexes),
             )
             check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=choices.words))
             if manifest.source.fingerprint == source.fingerprint:

@@ -1,4 +1,4 @@
-"""What an index says of its vectors, and whether this SHRAG has the encoder that made them; imports nothing heavy."""
+"""What an index says of its vectors, and whether this SHRAG knows the encoder that made them; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.durable import replace_durably
-from shrag.indexing.errors import IndexingError, IndexMismatch
+from shrag.indexing.errors import IndexMismatch, UnknownEncoder
+from shrag.models.catalog import read_catalog
+from shrag.models.encoder_choice import canonical_choice, choose_encoder, settings_format
 from shrag.models.lsa_options import LsaOptions
 
 FOLDER = "vectors"
 """Where in an index's folder vectors lie."""
 
+FILE = "passages.f16"
+"""The file of the vectors themselves."""
+
 NO_ENCODER = "none"
 """What ``shrag index --encoder`` calls an index without vectors."""
 
-ENCODERS: tuple[str, ...] = ("lsa",)
-"""The kinds of encoder there are, as ``shrag index --encoder`` names them."""
-
+LSA = "lsa"
+"""The encoder that is counted from the index itself; every other one is a model."""
 
 _CARD = "vector-card.json"
 
@@ -26,8 +30,8 @@ _CARD = "vector-card.json"
 class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an index's manifest says of its vectors.
 
-    ``encoder`` is the kind; ``settings`` and ``digest`` are the encoder's own words for what it is
-    (:class:`~shrag.models.encoder.Encoder`); ``rows`` are as many as the index has documents.
+    ``encoder`` is what was chosen (:func:`canonical_encoder`); ``settings`` and ``digest`` are the encoder's own words
+    for what it is (:class:`~shrag.models.encoder.Encoder`); ``rows`` are as many as the index has documents.
     """
 
     encoder: str
@@ -48,24 +52,49 @@ def kept_card(stage: Path) -> VectorCard | None:
     return msgspec.json.decode(path.read_bytes(), type=VectorCard) if path.is_file() else None
 
 
-def check_encoder_name(encoder: str) -> None:
-    """Raise :class:`IndexingError` for a kind that does not exist."""
-    if encoder not in (*ENCODERS, NO_ENCODER):
-        raise IndexingError(f"There is no encoder {encoder!r}: use one of {', '.join((*ENCODERS, NO_ENCODER))}.")
+def canonical_encoder(choice: str) -> str:
+    """Return the one way to write a choice of encoder: ``none``, ``lsa``, a name of the catalogue, or a full path.
+
+    Raises :class:`UnknownEncoder`, naming those there are.
+    """
+    known = choice if choice in {NO_ENCODER, LSA} else canonical_choice(choice)
+    if known is None:
+        names = [LSA, *(card.short or card.name for card in read_catalog().encoders), NO_ENCODER]
+        raise UnknownEncoder(f"There is no encoder {choice!r}: use one of {', '.join(names)}, or a folder's path.")
+    return known
 
 
-def encoder_settings(encoder: str) -> str:
-    """Return the settings an encoder of this kind is made with now, empty for none: others make another index."""
-    return {"lsa": LsaOptions().settings, NO_ENCODER: ""}[encoder]
+def encoder_settings(encoder: str, weights: Path) -> str:
+    """Return the settings such an encoder has now, empty for none: others make another index.
+
+    ``weights`` is the folder of the models that are chosen by name. Raises
+    :class:`~shrag.models.errors.WeightsMissing` and ``WeightsRejected``.
+    """
+    if encoder == NO_ENCODER:
+        return ""
+    return LsaOptions().settings if encoder == LSA else choose_encoder(encoder, weights).settings
+
+
+def weights_beside(indexes: Path) -> Path:
+    """Return the folder of models' weights in the home that has ``indexes``."""
+    return indexes.parent / "weights"
+
+
+def derived_beside(indexes: Path) -> Path:
+    """Return the folder, in the home that has ``indexes``, of what is made again when it is missing."""
+    return indexes.parent / "derived"
 
 
 def check_card(name: str, card: VectorCard) -> None:
-    """Raise :class:`IndexMismatch` where this SHRAG does not have the encoder that made the vectors of ``name``."""
-    here = [_kind_and_format(encoder_settings(encoder)) for encoder in ENCODERS]
-    if card.encoder not in ENCODERS or _kind_and_format(card.settings) not in here:
+    """Raise :class:`IndexMismatch` where this SHRAG has no encoder of the kind that made the vectors of ``name``.
+
+    Whether its weights are here is asked when they are needed: words are searched without.
+    """
+    here = [_kind_and_format(LsaOptions().settings), settings_format()]
+    if _kind_and_format(card.settings) != here[card.encoder != LSA]:
         raise IndexMismatch(
             f"Index {name} has vectors by the encoder [{card.settings}], this SHRAG has {', '.join(here)}: build it "
-            f"again with `shrag index {name} --encoder {ENCODERS[0]}`, or with `--encoder {NO_ENCODER}` to do without."
+            f"again with `shrag index {name} --encoder {LSA}`, or with `--encoder {NO_ENCODER}` to do without."
         )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -20,15 +21,14 @@ from numpy.typing import NDArray
 
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.errors import IndexDamaged, IndexingError
-from shrag.indexing.vector_card import VectorCard
+from shrag.indexing.read_ahead import read_ahead
+from shrag.indexing.vector_card import FILE, VectorCard
 from shrag.models.encoder import Encoder, Vectors
 from shrag.models.reranker import Passage
 
-FILE = "passages.f16"
 STAGE_FILE = "vectors.jsonl"
 
 SHARD_ROWS = 16_384
-_BATCH_ROWS = 512
 # Half precision keeps eleven bits of a component, so a unit row stays one within far less than this.
 _UNIT_TOLERANCE = 5e-3
 
@@ -48,6 +48,13 @@ class StoredDocuments(Protocol):
         """Yield each as it was indexed."""
 
 
+class KnownRows(Protocol):
+    """Rows that need not be computed again."""
+
+    def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
+        """Return the rows of those passages that have one, by their place."""
+
+
 def write_vectors(
     folder: Path,
     stage: Path,
@@ -56,11 +63,13 @@ def write_vectors(
     source: str,
     report: Callable[[str, int], None] = lambda what, done: None,
     shard_rows: int = SHARD_ROWS,
+    known: KnownRows | None = None,
 ) -> int:
     """Write the vector of every document into ``folder``; return how many.
 
     ``source`` identifies the documents. Shards of the same source by the same encoder that an earlier run left whole
-    are kept. Raises :class:`IndexingError` where the encoder breaks its contract.
+    are kept; rows that are ``known`` are copied and not encoded. Raises :class:`IndexingError` where the encoder breaks
+    its contract.
     """
     rows = documents.count()
     header = f"{source}\n{encoder.settings}\n{encoder.digest}\n{encoder.dimension}\n{rows}\n{shard_rows}"
@@ -76,7 +85,7 @@ def write_vectors(
         stream.seek(done * width)
         while done < rows:
             size = min(shard_rows, rows - done)
-            shard = _encode_shard(documents, encoder, range(done, done + size), report)
+            shard = _encode_shard(documents, encoder, range(done, done + size), report, known)
             stream.write(shard)
             stream.flush()
             os.fsync(stream.fileno())
@@ -104,25 +113,39 @@ def open_vectors(folder: Path, card: VectorCard) -> HalfVectors:
 
 def as_passage(analysed: AnalysedRecord) -> Passage:
     """Return what encoders and re-rankers read of a document."""
-    return Passage(analysed.record.title, analysed.record.text, analysed.title_terms, analysed.sentence_terms)
+    record = analysed.record
+    return Passage(record.title, record.text, analysed.title_terms, analysed.sentence_terms, record.docid)
 
 
 def _encode_shard(
-    documents: StoredDocuments, encoder: Encoder, numbers: range, report: Callable[[str, int], None]
+    documents: StoredDocuments,
+    encoder: Encoder,
+    numbers: range,
+    report: Callable[[str, int], None],
+    known: KnownRows | None,
 ) -> bytes:
     shard = np.empty((len(numbers), encoder.dimension), dtype="<f2")
-    passages: list[Passage] = []
     filled = 0
-    for analysed in documents.documents(numbers):
-        passages.append(as_passage(analysed))
-        if len(passages) == _BATCH_ROWS or filled + len(passages) == len(numbers):
-            shard[filled : filled + len(passages)] = _checked(encoder, encoder.encode_passages(passages), len(passages))
+    # Read ahead: a GPU, or another core, encodes one batch while the next is read.
+    with read_ahead(_batches(documents, numbers, encoder.batch_rows)) as batches:
+        for passages in batches:
+            copied = known.rows(passages) if known else {}
+            for place, row in copied.items():
+                shard[filled + place] = row
+            new = [place for place in range(len(passages)) if place not in copied]
+            vectors = encoder.encode_passages([passages[place] for place in new])
+            shard[[filled + place for place in new]] = _checked(encoder, vectors, len(new))
             filled += len(passages)
-            passages.clear()
             report("vectors", numbers.start + filled)
     if filled != len(numbers):
         raise IndexingError(f"{filled} of {len(numbers)} documents from {numbers.start} came back: build again.")
     return shard.tobytes()
+
+
+def _batches(documents: StoredDocuments, numbers: range, size: int) -> Iterator[list[Passage]]:
+    read = map(as_passage, documents.documents(numbers))
+    while batch := list(islice(read, size)):
+        yield batch
 
 
 def _checked(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:

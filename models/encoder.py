@@ -36,7 +36,15 @@ class Encoder(Protocol):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the numbers it encodes with. Equal settings and digest give equal vectors."""
+        """SHA-256 over the numbers it encodes with. Equal settings and digest give equal vectors.
+
+        A model's may differ in how they are rounded, by the processor and by the texts encoded together: a cosine of
+        0.999 and better between them.
+        """
+
+    @property
+    def batch_rows(self) -> int:
+        """How many passages it is best given at once."""
 
     @property
     def dimension(self) -> int:
@@ -46,4 +54,4 @@ class Encoder(Protocol):
         """Return one row a question, in order."""
 
     def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
-        """Return one row a passage, in order; a row does not depend on the rows beside it."""
+        """Return one row a passage, in order; a row depends on the rows beside it in its rounding at most."""

@@ -49,3 +49,11 @@ class BudgetTooSmall(ModelError):
 
 class PlanRejected(ModelError):
     """A plan was asked for that no budget makes possible."""
+
+
+class PackageMissing(ModelError):
+    """A package that models need is not installed."""
+
+
+class OutOfMemory(ModelError):
+    """A model, or one text for it, does not fit into the memory of the machine or its GPU."""

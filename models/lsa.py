@@ -46,6 +46,7 @@ class LsaEncoder:
 
     name = "LSA"
     is_model = False
+    batch_rows = 512
 
     def __init__(self, vocabulary: Sequence[str], rows: NDArray[np.float16], terms: Terms, settings: str) -> None:
         self._places = {term: place for place, term in enumerate(vocabulary)}

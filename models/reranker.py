@@ -7,12 +7,16 @@ from typing import NamedTuple, Protocol
 
 
 class Passage(NamedTuple):
-    """What a re-ranker reads of a document: its words, or the terms the index has of its title and its sentences."""
+    """What a re-ranker reads of a document: its words, or the terms the index has of its title and its sentences.
+
+    ``docid`` is empty for a passage of no index.
+    """
 
     title: str
     text: str
     title_terms: Sequence[str]
     sentence_terms: Sequence[Sequence[str]]
+    docid: str = ""
 
 
 class Reranker(Protocol):
@@ -27,4 +31,7 @@ class Reranker(Protocol):
         """Whether a learnt model scores."""
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """Return one score a passage, in order; larger is better, and scores of two questions do not compare."""
+        """Return one score a passage, in order; larger is better, and scores of two questions do not compare.
+
+        A score of minus infinity says that the passage is not to be shown at all.
+        """

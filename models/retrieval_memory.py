@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from shrag.models.byte_sizes import GIB, MIB
+from shrag.models.byte_sizes import MIB
+from shrag.models.catalog import find_encoder_card, find_reranker_card, read_catalog
 from shrag.models.errors import UnknownName
 from shrag.models.memory_part import Part
 from shrag.models.safetensors_header import read_folder
@@ -24,14 +25,6 @@ FAISS = "FAISS"
 
 RERANKER = "re-ranker"
 """How the part begins that a re-ranker takes."""
-
-# Bytes in half precision: parameters × 2, counted for gte-multilingual-base, published (306 M, 568 M) for the others.
-_ALIASES = {"gte": DEFAULT_ENCODER}
-_KNOWN = {
-    DEFAULT_ENCODER: (610_738_178, True),
-    DEFAULT_RERANKER: (612_000_000, False),
-    "bge-reranker-v2-m3": (1_136_000_000, False),
-}
 
 # An estimate: what the CUDA driver and torch keep for a process before it holds anything.
 _CONTEXT = 512 * MIB
@@ -77,16 +70,17 @@ def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, we
 def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:
     """Return bytes in half precision, whether they are exact, and where they come from.
 
-    The only place that knows encoders and re-rankers by name. A folder's headers come before what is known.
+    A folder's headers come before what the catalogue says of a name.
     """
-    name = _ALIASES.get(name, name)
-    for folder in (weights / name, Path(name)):
+    card = find_encoder_card(name) or find_reranker_card(name)
+    for folder in (weights / (card.name if card else name), Path(name)):
         if name and folder.is_dir():
             return read_folder(folder).in_half_precision(), True, f"headers in {folder}, in half precision"
-    if name not in _KNOWN:
+    if card is None or card.weight_bytes is None:
+        catalog = read_catalog()
+        known = ", ".join(each.name for each in (*catalog.encoders, *catalog.rerankers))
         raise UnknownName(
             f"There are no weights of {name!r} under {weights}, and its size is not known here: give a folder, "
-            f"{NONE}, or one of {', '.join(_KNOWN)}."
+            f"{NONE}, or one of {known}."
         )
-    size, exact = _KNOWN[name]
-    return size, exact, f"known size, {size / GIB:.2f} GiB in half precision"
+    return card.weight_bytes, True, f"{card.parameters:,} parameters, in half precision"

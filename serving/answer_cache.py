@@ -34,7 +34,8 @@ class AnswerKey:
     strategy: str
     prompts: str
     model: str
-    model_settings: str
+    reranker: str
+    settings: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,14 @@ class CacheCounters:
 class AnswerCache:
     """Keeps the answers asked for last, in at most ``most_bytes``; 0 keeps none. Safe to share between threads.
 
-    ``model_settings`` stands for what determines a model's words besides its name
-    (:attr:`~shrag.models.llm_settings.LlmSettings.fingerprint`).
+    ``settings`` stands for what determines answers and has no name in their keys: the re-ranker's least score, and of a
+    language model :attr:`~shrag.models.llm_settings.LlmSettings.fingerprint`.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES, model_settings: str = "") -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES, settings: str = "") -> None:
         if most_bytes < 0:
             raise ValueError(f"most_bytes must be at least 0, got {most_bytes}.")
-        self.model_settings = model_settings
+        self.settings = settings
         self._most_bytes = most_bytes
         self._turn = threading.Lock()
         self._kept: OrderedDict[AnswerKey, _Kept] = OrderedDict()

@@ -22,7 +22,7 @@ from shrag.indexing.seals import Verify
 from shrag.models.errors import ModelError
 from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
-from shrag.serving.errors import IndexClosed
+from shrag.serving.errors import IndexClosed, ServingError
 from shrag.serving.events import Event
 from shrag.serving.leased_engine import Lease, LeasedEngine
 
@@ -218,5 +218,5 @@ def _each(asking: Asking) -> Generator[Event, None, None]:
 
 
 def _sentence(error: Exception) -> str:
-    told = isinstance(error, IndexingError | CorpusError | DiskFull | ModelError)
+    told = isinstance(error, IndexingError | CorpusError | DiskFull | ModelError | ServingError)
     return str(error) if told else f"The published generation cannot be opened ({type(error).__name__}: {error})."

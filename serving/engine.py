@@ -14,7 +14,9 @@ from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.manifest import IndexManifest, encode_manifest
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.seals import Verify
+from shrag.indexing.vector_card import weights_beside
 from shrag.models.language_model import LanguageModel
+from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey
 from shrag.serving.asking import Asking
@@ -35,6 +37,7 @@ from shrag.serving.events import (
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import Question, read_question
+from shrag.serving.rerankers import LEXICAL, check_reranker, open_reranker
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
 
@@ -77,14 +80,22 @@ class AskResult:
 class Engine:
     """Answers questions over one generation of one index. Safe to share between threads.
 
+    Records are ranked by words where no other ``reranker`` is given, and answered without a model where there is none.
     With a ``cache``, which other engines may share, identical questions are answered once.
     """
 
-    def __init__(self, index: OpenIndex, model: LanguageModel | None = None, cache: AnswerCache | None = None) -> None:
+    def __init__(
+        self,
+        index: OpenIndex,
+        model: LanguageModel | None = None,
+        reranker: Reranker | None = None,
+        cache: AnswerCache | None = None,
+    ) -> None:
         self._index = index
         self._cache = cache
         self._digest = hashlib.sha256(encode_manifest(index.manifest)).hexdigest() if cache is not None else ""
-        reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+        if reranker is None:
+            reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
         self._resources = Resources(index, reranker, model)
 
     @property
@@ -179,7 +190,8 @@ class Engine:
             strategy=strategy,
             prompts=prompts_fingerprint(),
             model=self.model.name if self.model is not None else "",
-            model_settings=self._cache.model_settings,
+            reranker=self._resources.reranker.name,
+            settings=self._cache.settings,
         )
         # While its files are still being read through, what an index says is not known to be sound.
         return self._cache.ask(
@@ -211,14 +223,24 @@ def open_engine(
     name: str,
     first_question: str | None = None,
     verify: Verify = "full",
+    *,
     model: LanguageModel | None = None,
+    reranker: str = LEXICAL,
+    min_score: float | None = None,
     cache: AnswerCache | None = None,
 ) -> Engine:
     """Open the index ``name`` for questions, answered by ``model`` where there is one, and kept in ``cache``.
 
-    The other arguments and the errors are those of :func:`~shrag.indexing.opening.open_index`.
+    ``min_score`` is the least score that the re-ranker shows. The other arguments and the errors are those of
+    :func:`~shrag.indexing.opening.open_index` and :func:`~shrag.serving.rerankers.open_reranker`.
     """
-    return Engine(open_index(indexes, name, first_question, verify), model, cache)
+    check_reranker(reranker, min_score)
+    index = open_index(indexes, name, first_question, verify)
+    try:
+        return Engine(index, model, open_reranker(reranker, index, weights_beside(indexes), min_score), cache)
+    except BaseException:
+        index.close()
+        raise
 
 
 def find_strategy(name: str) -> Strategy:

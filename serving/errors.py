@@ -27,6 +27,10 @@ class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
 
 
+class UnknownReranker(ServingError):
+    """There is no re-ranker of that name, or not with such options."""
+
+
 class QuestionAbandoned(ServingError):
     """The answering of a question was stopped while others waited for it; asking again is all there is to do."""
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from shrag.indexing.dense_index import DenseIndex
+from shrag.indexing.errors import EncoderUnavailable
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event
 from shrag.serving.keyword_step import choose_keywords
-from shrag.serving.ladder import build_carried, build_ladder, choose_carried
 from shrag.serving.retrieval import DenseHits, collect, finish, rerank
-from shrag.serving.shrag import DEPTH, tell_queries
+from shrag.serving.shrag import DEPTH, make_queries
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import why_nothing
@@ -34,26 +34,32 @@ class HybridStrategy:
         self._weight = cosine_weight
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without vectors."""
+        """See :class:`~shrag.serving.strategy.Strategy`.
+
+        Raises :class:`StrategyUnavailable` without vectors, or without the encoder that made them.
+        """
         index = resources.index
         if index.dense is None:
             raise StrategyUnavailable(
                 f"Index {index.name} has no vectors, which the strategy {self.name} needs: build it with "
                 f"`shrag index {index.name} --encoder lsa`, or ask with another strategy."
             )
+        try:
+            index.dense.prepare()
+        except EncoderUnavailable as error:
+            raise StrategyUnavailable(str(error)) from error
         return self._run(request, resources, index.dense)
 
     def _run(self, request: Request, resources: Resources, dense: DenseIndex) -> Generator[Event, None, None]:
         watch = Stopwatch()
-        words, keywords = yield from choose_keywords(request, resources, watch)
-        carried = choose_carried(keywords, request.question.language)
-        yield tell_queries(keywords, carried)
+        chosen = yield from choose_keywords(request, resources, watch)
+        told, queries = make_queries(chosen, request.question.language)
+        yield told
         depth = max(DEPTH, request.k)
         with watch.stage("vectors"):
             vector = dense.encode(request.question.text)
             near = DenseHits(dense.search(vector, depth), dense.encoder.name, dense.encoder.is_model)
         with watch.stage("search"):
-            queries = [*build_ladder(keywords), *build_carried(carried, request.question.language)]
             hits, pool = collect(queries, resources.index, depth, complete_only=True, dense=near)
         yield hits
         with watch.stage("ranking"):
@@ -62,10 +68,10 @@ class HybridStrategy:
                 request,
                 pool,
                 _WithCosine(resources.reranker, cosines, near, self._weight),
-                "" if pool else why_nothing(words),
+                "" if pool else why_nothing(chosen.words),
             )
         yield ranking
-        yield from finish(request, words, ranking, pool, resources, watch)
+        yield from finish(request, chosen.words, ranking, pool, resources, watch)
 
 
 class _WithCosine:

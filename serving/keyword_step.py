@@ -22,10 +22,15 @@ from shrag.serving.words import Word, question_words, searchable
 
 
 class Chosen(NamedTuple):
-    """The question's own ``words``, and the ``keywords`` to search for, most important first."""
+    """The question's own ``words``, and the ``keywords`` to search for, most important first.
+
+    ``own`` are the keywords among the question's words where a model chose others: they are searched for too, by one
+    query, so that a model that mistakes the question cannot lose what it says.
+    """
 
     words: list[Word]
     keywords: list[Word]
+    own: list[Word]
 
 
 def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) -> Generator[Event, None, Chosen]:
@@ -58,7 +63,8 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
         order=order,
         model=asked,
     )
-    return Chosen(words, [word for word, _ in ranked])
+    own = rank_keywords(searchable(words), "tfidf", index.engine)[:MOST_KEYWORDS] if asked else []
+    return Chosen(words, [word for word, _ in ranked], [word for word, _ in own])
 
 
 def _keyword(word: Word, weight: float) -> Keyword:

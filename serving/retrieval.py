@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
@@ -71,16 +72,20 @@ def collect(
 
 
 def rerank(request: Request, pool: Sequence[AnalysedRecord], reranker: Reranker, reason: Reason) -> Ranking:
-    """Return the pool's best ``request.k`` records by the re-ranker's scores, ties by docid, each paper once."""
-    passages = [Passage(a.record.title, a.record.text, a.title_terms, a.sentence_terms) for a in pool]
+    """Return the pool's best ``request.k`` records by the re-ranker's scores, ties by docid, each paper once.
+
+    What the re-ranker gives minus infinity is left out.
+    """
+    passages = [Passage(a.record.title, a.record.text, a.title_terms, a.sentence_terms, a.record.docid) for a in pool]
     scores = reranker.score(request.question.text, passages)
-    order = sorted(range(len(pool)), key=lambda place: (-scores[place], pool[place].record.docid))
+    shown = [place for place in range(len(pool)) if scores[place] > -math.inf]
+    order = sorted(shown, key=lambda place: (-scores[place], pool[place].record.docid))
     ranked = [RankedRecord(rank, place + 1, scores[place], pool[place].record) for rank, place in enumerate(order, 1)]
     return Ranking(
         records=tuple((ranked if request.every_record else show_once(ranked))[: request.k]),
         reranker=reranker.name,
         reranker_is_model=reranker.is_model,
-        reason=reason,
+        reason=reason if reason or shown else "nothing_fits",
     )
 
 

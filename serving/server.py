@@ -16,6 +16,7 @@ from shrag.models.language_model import LanguageModel
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken, ServingError
+from shrag.serving.rerankers import LEXICAL
 
 _GRACE_SECONDS = 10
 
@@ -29,6 +30,8 @@ def serve(
     ready: Callable[[Engine, str], None],
     verify: Verify = "full",
     model: LanguageModel | None = None,
+    reranker: str = LEXICAL,
+    min_score: float | None = None,
 ) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
 
@@ -39,7 +42,7 @@ def serve(
     """
     _check_loopback(host)
     with _listen(host, port) as listener:
-        engine = open_engine(indexes, name, verify=verify, model=model)
+        engine = open_engine(indexes, name, verify=verify, model=model, reranker=reranker, min_score=min_score)
         bound = listener.getsockname()[1]
         ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
         config = uvicorn.Config(

@@ -6,15 +6,17 @@ tf-idf, carried into the other language by the index's own glossary; the answer 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 
+from shrag.indexing.query import Query
 from shrag.serving.events import Event, Queries
-from shrag.serving.keyword_step import choose_keywords
+from shrag.serving.keyword_step import Chosen, choose_keywords
 from shrag.serving.ladder import build_carried, build_ladder, choose_carried
+from shrag.serving.question import AnswerLanguage
 from shrag.serving.retrieval import collect, finish, rerank
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
-from shrag.serving.words import Word, why_nothing
+from shrag.serving.words import why_nothing
 
 DEPTH = 10
 """Hits each query of the ladder is asked for, as in the paper; a caller who wants more records than that gets them."""
@@ -28,21 +30,28 @@ class ShragStrategy:
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
         watch = Stopwatch()
-        words, keywords = yield from choose_keywords(request, resources, watch)
-        carried = choose_carried(keywords, request.question.language)
-        yield tell_queries(keywords, carried)
+        chosen = yield from choose_keywords(request, resources, watch)
+        told, queries = make_queries(chosen, request.question.language)
+        yield told
         with watch.stage("search"):
-            queries = [*build_ladder(keywords), *build_carried(carried, request.question.language)]
             hits, pool = collect(queries, resources.index, max(DEPTH, request.k), complete_only=True)
         yield hits
         with watch.stage("ranking"):
-            ranking = rerank(request, pool, resources.reranker, "" if pool else why_nothing(words))
+            ranking = rerank(request, pool, resources.reranker, "" if pool else why_nothing(chosen.words))
         yield ranking
-        yield from finish(request, words, ranking, pool, resources, watch)
+        yield from finish(request, chosen.words, ranking, pool, resources, watch)
 
 
-def tell_queries(keywords: Sequence[Word], carried: Sequence[Sequence[Word]]) -> Queries:
-    """Return the event of having made the ladder of ``keywords`` and the queries ``carried`` to the other language."""
-    ladder = (tuple(word.text for word in keywords[:rung]) for rung in range(len(keywords), 0, -1))
-    other = (tuple(dict.fromkeys(word.ways[0].text if word.ways else word.text for word in rung)) for rung in carried)
-    return Queries((*ladder, *other))
+def make_queries(chosen: Chosen, language: AnswerLanguage) -> tuple[Queries, list[Query]]:
+    """Return the ladder, the queries in the other language than the question's, and one of the question's own words.
+
+    The last is there where a model chose the keywords. The event says what each joins, as people read it.
+    """
+    carried = choose_carried(chosen.keywords, language)
+    queries: list[Query] = [*build_ladder(chosen.keywords), *build_carried(carried, language)]
+    shown = [tuple(word.text for word in chosen.keywords[:rung]) for rung in range(len(chosen.keywords), 0, -1)]
+    shown += [tuple(dict.fromkeys(word.ways[0].text if word.ways else word.text for word in rung)) for rung in carried]
+    if chosen.own:
+        queries.append(build_ladder(chosen.own)[0])
+        shown.append(tuple(word.text for word in chosen.own))
+    return Queries(tuple(shown)), queries

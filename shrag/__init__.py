@@ -30,10 +30,13 @@ def open(
     *,
     verify: Verify = "full",
     model: LanguageModel | None = None,
+    reranker: str = "lexical",
+    min_score: float | None = None,
 ) -> Engine:
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
 
     With a ``model`` (:class:`shrag.models.openai_model.OpenAIModel`) it chooses the keywords and writes the answers.
+    Records are ranked by the ``reranker`` (:func:`shrag.serving.rerankers.open_reranker`).
 
     Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
 
@@ -41,4 +44,5 @@ def open(
     """
     from shrag.serving.engine import open_engine
 
-    return open_engine(Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes", index, verify=verify, model=model)
+    indexes = Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes"
+    return open_engine(indexes, index, verify=verify, model=model, reranker=reranker, min_score=min_score)

@@ -6,6 +6,7 @@ import functools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +16,10 @@ from shrag.indexing import korean
 from shrag.indexing.build import BuildOptions, build_index
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.serving.engine import Engine, open_engine
+
+if TYPE_CHECKING:
+    from shrag.models.cross_encoder import CrossEncoderReranker
+    from shrag.models.transformer_encoder import TransformerEncoder
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "corpora" / "demo"
@@ -69,6 +74,39 @@ def demo(demo_home: Path) -> Iterator[Engine]:
     engine = open_engine(demo_home / "indexes", "demo")
     yield engine
     engine.close()
+
+
+@pytest.fixture(scope="session")
+def encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tiny mGTE encoder with random weights, as published. Tests only read it."""
+    from tests.models.checkpoints import make_encoder
+
+    return make_encoder(tmp_path_factory.mktemp("weights") / "tiny-encoder")
+
+
+@pytest.fixture(scope="session")
+def reranker_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tiny mGTE re-ranker with random weights, as published. Tests only read it."""
+    from tests.models.checkpoints import make_reranker
+
+    return make_reranker(tmp_path_factory.mktemp("weights") / "tiny-reranker")
+
+
+@pytest.fixture(scope="session")
+def transformer(encoder_folder: Path) -> TransformerEncoder:
+    """Return the tiny encoder, loaded."""
+    from shrag.models.encoder_choice import choose_encoder
+    from shrag.models.transformer_encoder import load_encoder
+
+    return load_encoder(choose_encoder(str(encoder_folder), encoder_folder.parent), "cpu")
+
+
+@pytest.fixture(scope="session")
+def cross_encoder(reranker_folder: Path) -> CrossEncoderReranker:
+    """Return the tiny re-ranker, loaded."""
+    from shrag.models.cross_encoder import load_cross_encoder
+
+    return load_cross_encoder(str(reranker_folder), reranker_folder.parent, device="cpu")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,19 @@ def test_doctor_finds_what_is_whole_and_what_is_damaged(own_home: Path, capsys: 
     findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (bad,) = [finding for finding in findings if finding["status"] == "fail"]
     assert bad["what"] == "Index bad"
+
+
+def test_doctor_checks_the_weights_there_are(
+    own_home: Path, encoder_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["doctor"]) == 0
+    assert f"none under {own_home}/weights" in capsys.readouterr().out
+    shutil.copytree(encoder_folder, own_home / "weights" / "KURE-v1")
+    shutil.copytree(encoder_folder, own_home / "weights" / "gte")
+    assert run(["doctor", "--json"]) == 6
+    findings = {each["what"]: each for each in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert findings["KURE-v1"]["says"].startswith(f"whole at {own_home}/weights/KURE-v1, weights ")
+    assert "is not the model.safetensors of gte-multilingual-base" in findings["gte-multilingual-base"]["says"]
 
 
 @pytest.mark.parametrize(

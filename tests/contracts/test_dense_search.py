@@ -10,7 +10,8 @@ import pytest
 
 from shrag.indexing.dense import BlockSearch, DenseSearch
 from shrag.indexing.engine import Hit
-from shrag.indexing.flat_dense import FlatSearch, has_faiss
+from shrag.indexing.faiss_library import has_faiss
+from shrag.indexing.flat_dense import FlatSearch
 from shrag.indexing.vectors import HalfVectors
 from shrag.models.encoder import Vectors
 

@@ -11,7 +11,7 @@ from shrag.models.lsa_options import LsaOptions
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 
-ENCODERS = ["lsa", "lsa of an index"]
+ENCODERS = ["lsa", "lsa of an index", "transformer"]
 
 TEXTS = [
     "그래핀 필름의 전자파 차폐",
@@ -27,6 +27,9 @@ def encoder(request: pytest.FixtureRequest, demo: Engine) -> Encoder:
     terms = demo.open_index.analyzer.terms
     dense = demo.open_index.dense
     assert dense is not None
+    if request.param == "transformer":
+        made: Encoder = request.getfixturevalue("transformer")
+        return made
     if request.param == "lsa":
         return fit_lsa(terms(TEXTS), terms, LsaOptions(dimension=4))
     return dense.encoder
@@ -47,19 +50,24 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(encoder: Encoder, demo: Eng
     passages = _passages(demo, TEXTS)
     together = encoder.encode_passages(passages)
     alone = np.concatenate([encoder.encode_passages([passage]) for passage in passages])
-    assert np.array_equal(together, alone)
     questions = encoder.encode_queries(TEXTS[::-1])
-    assert np.array_equal(questions[::-1], encoder.encode_queries(TEXTS))
+    # A network sums in another order for another shape of batch.
+    rounding = 1e-6 if encoder.is_model else 0
+    np.testing.assert_allclose(together, alone, rtol=0, atol=rounding)
+    np.testing.assert_allclose(questions[::-1], encoder.encode_queries(TEXTS), rtol=0, atol=rounding)
 
 
 def test_the_passage_about_the_question_is_nearest(encoder: Encoder, demo: Engine) -> None:
+    if encoder.name == "tiny-encoder":
+        pytest.skip("random weights know nothing of graphene or of apples")
     passages = encoder.encode_passages(_passages(demo, TEXTS))
     nearest = (encoder.encode_queries(["그래핀 차폐", "apple orchards"]) @ passages.T).argmax(axis=1)
     assert [TEXTS[place] for place in nearest // 2 * 2] == [TEXTS[0], TEXTS[2]]  # in whichever language
 
 
 def test_nothing_is_zero_rows_or_none(encoder: Encoder) -> None:
-    assert not encoder.encode_queries(["", "?!"]).any()
+    assert not encoder.encode_queries(["", " \n"]).any()
+    assert not encoder.encode_passages([Passage("", "", [], [])]).any()
     assert encoder.encode_queries([]).shape == encoder.encode_passages([]).shape == (0, encoder.dimension)
 
 
@@ -67,4 +75,5 @@ def test_it_says_what_it_is(encoder: Encoder) -> None:
     assert encoder.name
     assert encoder.settings
     assert len(encoder.digest) == 64
-    assert not encoder.is_model
+    assert encoder.batch_rows > 0
+    assert encoder.is_model == (encoder.name != "LSA")

@@ -2,37 +2,50 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from shrag.indexing.lexical_reranker import LexicalReranker
+from shrag.indexing.vector_reranker import VectorReranker
+from shrag.indexing.vectors import as_passage
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.engine import Engine
 
-RERANKERS = ["lexical"]
+RERANKERS = ["lexical", "vectors", "cross-encoder"]
 
 
 @pytest.fixture(params=RERANKERS)
 def reranker(request: pytest.FixtureRequest, demo: Engine) -> Reranker:
     """Return each re-ranker."""
     index = demo.open_index
-    return {"lexical": lambda: LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)}[request.param]()
+    if request.param == "cross-encoder":
+        made: Reranker = request.getfixturevalue("cross_encoder")
+        return made
+    if request.param == "vectors":
+        assert index.dense is not None
+        return VectorReranker(index.dense)
+    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
 
 
-def _passage(demo: Engine, title: str, text: str) -> Passage:
-    return Passage(title, text, demo.open_index.analyzer.terms([title])[0], demo.open_index.analyzer.terms([text]))
+def _passages(demo: Engine, *docids: str) -> list[Passage]:
+    return [as_passage(found) for found in demo.open_index.store.fetch(docids) if found]
 
 
 def test_the_passage_about_the_question_scores_higher(reranker: Reranker, demo: Engine) -> None:
-    about = _passage(demo, "그래핀 에어로겔", "그래핀 에어로겔의 전자파 차폐 효율을 측정하였다.")
-    other = _passage(demo, "사과 과원", "사과 과원의 토양 수분을 측정하였다.")
-    first, second = reranker.score("그래핀의 전자파 차폐 효율은?", [about, other])
+    if reranker.name == "tiny-reranker":
+        pytest.skip("random weights know nothing of onions or of milk")
+    first, second = reranker.score(
+        "혹서기 젖소의 생산성은 왜 저하되는가?", _passages(demo, "DEMO-AGR-008", "DEMO-SOC-012")
+    )
     assert first > second
 
 
 def test_scores_stand_in_the_order_of_the_passages_and_do_not_depend_on_it(reranker: Reranker, demo: Engine) -> None:
-    passages = [_passage(demo, f"그래핀 {n}", "그래핀 필름. " * n) for n in range(4)]
-    scores = reranker.score("그래핀 필름", passages)
-    assert reranker.score("그래핀 필름", passages[::-1]) == scores[::-1]
+    passages = _passages(demo, "DEMO-AGR-008", "DEMO-SOC-012", "DEMO-ENV-003", "DEMO-BIO-005")
+    scores = reranker.score("heat stress of dairy cows", passages)
+    assert len(set(scores)) > 1
+    assert reranker.score("heat stress of dairy cows", passages[::-1]) == pytest.approx(scores[::-1], abs=1e-6)
 
 
 def test_no_passages_have_no_scores(reranker: Reranker) -> None:
@@ -40,6 +53,7 @@ def test_no_passages_have_no_scores(reranker: Reranker) -> None:
     assert reranker.name
 
 
-def test_nothing_in_common_is_still_a_score(reranker: Reranker, demo: Engine) -> None:
-    (score,) = reranker.score("?", [_passage(demo, "", "")])
-    assert score == 0
+def test_nothing_in_common_is_still_a_score(reranker: Reranker) -> None:
+    (score,) = reranker.score("?", [Passage("", "", [], [])])
+    assert math.isfinite(score)
+    assert score == 0 or reranker.is_model

@@ -17,17 +17,17 @@ from shrag.corpora.records import Record
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build import build_index
-from shrag.indexing.encoders import sample_documents
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.generations import CURRENT_FILE, current_generation
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.lexical_writer import LexicalWriter
+from shrag.indexing.lsa_vectors import sample_documents
 from shrag.indexing.opening import open_index
 from shrag.indexing.seals import MANIFEST_FILE
-from shrag.indexing.vector_card import FOLDER, VectorCard, check_encoder_name
+from shrag.indexing.vector_card import FILE, FOLDER, VectorCard, canonical_encoder
 from shrag.indexing.vector_phase import build_vectors
-from shrag.indexing.vectors import FILE, open_vectors
+from shrag.indexing.vectors import open_vectors
 from shrag.models.lsa_options import LsaOptions
 
 
@@ -53,7 +53,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LexicalReade
 
 
 def _phase(folder: Path, documents: LexicalReader, analyzer: KoreanEnglishAnalyzer) -> VectorCard:
-    return build_vectors(folder, folder / "stage", "lsa", documents, analyzer, "source")
+    return build_vectors(folder, folder / "stage", "lsa", documents, analyzer, "source", folder)
 
 
 def test_an_index_with_vectors_says_so_and_finds_by_them(demo_home: Path) -> None:
@@ -137,9 +137,9 @@ def test_another_encoder_makes_another_index(demo_copy: Path) -> None:
     index = open_index(indexes, "demo")
     assert index.dense is None
     index.close()
-    with pytest.raises(IndexingError, match="There is no encoder 'word2vec': use one of lsa, none"):
+    with pytest.raises(IndexingError, match="There is no encoder 'word2vec': use one of lsa, gte, "):
         build_index(corpora, indexes, "demo", encoder="word2vec")
-    check_encoder_name("none")
+    assert canonical_encoder("none") == "none"
 
 
 def test_an_encoder_this_shrag_does_not_have_is_refused_with_what_to_do(demo_copy: Path) -> None:
@@ -171,7 +171,8 @@ def test_a_search_without_vectors_loads_nothing_of_theirs(demo_home: Path) -> No
         "import sys; from pathlib import Path; from shrag.serving.engine import open_engine\n"
         "engine = open_engine(Path(sys.argv[1]), 'demo', '그래핀')\n"
         "assert engine.search('그래핀').ranking.records\n"
-        "theirs = {'scipy', 'sklearn', 'faiss', 'shrag.models.lsa', 'shrag.indexing.vectors'}\n"
+        "theirs = {'scipy', 'sklearn', 'faiss', 'torch', 'transformers', 'tokenizers'}\n"
+        "theirs |= {'shrag.models.lsa', 'shrag.indexing.vectors'}\n"
         "print(sorted(theirs & set(sys.modules)))\n"
         "assert engine.search('그래핀', strategy='hybrid').ranking.records\n"
         "print(sorted(theirs & set(sys.modules)))"

@@ -11,8 +11,8 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.errors import IndexDamaged, IndexingError
-from shrag.indexing.vector_card import VectorCard
-from shrag.indexing.vectors import FILE, STAGE_FILE, open_vectors, write_vectors
+from shrag.indexing.vector_card import FILE, VectorCard
+from shrag.indexing.vectors import STAGE_FILE, open_vectors, write_vectors
 from shrag.models.encoder import Vectors
 from shrag.models.reranker import Passage
 
@@ -39,7 +39,7 @@ class Documents:
 class AngleEncoder:
     """A passage whose term is n points n degrees round; a multiple of 10 has nothing to encode."""
 
-    name, settings, digest, is_model, dimension = "angle", "angle 1", "0" * 64, False, 2
+    name, settings, digest, is_model, dimension, batch_rows = "angle", "angle 1", "0" * 64, False, 2, 512
 
     def __init__(self, dies_at: int = -1, length: float = 1.0) -> None:
         self._dies_at = dies_at

@@ -21,7 +21,7 @@ from shrag.serving.strategy import Request
 from tests.serving.scripted import ScriptedModel, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
-KEY = AnswerKey("demo", 1, "ab", Request(Question("q", "en"), 10, answered=True), "shrag", "cd", "", "")
+KEY = AnswerKey("demo", 1, "ab", Request(Question("q", "en"), 10, answered=True), "shrag", "cd", "", "", "")
 
 
 def _begin(*events: Event, before: Callable[[], None] = lambda: None) -> Callable[[], Asking]:
@@ -65,7 +65,8 @@ def test_every_part_of_the_key_makes_another_question() -> None:
         replace(KEY, strategy="bm25"),
         replace(KEY, prompts="dc"),
         replace(KEY, model="m"),
-        replace(KEY, model_settings="s"),
+        replace(KEY, reranker="r"),
+        replace(KEY, settings="s"),
         replace(KEY, request=Request(Question("r", "en"), 10, answered=True)),
         replace(KEY, request=Request(Question("q", "ko"), 10, answered=True)),
         replace(KEY, request=Request(question, 9, answered=True)),
@@ -75,7 +76,7 @@ def test_every_part_of_the_key_makes_another_question() -> None:
     ]
     for number, key in enumerate(keys):
         assert _ask(cache, key, Timings({str(number): 0.0})) == [Timings({str(number): 0.0})]
-    assert (cache.counters.misses, cache.counters.answers) == (14, 14)
+    assert (cache.counters.misses, cache.counters.answers) == (15, 15)
 
 
 def test_what_had_a_fallback_is_cut_or_may_not_be_kept_is_made_again() -> None:
@@ -233,8 +234,8 @@ def test_an_engine_with_a_cache_refuses_what_one_without_does(demo: Engine) -> N
 
 def test_an_answer_made_without_the_model_because_it_was_away_is_made_again(demo: Engine) -> None:
     model = ScriptedModel(listed("재택근무"), listed("work"), [ModelUnavailable("away")])
-    cache = AnswerCache(model_settings="s")
-    engine = Engine(demo.open_index, model, cache)
+    cache = AnswerCache(settings="s")
+    engine = Engine(demo.open_index, model, cache=cache)
     assert engine.ask(QUESTION).answer.kind == "extractive"
     model.answer = ["##본론##\n재택근무는 일과 가정 사이의 갈등을 줄인다 [1]."]
     first = engine.ask(QUESTION)

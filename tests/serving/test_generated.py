@@ -177,7 +177,7 @@ def test_the_model_is_shown_five_records_and_the_question_and_told_its_rules(dem
 
 
 def test_both_languages_keywords_are_single_words_of_the_index_in_the_models_order(demo: Engine) -> None:
-    result = _engine(demo).search(QUESTION, keyword_order="model")
+    result = _engine(demo).search(QUESTION, k=40, keyword_order="model")
     keywords = result.keywords
     assert (keywords.order, keywords.model) == ("model", "scripted")
     assert [keyword.text for keyword in keywords.keywords] == [
@@ -192,10 +192,17 @@ def test_both_languages_keywords_are_single_words_of_the_index_in_the_models_ord
     assert {each.text for each in by_weight.keywords} == {each.text for each in keywords.keywords}
 
 
+def test_a_model_that_mistakes_the_question_does_not_lose_what_it_says(demo: Engine) -> None:
+    result = _engine(demo, korean=listed("우유"), english=listed("milk")).search(QUESTION)
+    assert result.keywords.model == "scripted"
+    assert result.queries.queries[-1] == tuple(each.text for each in demo.search(QUESTION).keywords.keywords)
+    assert result.ranking.records[0].record == demo.search(QUESTION).ranking.records[0].record
+
+
 def test_a_korean_keyword_of_an_english_question_leads_to_korean_records(demo: Engine) -> None:
     question = "Does telework increase conflict between work and family?"
     result = _engine(demo).search(question)
     assert isinstance(result.keywords, Keywords)
-    carried = result.queries.queries[len(result.keywords.keywords) :]
+    carried = result.queries.queries[len(result.keywords.keywords) : -1]
     assert carried
     assert "재택근무" in carried[0]

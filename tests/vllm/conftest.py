@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = Path(os.environ.get("SHRAG_VLLM_PYTHON", ROOT / ".venv-vllm" / "bin" / "python"))
 START_SECONDS = 300
 FLAGS = [
-    *("--max-model-len", "2048", "--max-num-seqs", "16", "--kv-cache-memory-bytes", "64M"),
+    *("--max-model-len", "8192", "--max-num-seqs", "16", "--kv-cache-memory-bytes", "64M"),
     "--enforce-eager",
     "--no-enable-prefix-caching",
 ]

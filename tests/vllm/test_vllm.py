@@ -92,7 +92,7 @@ def test_fifty_at_once_are_all_answered(model: ServedModel) -> None:
 
 def test_a_context_too_long_is_refused_with_its_length(model: ServedModel) -> None:
     long = [Message("user", "그래핀 " * 5_000)]
-    with pytest.raises(ModelRefused, match=r"longer than the context of 'tiny-qwen3' .*2048 tokens"):
+    with pytest.raises(ModelRefused, match=r"longer than the context of 'tiny-qwen3' .*8192 tokens"):
         model.complete(long)
     with pytest.raises(ModelRefused, match="longer than the context"):
         model.stream(long)
@@ -128,7 +128,7 @@ def test_the_doctor_tells_name_and_context(
         line for line in map(json.loads, capsys.readouterr().out.splitlines()) if line["what"] == "Language model"
     ]
     assert finding["status"] == "ok"
-    assert re.search(r"tiny-qwen3 at unix:\S+ answers, with a context of 2,048 tokens, vLLM 0\.32", finding["says"])
+    assert re.search(r"tiny-qwen3 at unix:\S+ answers, with a context of 8,192 tokens, vLLM 0\.32", finding["says"])
 
 
 @pytest.mark.parametrize("process", ["server", "engine"])

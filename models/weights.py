@@ -1,0 +1,171 @@
+"""A model's folder: found by name or path, checked before anything of it is used. Nothing is ever downloaded.
+
+What is read of it: ``config.json``, ``tokenizer.json``, safetensors files, and what sentence-transformers keeps of
+pooling and prefixes. Pickled weights and code that comes with weights are never opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shrag.models.catalog import ModelCard
+from shrag.models.errors import WeightsMissing, WeightsRejected
+from shrag.models.safetensors_header import read_header
+
+CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
+SHARDS = "model.safetensors.index.json"
+
+_SINGLE = "model.safetensors"
+_PICKLED = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
+_LARGEST_JSON = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A checked folder. ``files`` are the SHA-256 of all that decides what the model computes, by name."""
+
+    name: str
+    folder: Path
+    files: Mapping[str, str]
+
+    @property
+    def tensors(self) -> list[Path]:
+        """The safetensors files."""
+        return [self.folder / name for name in self.files if name.endswith(".safetensors")]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the names and digests of the files."""
+        lines = "".join(f"{name} {digest}\n" for name, digest in sorted(self.files.items()))
+        return hashlib.sha256(lines.encode()).hexdigest()
+
+    def config(self) -> dict[str, Any]:
+        """Return ``config.json``."""
+        return read_json(self.folder / CONFIG)
+
+
+def is_path(choice: str) -> bool:
+    """Say whether ``choice`` names a folder rather than a model of the catalogue."""
+    return os.sep in choice or choice.startswith((".", "~"))
+
+
+def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
+    """Return the folder of a model: ``home/NAME`` for one of the catalogue, else ``choice`` itself.
+
+    A hub's cache is understood too, in both places: ``models--ORG--NAME/snapshots/REVISION``. Raises
+    :class:`WeightsMissing`, and :class:`WeightsRejected` where it cannot be told which of several snapshots is meant.
+    """
+    names = [choice]
+    if card is not None:
+        repository = card.repository
+        names = [card.name, card.short, Path(repository).name, f"models--{repository.replace('/', '--')}"]
+    places = [Path(choice).expanduser()] if is_path(choice) else [home / name for name in names if name]
+    for place in places:
+        if (place / "snapshots").is_dir():
+            return _snapshot(place, card)
+        if place.is_dir():
+            return place
+    what = f"{card.repository} (licence {card.licence})" if card and card.repository else choice
+    raise WeightsMissing(
+        f"There are no weights at {places[0]}: carry the folder of {what} there, its {CONFIG}, {TOKENIZER} and "
+        "safetensors files; SHRAG downloads nothing."
+    )
+
+
+def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Weights:
+    """Check what a model's folder holds, against its card where there is one.
+
+    Raises :class:`WeightsMissing` for what is not there and :class:`WeightsRejected` for what is not as it should be:
+    pickled, cut, or with another size or SHA-256 than the card has.
+    """
+    names = [CONFIG, TOKENIZER, *_tensor_files(folder)]
+    for each in names:
+        if not (folder / each).is_file():
+            raise WeightsMissing(f"{folder} has no {each}: carry over the whole folder of {name}.")
+    for each in names:
+        if each.endswith(".safetensors"):
+            read_header(folder / each)
+    digests = {each: _digest(folder / each) for each in names}
+    for each, known in (card.files if card else {}).items():
+        path = folder / each
+        size = path.stat().st_size if path.is_file() else -1
+        if (known.bytes is not None and size != known.bytes) or (
+            known.sha256 is not None and digests.get(each) != known.sha256
+        ):
+            raise WeightsRejected(
+                f"{path} is not the {each} of {name}: it has {size} bytes and SHA-256 {digests.get(each, 'none')}, the "
+                f"catalogue has {known.bytes or 'any'} and {known.sha256 or 'any'}; carry it over again, or name the "
+                f"folder by a path of its own if it is another model."
+            )
+    return Weights(name, folder, digests)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file of a model's folder; raises :class:`WeightsRejected` where it is none."""
+    try:
+        if path.stat().st_size > _LARGEST_JSON:
+            raise WeightsRejected(f"{path} has {path.stat().st_size} bytes: a model's {path.name} is far smaller.")
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise WeightsRejected(f"{path} cannot be read ({error}): carry it over again.") from None
+
+
+def _tensor_files(folder: Path) -> list[str]:
+    if (folder / _SINGLE).is_file():
+        return [_SINGLE]
+    if (folder / SHARDS).is_file():
+        shards = read_json(folder / SHARDS).get("weight_map")
+        names = sorted(set(shards.values())) if isinstance(shards, dict) and _plain(shards.values()) else []
+        if not names:
+            raise WeightsRejected(f"{folder / SHARDS} does not name safetensors files beside it: carry it over again.")
+        return [SHARDS, *names]
+    pickled = sorted(path.name for pattern in _PICKLED for path in folder.glob(pattern))
+    if pickled:
+        raise WeightsRejected(
+            f"{folder} has its weights as {pickled[0]}, a pickle that can run code: carry over {_SINGLE} instead."
+        )
+    raise WeightsMissing(f"{folder} has no {_SINGLE}: carry over the whole folder.")
+
+
+def _plain(names: Iterable[object]) -> bool:
+    return all(isinstance(name, str) and name.endswith(".safetensors") and Path(name).name == name for name in names)
+
+
+def _snapshot(cache: Path, card: ModelCard | None) -> Path:
+    """Return the snapshot that the card's revision, else the cache's ``main``, names; else the only one."""
+    snapshots = cache / "snapshots"
+    main = cache / "refs" / "main"
+    named = [card.revision if card else None, main.read_text().strip() if main.is_file() else None]
+    for revision in named:
+        if revision and Path(revision).name == revision and (snapshots / revision).is_dir():
+            return snapshots / revision
+    found = sorted(path for path in snapshots.iterdir() if path.is_dir())
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise WeightsMissing(f"{snapshots} is empty: carry over the whole folder of the cache.")
+    raise WeightsRejected(
+        f"{snapshots} has {len(found)} snapshots and nothing says which is meant: name one of them by its path."
+    )
+
+
+def _digest(path: Path) -> str:
+    state = path.stat()
+    return _digest_of(os.fspath(path), state.st_size, state.st_mtime_ns, state.st_ino)
+
+
+@lru_cache(maxsize=256)
+def _digest_of(path: str, size: int, changed: int, inode: int) -> str:
+    """Digest a file once for each state it is seen in: weights are large, and asked about several times a build."""
+    del size, changed, inode
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
