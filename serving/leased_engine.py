@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 
+from shrag.indexing.jvm import detach_thread
 from shrag.serving.engine import Engine
 
 
@@ -64,6 +65,7 @@ class LeasedEngine:
     def _close(self, engines: list[Engine]) -> None:
         try:
             engines.pop().close()
+            detach_thread()
             # Its parts know each other: Kiwi and memory-mapped vectors would else stay until the collector comes by.
             gc.collect()
         finally:
