@@ -15,7 +15,7 @@ from shrag.serving.answer_cache import AnswerCache, AnswerKey
 from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
-from shrag.serving.events import Event, Fallback, Timings
+from shrag.serving.events import Event, Fallback, Queries, Timings
 from shrag.serving.question import Question
 from shrag.serving.strategy import Request
 from tests.serving.scripted import ScriptedModel, listed
@@ -82,7 +82,12 @@ def test_every_part_of_the_key_makes_another_question() -> None:
 def test_what_had_a_fallback_is_cut_or_may_not_be_kept_is_made_again() -> None:
     cache = AnswerCache()
     fallback = Fallback("answer", "unavailable", "away")
-    for events, keep in (((fallback, Timings({})), True), ((fallback,), True), ((Timings({}),), False)):
+    cut: list[tuple[tuple[Event, ...], bool]] = [
+        ((fallback, Timings({})), True),
+        ((Queries(()),), True),
+        ((Timings({}),), False),
+    ]
+    for events, keep in cut:
         for _ in range(2):
             assert _ask(cache, KEY, *events, keep=keep) == list(events)
     assert (cache.counters.misses, cache.counters.answers, cache.counters.bytes) == (6, 0, 0)
@@ -149,6 +154,7 @@ def test_a_question_in_flight_is_shared_within_one_engine_only() -> None:
     assert list(one) == [Timings({"one": 0.0})]
     assert list(other) == [Timings({"other": 0.0})]
     assert (cache.counters.misses, cache.counters.answers) == (2, 1)
+    assert cache.counters.bytes == sum(kept.size for kept in cache._kept.values())
 
 
 def test_a_failure_is_given_to_all_who_wait_and_the_next_one_begins_anew() -> None:

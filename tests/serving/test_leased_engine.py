@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from shrag.serving.engine import Engine
@@ -29,7 +30,7 @@ def test_it_is_closed_when_it_is_retired_and_the_last_lease_is_released(demo: En
     assert (leased.lease(), leased.in_use) == (None, True)
     for _ in range(3):
         one.release()
-    assert not leased.wait_closed(0.1)
+    assert not wait_for(lambda: engine.closed_by != [], 0.5)
     with other as given:
         assert given is engine
     assert leased.wait_closed(5)
@@ -61,6 +62,7 @@ def test_many_threads_never_have_it_closed_and_close_it_once(demo: Engine) -> No
         def use(engine: _Counted = engine, leased: LeasedEngine = leased, taken: list[bool] = taken) -> None:
             while (lease := leased.lease()) is not None:
                 with lease:
+                    time.sleep(0.001)
                     taken.append(not engine.closed_by)
 
         with ThreadPoolExecutor(8) as threads:
