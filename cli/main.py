@@ -48,6 +48,7 @@ COMMANDS = {
     "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
     "plan": "shrag.cli.plan",
+    "mcp": "shrag.cli.mcp",
     "run": "shrag.cli.run",
     "search": "shrag.cli.search",
     "serve": "shrag.cli.serve",

@@ -69,6 +69,13 @@ def start_java() -> None:
         jpype.JClass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MOST_CLAUSES)
 
 
+def detach_thread() -> None:
+    """Let Java forget this thread, which is about to end: it keeps one that merely ends for good."""
+    jpype = _import_bridge()
+    if jpype.isJVMStarted():
+        java("java.lang.Thread").detach()
+
+
 def lucene_jar() -> Path:
     """Return the path of Anserini's jar inside the installed Pyserini."""
     spec = find_spec("pyserini")

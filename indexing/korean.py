@@ -15,6 +15,7 @@ from functools import cached_property
 from importlib.metadata import version
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -191,7 +192,7 @@ class KoreanEnglishAnalyzer:
         if self._kiwi is None:
             with self._loading:
                 if self._kiwi is None:
-                    self._kiwi = load_kiwi(self._dictionary)
+                    self._kiwi = _shared_kiwi(self._dictionary)
         return self._kiwi
 
 
@@ -211,6 +212,19 @@ def _make_room(cache: dict[str, Any], most: int) -> None:
     if len(cache) >= most:
         for old in list(cache)[: most // 2]:
             del cache[old]
+
+
+_loaded: WeakValueDictionary[str, Kiwi] = WeakValueDictionary()
+_loading = threading.Lock()
+
+
+def _shared_kiwi(dictionary: UserDictionary) -> Kiwi:
+    """Return the Kiwi that another analyser of the same dictionary has, or load one: two generations need but one."""
+    with _loading:
+        kiwi = _loaded.get(dictionary.fingerprint)
+        if kiwi is None:
+            kiwi = _loaded[dictionary.fingerprint] = load_kiwi(dictionary)
+        return kiwi
 
 
 def load_kiwi(dictionary: UserDictionary = NO_WORDS) -> Kiwi:

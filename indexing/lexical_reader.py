@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 from shrag.indexing.analysed import AnalysedRecord, unpack_stored
@@ -47,7 +48,6 @@ class LexicalReader:
             self._searcher = lucene("search.IndexSearcher")(self._reader)
             self._searcher.setSimilarity(similarity(parameters))
         self._documents = int(self._reader.numDocs())
-        self._workers = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
         # Where the documents found lately stand, so that fetching them needs no second search.
         self._places: dict[str, int] = {}
         self._remembering = threading.Lock()
@@ -59,7 +59,6 @@ class LexicalReader:
 
     def close(self) -> None:
         """Let go of the files. Searches after this fail."""
-        self._workers.shutdown()
         self._reader.close()
         self._directory.close()
 
@@ -76,7 +75,7 @@ class LexicalReader:
             if len(translated) == 1:
                 found = [self._search_one(translated[0], depth)]
             else:
-                found = list(self._workers.map(lambda query: self._search_one(query, depth), translated))
+                found = list(_search_threads().map(lambda query: self._search_one(query, depth), translated))
             docids = self._docids({place for hits in found for place, _ in hits})
         return [
             sorted((Hit(docids[place], score) for place, score in hits), key=lambda hit: (-hit.score, hit.docid))
@@ -186,6 +185,12 @@ class LexicalReader:
             int(collection.sumTotalTermFreq()) / documents,
             {term: int(self._reader.docFreq(self._term(field, term))) for term in terms},
         )
+
+
+@cache
+def _search_threads() -> ThreadPoolExecutor:
+    """Return the threads of all readers: Java keeps a thread it has met, so a reader's own would outlive it."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
 
 def _decode_stored(fields: JavaClass, place: int) -> AnalysedRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 
 import msgspec
@@ -74,6 +75,12 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             if (value := getattr(self, name)) != ""
         )
         return f"LlmSettings({', '.join(shown)})"
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what determines the words of an answer: all settings but the key, the log and the times."""
+        determines = (self.url, self.model, self.arguments, self.weights, self.extra_flags, self.max_tokens, self.seed)
+        return hashlib.sha256(msgspec.json.encode(determines)).hexdigest()
 
     @property
     def arguments(self) -> tuple[str, ...]:

@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from typing import Protocol
 
 from shrag.serving.events import Event
-from shrag.serving.one_question import OneQuestion
+
+
+class Withdrawable(Protocol):
+    """Work on a question that can be given up."""
+
+    def cancel(self) -> None:
+        """Give it up, from any thread."""
 
 
 class Asking(Iterator[Event]):
-    """The events of one question. They are taken, and it is closed, by one thread; :meth:`cancel` is for any."""
+    """The events of one question. They are taken, and it is closed, by one thread; :meth:`cancel` is for any.
 
-    def __init__(self, events: Generator[Event, None, None], model: OneQuestion | None) -> None:
+    ``work`` is what a cancellation is passed on to. ``ended`` is called once: behind the last event, where answering
+    fails, or when it is closed.
+    """
+
+    def __init__(
+        self,
+        events: Generator[Event, None, None],
+        work: Withdrawable | None,
+        ended: Callable[[], None] | None = None,
+    ) -> None:
         self._events = events
-        self._model = model
+        self._work = work
+        self._ended = ended
         self._cancelled = threading.Event()
 
     def __next__(self) -> Event:
         """Return the next event; raises :class:`StopIteration` behind the last, and once it is cancelled."""
         if self._cancelled.is_set():
             raise StopIteration
-        event = next(self._events)
+        try:
+            event = next(self._events)
+        except BaseException:
+            self._end()
+            raise
         if self._cancelled.is_set():
             raise StopIteration
         return event
@@ -30,9 +51,15 @@ class Asking(Iterator[Event]):
         """End it; a model that is writing stops."""
         self._cancelled.set()
         self._events.close()
+        self._end()
 
     def cancel(self) -> None:
         """End it from another thread: the model is let go of at once, a search that runs is not waited for."""
         self._cancelled.set()
-        if self._model is not None:
-            self._model.cancel()
+        if self._work is not None:
+            self._work.cancel()
+
+    def _end(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from shrag.corpora.records import Record
 from shrag.indexing.lexical_reranker import LexicalReranker
-from shrag.indexing.manifest import IndexManifest
+from shrag.indexing.manifest import IndexManifest, encode_manifest
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.seals import Verify
 from shrag.indexing.vector_card import weights_beside
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
+from shrag.prompts.prompt import prompts_fingerprint
+from shrag.serving.answer_cache import AnswerCache, AnswerKey
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
@@ -77,10 +81,19 @@ class Engine:
     """Answers questions over one generation of one index. Safe to share between threads.
 
     Records are ranked by words where no other ``reranker`` is given, and answered without a model where there is none.
+    With a ``cache``, which other engines may share, identical questions are answered once.
     """
 
-    def __init__(self, index: OpenIndex, model: LanguageModel | None = None, reranker: Reranker | None = None) -> None:
+    def __init__(
+        self,
+        index: OpenIndex,
+        model: LanguageModel | None = None,
+        reranker: Reranker | None = None,
+        cache: AnswerCache | None = None,
+    ) -> None:
         self._index = index
+        self._cache = cache
+        self._digest = hashlib.sha256(encode_manifest(index.manifest)).hexdigest() if cache is not None else ""
         if reranker is None:
             reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
         self._resources = Resources(index, reranker, model)
@@ -189,6 +202,25 @@ class Engine:
 
     def _run(self, request: Request, strategy: str) -> Asking:
         self._index.seals.raise_if_damaged()
+        if self._cache is None:
+            return self._begin(request, strategy)
+        key = AnswerKey(
+            index=self._index.name,
+            generation=self._index.manifest.generation,
+            manifest=self._digest,
+            request=request,
+            strategy=strategy,
+            prompts=prompts_fingerprint(),
+            model=self.model.name if self.model is not None else "",
+            reranker=self._resources.reranker.name,
+            settings=self._cache.settings,
+        )
+        # While its files are still being read through, what an index says is not known to be sound.
+        return self._cache.ask(
+            key, self, partial(self._begin, request, strategy), lambda: self._index.seals.state == "whole"
+        )
+
+    def _begin(self, request: Request, strategy: str) -> Asking:
         model = OneQuestion(self._resources.model) if self._resources.model is not None else None
         return Asking(find_strategy(strategy).run(request, replace(self._resources, model=model)), model)
 
@@ -217,8 +249,9 @@ def open_engine(
     model: LanguageModel | None = None,
     reranker: str = AUTO,
     min_score: float | None = None,
+    cache: AnswerCache | None = None,
 ) -> Engine:
-    """Open the index ``name`` for questions, answered by ``model`` where there is one.
+    """Open the index ``name`` for questions, answered by ``model`` where there is one, and kept in ``cache``.
 
     ``min_score`` is the least score that the re-ranker shows. The other arguments and the errors are those of
     :func:`~shrag.indexing.opening.open_index` and :func:`~shrag.serving.rerankers.open_reranker`.
@@ -226,7 +259,7 @@ def open_engine(
     check_reranker(reranker, min_score)
     index = open_index(indexes, name, first_question, verify)
     try:
-        return Engine(index, model, open_reranker(reranker, index, weights_beside(indexes), min_score))
+        return Engine(index, model, open_reranker(reranker, index, weights_beside(indexes), min_score), cache)
     except BaseException:
         index.close()
         raise

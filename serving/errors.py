@@ -61,3 +61,19 @@ class Stopping(NotServed):
 
 class ClientLeft(ServingError):
     """Nobody waits for the answer any more."""
+
+
+class QuestionAbandoned(ServingError):
+    """The answering of a question was stopped while others waited for it; asking again is all there is to do."""
+
+
+class IndexClosed(ServingError):
+    """The server is stopping and takes no more questions."""
+
+
+class UnknownIndex(ServingError):
+    """No index of that name is served."""
+
+
+class DocumentMissing(ServingError):
+    """The index has no document of that identifier."""

@@ -16,6 +16,7 @@ from typing import TextIO
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shrag.indexing.seals import Verify
@@ -60,11 +61,7 @@ def serve(
     The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
     other machines can reach, :class:`ServingError`: there is no access control yet.
     """
-    if not _is_loopback(host):
-        raise ServingError(
-            f"{host} can be reached from other machines, and SHRAG has no access control yet: "
-            "serve on 127.0.0.1 and put a proxy with access control before it."
-        )
+    _check_loopback(host)
     with listen(host, port) as listener:
         guarded = CircuitModel(model) if model is not None else None
         engine = open_engine(indexes, name, verify=verify, model=guarded, reranker=reranker, min_score=min_score)
@@ -144,6 +141,34 @@ def _logging(stream: TextIO) -> Iterator[None]:
         for logger in loggers.values():
             logger.removeHandler(lines)
         lines.close()
+
+
+def serve_application(create: Callable[[int], ASGIApp], *, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve what ``create`` makes for a port until told to stop; ``ready`` is told the address, without a last slash.
+
+    Raises as :func:`serve` does.
+    """
+    _check_loopback(host)
+    with listen(host, port) as listener:
+        bound = listener.getsockname()[1]
+        ready(f"http://{f'[{host}]' if ':' in host else host}:{bound}")
+        config = uvicorn.Config(
+            create(bound),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=int(_GRACE_SECONDS),
+        )
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _check_loopback(host: str) -> None:
+    if not _is_loopback(host):
+        raise ServingError(
+            f"{host} can be reached from other machines, and SHRAG has no access control yet: "
+            "serve on 127.0.0.1 and put a proxy with access control before it."
+        )
 
 
 def _is_loopback(host: str) -> bool:

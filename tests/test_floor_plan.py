@@ -31,6 +31,8 @@ ONE_FILE = {
     "uvicorn": "serving/server.py",
     "prometheus_client": "serving/metrics.py",
     "jinja2": "serving/rendering.py",
+    "mcp": "serving/mcp_server.py",
+    "mcp_types": "serving/mcp_server.py",
     "openai": "models/openai_model.py",
     "httpx2": "models/endpoint_client.py",
     "faiss": "indexing/faiss_library.py",
@@ -91,7 +93,9 @@ def test_every_package_is_listed_typed_and_guarded_against_bare_imports() -> Non
 
 def test_every_dependency_is_pinned_and_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {name for group in ("models", "cpu", "gpu", "dev") for name in project["optional-dependencies"][group]}
+    extras = {
+        name for group in ("models", "cpu", "gpu", "mcp", "dev") for name in project["optional-dependencies"][group]
+    }
     wanted = set(project["dependencies"]) | extras | {"pyserini"}
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pinned = {line.partition("==")[0] for line in lines if "==" in line}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import unicodedata
+from weakref import WeakValueDictionary
 
 import pytest
 
@@ -10,6 +12,7 @@ from shrag.corpora.clean import plain_line
 from shrag.indexing import korean
 from shrag.indexing.analysis import Token
 from shrag.indexing.korean import KoreanEnglishAnalyzer
+from shrag.indexing.user_dictionary import UserDictionary, parse_dictionary
 
 
 @pytest.mark.parametrize(
@@ -90,3 +93,28 @@ def test_the_fingerprint_names_what_decides_the_terms(analyzer: KoreanEnglishAna
         "rules 2; kiwipiepy 0.24.1, model 0.24.0, no name dictionaries; tags NNG NNP NR XR SH NNB NP VV VA MAG; "
         "snowball english (PyStemmer 3.1.0); stop words 3eb425f0; dictionary none"
     )
+
+
+def test_analysers_of_one_dictionary_share_their_kiwi_as_long_as_one_of_them_lives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class _Loaded:
+        """Stands for a Kiwi."""
+
+    loaded: list[str] = []
+
+    def load(dictionary: UserDictionary) -> _Loaded:
+        loaded.append(dictionary.fingerprint)
+        return _Loaded()
+
+    monkeypatch.setattr(korean, "load_kiwi", load)
+    monkeypatch.setattr(korean, "_loaded", WeakValueDictionary())
+    words = parse_dictionary(["삼원전지"], "words.txt")
+    one, other, different = KoreanEnglishAnalyzer(), KoreanEnglishAnalyzer(), KoreanEnglishAnalyzer(dictionary=words)
+    for analyzer in (one, other, different, one):
+        analyzer.prepare()
+    assert loaded == ["none", words.fingerprint]
+    del one, other, analyzer
+    gc.collect()
+    KoreanEnglishAnalyzer().prepare()
+    assert loaded == ["none", words.fingerprint, "none"]

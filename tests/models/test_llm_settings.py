@@ -46,3 +46,19 @@ def test_the_key_is_not_shown() -> None:
     assert "very-secret" not in shown
     assert "api_key='…'" in shown
     assert "http://127.0.0.1:8000/v1" in shown
+
+
+def test_the_fingerprint_changes_with_what_determines_an_answer_and_with_nothing_else() -> None:
+    settings = LlmSettings(url="http://127.0.0.1:8000/v1", model="m")
+    same = LlmSettings(url="http://127.0.0.1:8000/v1", model="m", api_key="k", timeout=9.0, retries=0, log="a.log")
+    others = [
+        LlmSettings(url="http://127.0.0.1:8001/v1", model="m"),
+        LlmSettings(url="http://127.0.0.1:8000/v1", model="n"),
+        LlmSettings(url="http://127.0.0.1:8000/v1", model="m", max_tokens=9),
+        LlmSettings(url="http://127.0.0.1:8000/v1", model="m", seed=1),
+        LlmSettings(command="vllm", weights="w"),
+        LlmSettings(command="vllm", weights="v"),
+        LlmSettings(command="vllm", weights="w", flags="--dtype float16"),
+    ]
+    assert same.fingerprint == settings.fingerprint
+    assert len({each.fingerprint for each in [settings, *others]}) == 8

@@ -1,0 +1,56 @@
+"""``shrag mcp``: the indexes as tools for agents."""
+
+from __future__ import annotations
+
+import click
+
+from shrag.cli.language_model import asked_language_model, llm_settings, no_model_option
+from shrag.cli.settings import Home, reranker_options, verify_option
+from shrag.indexing.seals import Verify
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--http", is_flag=True, help="Serve by HTTP at /mcp, not by standard input and output.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: an address of this machine only.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="With --http.")
+@reranker_options
+@no_model_option
+@verify_option
+@click.pass_obj
+def command(
+    home: Home,
+    names: tuple[str, ...],
+    http: bool,
+    host: str,
+    port: int,
+    reranker: str,
+    min_score: float | None,
+    no_model: bool,
+    verify: Verify,
+) -> None:
+    """Serve the indexes NAME (default: demo) to agents by the Model Context Protocol.
+
+    The first is asked where an agent names none; no other index can be reached. A client starts this command itself.
+
+    Example: shrag mcp sci wiki
+    """
+    from shrag.serving.answer_cache import AnswerCache
+    from shrag.serving.engine import Engine, open_engine
+    from shrag.serving.mcp_server import check_installed, serve_http, serve_stdio
+    from shrag.serving.served_indexes import ServedIndexes
+
+    check_installed()
+    model = asked_language_model(no_model=no_model)
+    cache = AnswerCache(settings=f"{llm_settings().fingerprint} {reranker} {min_score}")
+
+    def open_named(name: str, checked: Verify) -> Engine:
+        return open_engine(
+            home.indexes, name, verify=checked, model=model, reranker=reranker, min_score=min_score, cache=cache
+        )
+
+    indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, verify)
+    if http:
+        serve_http(indexes, host=host, port=port, ready=lambda address: click.echo(f"MCP at {address}", err=True))
+    else:
+        serve_stdio(indexes)

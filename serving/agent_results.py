@@ -1,0 +1,283 @@
+"""What an agent is given: plain values of bounded size, and the same as short text for those who read no structure.
+
+A model reads all of it, and pays for every word: a record found is at most 2 KB of JSON, a document comes by pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from shrag.corpora.records import Record
+from shrag.serving.answer_text import answer_text
+from shrag.serving.engine import SearchResult
+from shrag.serving.events import Answer, Doubt, Fallback, Part, RankedRecord, Reason
+from shrag.serving.phrases import DOUBTS, REASONS, answer_label
+from shrag.serving.question import AnswerLanguage
+from shrag.serving.served_indexes import ServedIndex
+
+MOST_RECORD_BYTES = 2_048
+MOST_ANSWER_BYTES = 16_384
+PAGE_CHARACTERS = 8_000
+
+_MOST_SENTENCES = 60
+_MOST_SENTENCE_BYTES = 1_024
+_MOST_LINE_BYTES = 240
+_MOST_AUTHORS = 5
+_MOST_NAME_BYTES = 48
+_ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecord:
+    """A record found. ``cut`` says that not all of its text is here: get_document has the rest."""
+
+    rank: int
+    docid: str
+    score: float
+    title: str
+    text: str
+    cut: bool
+    language: str
+    year: int | None
+    journal: str
+    authors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReply:
+    """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any."""
+
+    index: str
+    generation: int
+    strategy: str
+    language: AnswerLanguage
+    keywords: tuple[str, ...]
+    reason: Reason
+    message: str
+    records: tuple[FoundRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SaidSentence:
+    """A sentence of an answer and the numbers of the records it cites; ``doubt`` says which check it failed."""
+
+    part: Part
+    text: str
+    citations: tuple[int, ...]
+    sound: bool
+    doubt: Doubt
+
+
+@dataclass(frozen=True, slots=True)
+class CitedRecord:
+    """A record of an answer, under the number it is cited by."""
+
+    number: int
+    docid: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskReply:
+    """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
+
+    ``precision`` is the share of its citations whose sentences passed the checks, null where it has none.
+    """
+
+    index: str
+    generation: int
+    strategy: str
+    language: AnswerLanguage
+    kind: str
+    label: str
+    complete: bool
+    precision: float | None
+    reason: Reason
+    answer: str
+    sentences: tuple[SaidSentence, ...]
+    citations: tuple[CitedRecord, ...]
+    fallbacks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReply:
+    """A page of a record: its ``text`` from the character ``offset`` on, of as many as it has ``characters``.
+
+    The next page begins at ``next_offset``, null behind the last.
+    """
+
+    index: str
+    generation: int
+    docid: str
+    title: str
+    text: str
+    offset: int
+    characters: int
+    next_offset: int | None
+    language: str
+    year: int | None
+    journal: str
+    publisher: str
+    authors: tuple[str, ...]
+    keywords: tuple[str, ...]
+    link: str
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexesReply:
+    """The indexes there are; the first is asked where none is named."""
+
+    indexes: tuple[ServedIndex, ...]
+
+
+def search_reply(result: SearchResult) -> SearchReply:
+    """Return what a search found."""
+    language, reason = result.question.language, result.ranking.reason
+    return SearchReply(
+        index=result.index,
+        generation=result.generation,
+        strategy=result.strategy,
+        language=language,
+        keywords=tuple(_cut(keyword.text, _MOST_NAME_BYTES) for keyword in result.keywords.keywords),
+        reason=reason,
+        message=REASONS[language][reason] if reason else "",
+        records=tuple(_found(ranked) for ranked in result.ranking.records),
+    )
+
+
+def ask_reply(index: str, generation: int, strategy: str, answer: Answer, fallbacks: Sequence[Fallback]) -> AskReply:
+    """Return an answer."""
+    said = [
+        SaidSentence(section.part, _cut(each.text, _MOST_SENTENCE_BYTES), each.citations, each.sound, each.doubt)
+        for section in answer.sections
+        for each in section.sentences
+    ]
+    return AskReply(
+        index=index,
+        generation=generation,
+        strategy=strategy,
+        language=answer.language,
+        kind=answer.kind,
+        label=answer_label(answer),
+        complete=answer.complete,
+        precision=answer.precision,
+        reason=answer.reason,
+        answer=_cut(answer_text(answer), MOST_ANSWER_BYTES),
+        sentences=tuple(said[:_MOST_SENTENCES]),
+        citations=tuple(
+            CitedRecord(each.number, each.docid, _cut(each.title, _MOST_LINE_BYTES)) for each in answer.citations
+        ),
+        fallbacks=tuple(_cut(each.message, _MOST_LINE_BYTES) for each in fallbacks),
+    )
+
+
+def document_reply(index: str, generation: int, record: Record, offset: int) -> DocumentReply:
+    """Return the page of ``record`` that begins at the character ``offset``."""
+    text = record.text[offset : offset + PAGE_CHARACTERS]
+    end = offset + len(text)
+    return DocumentReply(
+        index=index,
+        generation=generation,
+        docid=record.docid,
+        title=_cut(record.title, MOST_RECORD_BYTES),
+        text=text,
+        offset=offset,
+        characters=len(record.text),
+        next_offset=end if end < len(record.text) else None,
+        language=record.language,
+        year=record.year,
+        journal=_cut(record.journal, _MOST_LINE_BYTES),
+        publisher=_cut(record.publisher, _MOST_LINE_BYTES),
+        authors=_first(record.authors),
+        keywords=tuple(_cut(keyword, _MOST_NAME_BYTES) for keyword in record.keywords[:20]),
+        link=_cut(record.link, MOST_RECORD_BYTES),
+        complete=record.complete,
+    )
+
+
+def search_text(reply: SearchReply) -> str:
+    """Return a search as text: two lines a record."""
+    if reply.reason:
+        return reply.message
+    lines = []
+    for record in reply.records:
+        about = ", ".join(part for part in (record.language, str(record.year or ""), record.journal) if part)
+        lines.append(f"{record.rank}. {record.docid} ({about}) {record.title}".rstrip())
+        lines.append(f"   {_cut(record.text, _MOST_LINE_BYTES)}")
+    return "\n".join(lines)
+
+
+def ask_text(reply: AskReply) -> str:
+    """Return an answer as text: who wrote it, the answer, what is doubted, the records it cites."""
+    if reply.reason:
+        return reply.answer
+    doubts = [
+        f"! {sentence.text} ({DOUBTS[reply.language][sentence.doubt]})"
+        for sentence in reply.sentences
+        if sentence.doubt
+    ]
+    records = [f"[{record.number}] {record.docid} {record.title}" for record in reply.citations]
+    return "\n".join([f"({reply.label})", *reply.fallbacks, "", reply.answer, "", *doubts, *records])
+
+
+def document_text(reply: DocumentReply) -> str:
+    """Return a page of a record as text."""
+    rest = f"\n({reply.next_offset} of {reply.characters} characters; the next page has offset={reply.next_offset})"
+    return f"{reply.docid} {reply.title}\n{reply.text}{rest if reply.next_offset is not None else ''}"
+
+
+def indexes_text(reply: IndexesReply) -> str:
+    """Return the list of indexes as text, a line each."""
+    return "\n".join(
+        f"{each.name}: " + (each.problem or f"{each.records} records, generation {each.generation}")
+        for each in reply.indexes
+    )
+
+
+def _found(ranked: RankedRecord) -> FoundRecord:
+    record = ranked.record
+    found = FoundRecord(
+        rank=ranked.rank,
+        docid=record.docid,
+        score=round(ranked.score, 6),
+        title=_cut(record.title, _MOST_LINE_BYTES),
+        text="",
+        cut=False,
+        language=record.language,
+        year=record.year,
+        journal=_cut(record.journal, _MOST_LINE_BYTES),
+        authors=_first(record.authors),
+    )
+    room = MOST_RECORD_BYTES - len(msgspec.json.encode(found))
+    if room < _MOST_LINE_BYTES:
+        found = replace(found, journal="", authors=())
+        room = MOST_RECORD_BYTES - len(msgspec.json.encode(found))
+    text = _cut(record.text, room)
+    return replace(found, text=text, cut=text != record.text)
+
+
+def _first(authors: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_cut(author, _MOST_NAME_BYTES) for author in authors[:_MOST_AUTHORS])
+
+
+def _cut(text: str, most: int) -> str:
+    """Return ``text``, or so much of its beginning that its JSON is at most ``most`` bytes with the sign of the cut."""
+    if len(text) * 6 <= most or _json_bytes(text) <= most:
+        return text
+    low, high = 0, min(len(text), most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _json_bytes(text[:middle] + _ELLIPSIS) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + _ELLIPSIS
+
+
+def _json_bytes(text: str) -> int:
+    """Return the bytes of ``text`` in JSON, without its quotation marks."""
+    return len(msgspec.json.encode(text)) - 2

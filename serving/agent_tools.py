@@ -1,0 +1,240 @@
+"""The tools an agent may call, and what each does with the engine. How they are called is another file's matter.
+
+Their arguments have Pyserini's names (``query``, ``index``, ``k``, ``docid``): prompts written for it carry over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from shrag.serving.agent_results import (
+    AskReply,
+    DocumentReply,
+    IndexesReply,
+    SearchReply,
+    ask_reply,
+    ask_text,
+    document_reply,
+    document_text,
+    indexes_text,
+    search_reply,
+    search_text,
+)
+from shrag.serving.asking import Asking
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, STRATEGIES
+from shrag.serving.errors import DocumentMissing, QuestionError
+from shrag.serving.events import Answer, Fallback
+from shrag.serving.question import LONGEST_QUESTION
+from shrag.serving.served_indexes import ServedIndexes
+
+MOST_K = 50
+"""Records a search gives an agent at most; each is up to 2 KB of what its model reads."""
+
+_Arguments = TypeVar("_Arguments", bound=Struct)
+
+# In the schema only: what breaks a bound is told in the engine's own words.
+_Question = Annotated[
+    str, Meta(extra_json_schema={"maxLength": LONGEST_QUESTION}, description="The question, in Korean or English.")
+]
+_Index = Annotated[
+    str | None, Meta(description="An index by its name, as list_indexes has it; the first where left out.")
+]
+_K = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": MOST_K}, description="Records at most.")]
+_Strategy = Annotated[
+    str, Meta(extra_json_schema={"enum": list(STRATEGIES)}, description="How it is searched; shrag is the paper's way.")
+]
+_Docid = Annotated[str, Meta(description="A record's identifier, as search and ask give it.")]
+_Offset = Annotated[
+    int, Meta(extra_json_schema={"minimum": 0}, description="The character to begin at; a long text comes by pages.")
+]
+
+
+class SearchArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What ``search`` is called with."""
+
+    query: _Question
+    index: _Index = None
+    k: _K = DEFAULT_K
+    strategy: _Strategy = DEFAULT_STRATEGY
+
+
+class AskArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What ``ask`` is called with."""
+
+    question: _Question
+    index: _Index = None
+    strategy: _Strategy = DEFAULT_STRATEGY
+
+
+class DocumentArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What ``get_document`` is called with."""
+
+    docid: _Docid
+    index: _Index = None
+    offset: _Offset = 0
+
+
+class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """What ``list_indexes`` is called with."""
+
+
+class Call:
+    """One call of a tool, which any thread may give up."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._asking: Asking | None = None
+        self._given_up = False
+
+    def begun(self, asking: Asking) -> None:
+        """Note what is to be cancelled when the call is given up."""
+        with self._turn:
+            self._asking = asking
+            given_up = self._given_up
+        if given_up:
+            asking.cancel()
+
+    def give_up(self) -> None:
+        """Stop the work: nobody waits for it."""
+        with self._turn:
+            self._given_up = True
+            asking = self._asking
+        if asking is not None:
+            asking.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool gives: a value that its ``reply`` type describes, and short text."""
+
+    value: object
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[_Arguments]):
+    """A tool: its name and words for a model, its arguments and reply as types, and what it does."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[_Arguments]
+    reply: type
+    work: Callable[[ServedIndexes, _Arguments, Call], Outcome]
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The arguments' JSON Schema."""
+        return _object_schema(self.arguments)
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The reply's JSON Schema."""
+        return _object_schema(self.reply)
+
+    def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], call: Call) -> Outcome:
+        """Do it; raises :class:`QuestionError` for arguments it does not take, and as the engine does."""
+        try:
+            given = msgspec.convert(dict(arguments), self.arguments)
+        except msgspec.ValidationError as error:
+            names = ", ".join(self.arguments.__struct_fields__) or "none"
+            raise QuestionError(
+                "invalid_arguments", f"{self.name} cannot be called like this ({error}): its arguments are {names}."
+            ) from None
+        return self.work(indexes, given, call)
+
+
+def _search(indexes: ServedIndexes, given: SearchArguments, _: Call) -> Outcome:
+    if not 1 <= given.k <= MOST_K:
+        raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {given.k}.")
+    with indexes.use(given.index or "") as engine:
+        reply = search_reply(engine.search(given.query, k=given.k, strategy=given.strategy))
+    return Outcome(reply, search_text(reply))
+
+
+def _ask(indexes: ServedIndexes, given: AskArguments, call: Call) -> Outcome:
+    with indexes.use(given.index or "") as engine:
+        asking = engine.events(given.question, strategy=given.strategy)
+        call.begun(asking)
+        try:
+            events = list(asking)
+        finally:
+            asking.close()
+        index, generation = engine.name, engine.manifest.generation
+    answers = [event for event in events if isinstance(event, Answer)]
+    if not answers:
+        raise QuestionError("withdrawn", "The question was withdrawn: ask it again.")
+    fallbacks = [event for event in events if isinstance(event, Fallback)]
+    reply = ask_reply(index, generation, given.strategy, answers[0], fallbacks)
+    return Outcome(reply, ask_text(reply))
+
+
+def _document(indexes: ServedIndexes, given: DocumentArguments, _: Call) -> Outcome:
+    with indexes.use(given.index or "") as engine:
+        record = engine.document(given.docid)
+        index, generation = engine.name, engine.manifest.generation
+    if record is None:
+        raise DocumentMissing(f"Index {index} has no document {given.docid!r}: use a docid that search gave.")
+    if not 0 <= given.offset <= len(record.text):
+        raise QuestionError("offset_out_of_range", f"offset must be from 0 to {len(record.text)}, got {given.offset}.")
+    reply = document_reply(index, generation, record, given.offset)
+    return Outcome(reply, document_text(reply))
+
+
+def _indexes(indexes: ServedIndexes, _: NoArguments, __: Call) -> Outcome:
+    reply = IndexesReply(indexes.describe())
+    return Outcome(reply, indexes_text(reply))
+
+
+_ALL: tuple[Tool[Any], ...] = (
+    Tool(
+        "search",
+        "Search scholarly records",
+        "Find Korean and English scholarly records (papers, abstracts) for a question in either language, best first.",
+        SearchArguments,
+        SearchReply,
+        _search,
+    ),
+    Tool(
+        "ask",
+        "Answer from scholarly records",
+        "Answer a question in Korean or English from the records found. Every sentence cites records by number and is "
+        "checked against them; what failed a check is marked.",
+        AskArguments,
+        AskReply,
+        _ask,
+    ),
+    Tool(
+        "get_document",
+        "Read a record",
+        "Return the title, the text and the bibliography of one record.",
+        DocumentArguments,
+        DocumentReply,
+        _document,
+    ),
+    Tool(
+        "list_indexes",
+        "List the indexes",
+        "List the indexes that can be searched, their sizes, and what is wrong with one that cannot.",
+        NoArguments,
+        IndexesReply,
+        _indexes,
+    ),
+)
+
+TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in _ALL}
+"""The tools, by their names."""
+
+
+def _object_schema(kind: type) -> dict[str, Any]:
+    """Return the JSON Schema of a type with the type itself at the root: MCP wants ``type: object`` there."""
+    (reference,), components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    name = reference["$ref"].rpartition("/")[2]
+    schema = {key: value for key, value in components.pop(name).items() if key not in {"title", "description"}}
+    return schema | {"$defs": components} if components else schema

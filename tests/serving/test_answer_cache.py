@@ -1,0 +1,251 @@
+"""Answers kept and shared: what is the same question, what is kept, what is bounded, who gets what."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from shrag.models.errors import ModelUnavailable
+from shrag.serving.answer_cache import AnswerCache, AnswerKey
+from shrag.serving.asking import Asking
+from shrag.serving.engine import Engine
+from shrag.serving.errors import QuestionError, UnknownStrategy
+from shrag.serving.events import Event, Fallback, Queries, Timings
+from shrag.serving.question import Question
+from shrag.serving.strategy import Request
+from tests.serving.scripted import ScriptedModel, listed
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+KEY = AnswerKey("demo", 1, "ab", Request(Question("q", "en"), 10, answered=True), "shrag", "cd", "", "", "")
+
+
+def _begin(*events: Event, before: Callable[[], None] = lambda: None) -> Callable[[], Asking]:
+    def generate() -> Generator[Event, None, None]:
+        before()
+        yield from events
+
+    return lambda: Asking(generate(), None)
+
+
+def _ask(cache: AnswerCache, key: AnswerKey, *events: Event, keep: bool = True) -> list[Event]:
+    return list(cache.ask(key, "owner", _begin(*events), lambda: keep))
+
+
+def _key(number: int) -> AnswerKey:
+    return replace(KEY, generation=number)
+
+
+def _unused() -> Asking:
+    raise AssertionError("the answer was kept and is made again")
+
+
+def test_an_answer_is_made_once_and_then_given_as_it_was() -> None:
+    cache = AnswerCache()
+    made: list[Event] = [Timings({"a": 1.0}), Timings({"b": 2.0})]
+    assert _ask(cache, KEY, *made) == made
+    assert list(cache.ask(KEY, "another owner", _unused, lambda: False)) == made
+    counters = cache.counters
+    assert (counters.hits, counters.misses, counters.joined, counters.answers) == (1, 1, 0, 1)
+    assert 500 < counters.bytes < 5_000
+
+
+def test_every_part_of_the_key_makes_another_question() -> None:
+    cache = AnswerCache()
+    question = Question("q", "en")
+    keys = [
+        KEY,
+        replace(KEY, index="other"),
+        replace(KEY, generation=2),
+        replace(KEY, manifest="ba"),
+        replace(KEY, strategy="bm25"),
+        replace(KEY, prompts="dc"),
+        replace(KEY, model="m"),
+        replace(KEY, reranker="r"),
+        replace(KEY, settings="s"),
+        replace(KEY, request=Request(Question("r", "en"), 10, answered=True)),
+        replace(KEY, request=Request(Question("q", "ko"), 10, answered=True)),
+        replace(KEY, request=Request(question, 9, answered=True)),
+        replace(KEY, request=Request(question, 10, answered=False)),
+        replace(KEY, request=Request(question, 10, answered=True, every_record=True)),
+        replace(KEY, request=Request(question, 10, answered=True, keyword_order="entropy")),
+    ]
+    for number, key in enumerate(keys):
+        assert _ask(cache, key, Timings({str(number): 0.0})) == [Timings({str(number): 0.0})]
+    assert (cache.counters.misses, cache.counters.answers) == (15, 15)
+
+
+def test_what_had_a_fallback_is_cut_or_may_not_be_kept_is_made_again() -> None:
+    cache = AnswerCache()
+    fallback = Fallback("answer", "unavailable", "away")
+    cut: list[tuple[tuple[Event, ...], bool]] = [
+        ((fallback, Timings({})), True),
+        ((Queries(()),), True),
+        ((Timings({}),), False),
+    ]
+    for events, keep in cut:
+        for _ in range(2):
+            assert _ask(cache, KEY, *events, keep=keep) == list(events)
+    assert (cache.counters.misses, cache.counters.answers, cache.counters.bytes) == (6, 0, 0)
+
+
+def test_what_is_kept_stays_below_its_bound_and_the_oldest_goes_first() -> None:
+    one = AnswerCache()
+    _ask(one, _key(100), Timings({"x" * 1_000: 0.0}))
+    size = one.counters.bytes
+    cache = AnswerCache(most_bytes=3 * size)
+    for number in (101, 102, 103):
+        _ask(cache, _key(number), Timings({"x" * 1_000: 0.0}))
+    list(cache.ask(_key(101), "owner", _unused, lambda: True))  # 102 is now the one asked for longest ago
+    _ask(cache, _key(104), Timings({"x" * 1_000: 0.0}))
+    assert (cache.counters.answers, cache.counters.evicted, cache.counters.bytes) == (3, 1, 3 * size)
+    for number in (101, 103, 104):
+        list(cache.ask(_key(number), "owner", _unused, lambda: True))
+    with pytest.raises(AssertionError):
+        list(cache.ask(_key(102), "owner", _unused, lambda: True))
+
+
+def test_one_answer_larger_than_the_bound_pushes_nothing_out() -> None:
+    cache = AnswerCache(most_bytes=8_000)
+    _ask(cache, _key(1), Timings({}))
+    _ask(cache, _key(2), Timings({"x" * 10_000: 0.0}))
+    assert (cache.counters.answers, cache.counters.evicted) == (1, 0)
+
+
+def test_a_bound_of_0_keeps_nothing_and_a_lower_one_is_refused() -> None:
+    cache = AnswerCache(0)
+    assert _ask(cache, KEY, Timings({})) == _ask(cache, KEY, Timings({}))
+    assert (cache.counters.misses, cache.counters.answers) == (2, 0)
+    with pytest.raises(ValueError, match="most_bytes must be at least 0, got -1"):
+        AnswerCache(-1)
+
+
+def test_identical_questions_in_flight_are_answered_once() -> None:
+    cache = AnswerCache()
+    begun = itertools.count()
+    go_on = threading.Event()
+
+    def hold() -> None:
+        next(begun)
+        assert go_on.wait(20)
+
+    def ask() -> list[Event]:
+        return list(cache.ask(KEY, "owner", _begin(Timings({"a": 1.0}), before=hold), lambda: True))
+
+    with ThreadPoolExecutor(16) as threads:
+        asked = [threads.submit(ask) for _ in range(16)]
+        while cache.counters.joined < 15:
+            assert not any(each.done() for each in asked)
+        go_on.set()
+        assert [each.result(10) for each in asked] == [[Timings({"a": 1.0})]] * 16
+    counters = cache.counters
+    assert (next(begun), counters.hits, counters.misses, counters.joined, counters.answers) == (1, 0, 1, 15, 1)
+
+
+def test_a_question_in_flight_is_shared_within_one_engine_only() -> None:
+    # Each of those who share it keeps its own engine open, so the engine must be the same.
+    cache = AnswerCache()
+    one = cache.ask(KEY, "one", _begin(Timings({"one": 0.0})), lambda: True)
+    other = cache.ask(KEY, "other", _begin(Timings({"other": 0.0})), lambda: True)
+    assert list(one) == [Timings({"one": 0.0})]
+    assert list(other) == [Timings({"other": 0.0})]
+    assert (cache.counters.misses, cache.counters.answers) == (2, 1)
+    assert cache.counters.bytes == sum(kept.size for kept in cache._kept.values())
+
+
+def test_a_failure_is_given_to_all_who_wait_and_the_next_one_begins_anew() -> None:
+    cache = AnswerCache()
+
+    def fail() -> None:
+        raise ValueError("broken")
+
+    askings = [cache.ask(KEY, "owner", _begin(Timings({}), before=fail), lambda: True) for _ in range(3)]
+    for asking in askings:
+        with pytest.raises(ValueError, match="broken"):
+            list(asking)
+    assert (cache.counters.misses, cache.counters.joined, cache.counters.answers) == (1, 2, 0)
+    assert _ask(cache, KEY, Timings({})) == [Timings({})]
+
+
+def test_a_question_given_up_by_all_begins_anew_and_is_kept() -> None:
+    cache = AnswerCache()
+    for _ in range(2):
+        cache.ask(KEY, "owner", _begin(Timings({"given up": 0.0})), lambda: True).close()
+    assert _ask(cache, KEY, Timings({"new": 0.0})) == [Timings({"new": 0.0})]
+    assert list(cache.ask(KEY, "owner", _unused, lambda: True)) == [Timings({"new": 0.0})]
+
+
+def test_many_threads_asking_leaving_and_failing_leave_nothing_behind_and_mix_nothing_up() -> None:
+    cache = AnswerCache(most_bytes=20_000)
+    wrong: list[object] = []
+
+    def ask(thread: int) -> None:
+        for turn in range(200):
+            number = (thread * 7 + turn) % 23
+            events = [Timings({f"{number}": 0.0}), Timings({f"end {number}": 0.0})]
+
+            def fail(turn: int = turn) -> None:
+                if turn % 11 == 5:
+                    raise ValueError("broken")
+
+            asking = cache.ask(_key(number), "owner", _begin(*events, before=fail), lambda: True)
+            if turn % 5 == 3:
+                asking.cancel()
+                asking.close()
+                continue
+            try:
+                got = list(asking)
+            except ValueError:
+                continue
+            if got != events:
+                wrong.append((number, got))
+
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(ask, range(16)))
+    assert wrong == []
+    assert cache._asked == {}
+    assert sum(kept.size for kept in cache._kept.values()) == cache.counters.bytes <= 20_000
+
+
+def test_an_engine_with_a_cache_answers_as_one_without(demo: Engine) -> None:
+    cache = AnswerCache()
+    engine = Engine(demo.open_index, cache=cache)
+    plain = demo.ask(QUESTION)
+    first, again = engine.ask(QUESTION), engine.ask(f"  {QUESTION}\n")
+    assert (first.answer, first.search.ranking) == (plain.answer, plain.search.ranking)
+    assert again == first
+    assert list(engine.events(QUESTION))[-1] == first.search.timings
+    counters = cache.counters
+    assert (counters.hits, counters.misses, counters.answers) == (2, 1, 1)
+    engine.search(QUESTION)
+    engine.ask(QUESTION, k=3)
+    engine.ask(QUESTION, strategy="bm25")
+    engine.ask(QUESTION, keyword_order="entropy")
+    assert cache.counters.misses == 5
+
+
+def test_an_engine_with_a_cache_refuses_what_one_without_does(demo: Engine) -> None:
+    engine = Engine(demo.open_index, cache=AnswerCache())
+    with pytest.raises(UnknownStrategy, match="'toq'"):
+        engine.ask(QUESTION, strategy="toq")
+    with pytest.raises(QuestionError, match="empty"):
+        engine.ask(" ")
+    with pytest.raises(QuestionError, match="k must be"):
+        engine.ask(QUESTION, k=0)
+
+
+def test_an_answer_made_without_the_model_because_it_was_away_is_made_again(demo: Engine) -> None:
+    model = ScriptedModel(listed("재택근무"), listed("work"), [ModelUnavailable("away")])
+    cache = AnswerCache(settings="s")
+    engine = Engine(demo.open_index, model, cache=cache)
+    assert engine.ask(QUESTION).answer.kind == "extractive"
+    model.answer = ["##본론##\n재택근무는 일과 가정 사이의 갈등을 줄인다 [1]."]
+    first = engine.ask(QUESTION)
+    asked = len(model.asked)
+    assert engine.ask(QUESTION) == first
+    assert (first.answer.kind, first.search.fallbacks) == ("generated", ())
+    assert (len(model.asked), cache.counters.answers) == (asked, 1)
