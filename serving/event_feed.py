@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import Executor
+from typing import Protocol, TypeVar
 
-from shrag.serving.asking import Asking
-from shrag.serving.events import Event
 from shrag.serving.patience import Patience
 
 KEEP_ALIVE_SECONDS = 15.0
 
+_Happening_co = TypeVar("_Happening_co", covariant=True)
+_Event = TypeVar("_Event")
+
+
+class Stoppable(Protocol[_Happening_co]):
+    """What happens, one by one, as :class:`~shrag.serving.asking.Asking` has it."""
+
+    def __next__(self) -> _Happening_co:
+        """Return what happens next."""
+
+    def __iter__(self) -> Iterator[_Happening_co]:
+        """Return itself."""
+
+    def close(self) -> None:
+        """End it, from the thread that takes what happens."""
+
+    def cancel(self) -> None:
+        """End it, from any thread."""
+
 
 async def feed(
-    asking: Asking,
+    asking: Stoppable[_Event],
     workers: Executor,
     patience: Patience,
-    seen: Callable[[Event], None] = lambda _: None,
+    seen: Callable[[_Event], None] = lambda _: None,
     keep_alive: float = KEEP_ALIVE_SECONDS,
-) -> AsyncGenerator[Event | None, None]:
+) -> AsyncGenerator[_Event | None, None]:
     """Yield the events, and None whenever there was nothing for ``keep_alive`` seconds; ``seen`` is told each event.
 
     Raises what the question raises, and as :meth:`Patience.wait` does. However it ends, the question is let go of: a
@@ -27,7 +45,7 @@ async def feed(
     the step is over, by a thread that may wait.
     """
     loop = asyncio.get_running_loop()
-    taken: asyncio.Future[Event | None] | None = None
+    taken: asyncio.Future[_Event | None] | None = None
     try:
         while True:
             taken = loop.run_in_executor(workers, next, asking, None)
@@ -47,7 +65,7 @@ async def feed(
             asking.close()
 
 
-def _close(step: asyncio.Future[Event | None], asking: Asking, workers: Executor) -> None:
+def _close(step: asyncio.Future[_Event | None], asking: Stoppable[_Event], workers: Executor) -> None:
     if not step.cancelled():
         step.exception()  # seen: a step that was given up may fail as it likes
     try:

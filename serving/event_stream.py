@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import suppress
+from typing import Protocol
 
 import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from shrag.serving.events import Event
 from shrag.serving.problems import problem
 
 MEDIA_TYPE = "text/event-stream"
@@ -24,7 +24,15 @@ HEADERS: Mapping[str, str] = {"Cache-Control": "no-cache", "X-Accel-Buffering": 
 KEEP_ALIVE = b": keep-alive\n\n"
 
 
-async def stream_events(events: AsyncIterator[Event | None]) -> AsyncGenerator[bytes, None]:
+class Happening(Protocol):
+    """What has a name and JSON: an event of a strategy, or what is made of one."""
+
+    @property
+    def event(self) -> str:
+        """The name it is sent under."""
+
+
+async def stream_events(events: AsyncIterator[Happening | None]) -> AsyncGenerator[bytes, None]:
     """Yield the events as they are sent; None among them is a time without any."""
     try:
         async for event in events:

@@ -63,10 +63,11 @@ def add_openai_routes(app: FastAPI, service: Service) -> None:
         asking = await service.events(AskRequest(question=question.text, strategy=strategy), patience)
         if body.stream:
             usage = body.stream_options is not None and body.stream_options.include_usage
-            events = feed(asking, service.asks.workers, patience.of_stream(), service.saw)
-            return EventStream(answer.stream(events, include_usage=usage), service.asks.leave)
+            streamed = feed(asking, service.asks.workers, patience.of_stream(), service.saw)
+            return EventStream(answer.stream(streamed, include_usage=usage), service.asks.leave)
+        events = feed(asking, service.asks.workers, patience, service.saw)
         try:
-            async with aclosing(feed(asking, service.asks.workers, patience, service.saw)) as events:
+            async with aclosing(events):
                 return _json(await answer.whole(events))
         finally:
             service.asks.leave()

@@ -106,13 +106,17 @@ class Service:
         """Return the events of an answer once it is its turn; whoever took them calls ``asks.leave`` at their end."""
         self._note(body.question, body.strategy)
         asking = self.engine.events(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
+        await self.enter(patience)
+        return asking
+
+    async def enter(self, patience: Patience) -> None:
+        """Take a place for an answer; whoever took one calls ``asks.leave``. Raises as :meth:`Gate.enter` does."""
         try:
             self._refuse_when_draining()
             await self.asks.enter(patience)
         except NotServed as error:
             self.metrics.rejected(error.code)
             raise
-        return asking
 
     async def run(
         self, gate: Gate, work: Callable[[], _Done], request: Request, give_up: Callable[[], None] | None = None

@@ -1,8 +1,10 @@
-"""The ten ways in which a language model's endpoint fails, each as one behaviour of the fake one."""
+"""The ways in which a language model's endpoint fails (R17), each as one behaviour of the fake one."""
 
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -52,9 +54,6 @@ def _refuses(handler: Handler, body: dict[str, Any]) -> None:
 
 
 def _resets(handler: Handler, body: dict[str, Any]) -> None:
-    import socket
-    import struct
-
     del body
     handler.begin_events()
     handler.event(piece("재택근무 "))

@@ -1,4 +1,4 @@
-"""R16, R17 and R20: the language model dies in ten ways, over real sockets at both ends."""
+"""R16, R17 and R20: the language model dies in every way there is, over real sockets at both ends."""
 
 from __future__ import annotations
 
