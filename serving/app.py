@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
@@ -24,7 +24,8 @@ from shrag.serving.engine import AskResult, Engine, SearchResult
 from shrag.serving.errors import QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.event_stream import HEADERS, MEDIA_TYPE, stream_events
 from shrag.serving.guard import LOOPBACK, Guard
-from shrag.serving.rendering import PAGE_FOLDER, Asked, choose_language, render_page
+from shrag.serving.page_routes import page_routes
+from shrag.serving.rendering import PAGE_FOLDER
 from shrag.serving.wire import (
     AskRequest,
     AskResponse,
@@ -88,11 +89,7 @@ def create_app(engine: Engine, hosts: Iterable[str] = LOOPBACK) -> FastAPI:
     app.add_exception_handler(StrategyUnavailable, _strategy_problem)
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
 
-    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
-    async def page(request: Request, q: str | None = None, ui: str | None = None) -> HTMLResponse:
-        asked = Asked(q, choose_language(ui, request.headers.get("accept-language", "")))
-        status, html = await work(lambda: render_page(engine, asked))
-        return HTMLResponse(html, status, headers={"Vary": "Accept-Language", "Cache-Control": "no-store"})
+    app.include_router(page_routes(engine, work, workers, lambda error: bytes(_unexpected_problem(error).body)))
 
     @app.post("/v1/search", response_model=SearchResponse, responses=_PROBLEMS, tags=["questions"])
     async def search(body: QuestionRequest) -> Response:

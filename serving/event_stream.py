@@ -8,13 +8,11 @@ does not take the connection for dead. Source: the HTML Living Standard, 9.2, Se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor
+from typing import Protocol
 
 import msgspec
-
-from shrag.serving.asking import Asking
-from shrag.serving.events import Event
 
 MEDIA_TYPE = "text/event-stream"
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -24,12 +22,36 @@ _KEEP_ALIVE_SECONDS = 15.0
 _KEEP_ALIVE = b": keep-alive\n\n"
 
 
+class Happening(Protocol):
+    """What has a name and JSON: an event of a strategy, or what is made of one."""
+
+    @property
+    def event(self) -> str:
+        """The name it is sent under."""
+
+
+class Stoppable(Protocol):
+    """What happens, one by one, as :class:`~shrag.serving.asking.Asking` has it."""
+
+    def __next__(self) -> Happening:
+        """Return what happens next."""
+
+    def __iter__(self) -> Iterator[Happening]:
+        """Return itself."""
+
+    def close(self) -> None:
+        """End it, from the thread that takes what happens."""
+
+    def cancel(self) -> None:
+        """End it, from any thread."""
+
+
 async def stream_events(
-    asking: Asking, workers: Executor, problem: Callable[[Exception], bytes], keep_alive: float = _KEEP_ALIVE_SECONDS
+    asking: Stoppable, workers: Executor, problem: Callable[[Exception], bytes], keep_alive: float = _KEEP_ALIVE_SECONDS
 ) -> AsyncIterator[bytes]:
     """Yield the events as they are sent; ``problem`` makes an error's data. They are taken by ``workers``."""
     loop = asyncio.get_running_loop()
-    taken: asyncio.Future[Event | None] | None = None
+    taken: asyncio.Future[Happening | None] | None = None
     try:
         while True:
             taken = loop.run_in_executor(workers, next, asking, None)
