@@ -7,7 +7,8 @@ from shrag.corpora.records import Record
 from shrag.serving.engine import STRATEGIES, Engine
 from shrag.serving.events import RankedRecord
 from shrag.serving.papers import show_once
-from shrag.serving.rendering import Asked, render_page
+from shrag.serving.page_request import Asked
+from shrag.serving.rendering import render_page
 
 QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
 TWICE = ("DEMO-SOC-004", "DEMO-SOC-012")

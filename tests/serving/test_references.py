@@ -59,7 +59,8 @@ def test_what_a_record_does_not_have_is_left_out() -> None:
     assert write_references([], "bibtex") == write_references([], "ris") == ""
     assert reference_line(bare) == "문서"
     assert reference_line(KOREAN) == (
-        "피서윤, Ferrand, Maddox, Sand and Sons (2024). 재택근무의 50% 효과 & {U자형} \\alpha_1. 일과 삶 연구. NART#12;3"
+        "피서윤, Ferrand, Maddox, Sand and Sons (2024). "
+        "재택근무의 50% 효과 & {U자형} \\alpha_1. 일과 삶 연구. NART#12;3"
     )
 
 
@@ -87,8 +88,9 @@ def test_tex_gives_back_the_line_it_was_made_of_and_its_braces_balance(text: str
     escaped = escape_tex(line)
     assert escaped.count("{") == escaped.count("}")
     assert not re.search(r"(?<!\\)[$&#%_~^]", escaped)
-    # pylatexenc does not know the commands for braces. Of the signs left out TeX makes others where two meet.
+    # pylatexenc does not know the commands for braces, and reads the two accents as letters of their own. Of the signs
+    # left out TeX makes others where two meet.
     known = escaped.replace(r"\textbraceleft{}", r"\{").replace(r"\textbraceright{}", r"\}")
-    signs = re.compile(r"[`'\"<>?!-]")
+    signs, accents = re.compile(r"[`'\"<>?!-]"), str.maketrans("ˆ˜", "^~")
     read = LatexNodes2Text(strict_latex_spaces=True).latex_to_text(signs.sub("", known))
-    assert read == signs.sub("", line)
+    assert read.translate(accents) == signs.sub("", line).translate(accents)
