@@ -44,7 +44,6 @@ def test_a_citation_shows_its_record_on_hover_and_on_focus_and_escape_closes_it(
 
 def test_filters_refine_the_list_at_once_and_are_in_the_address(reader: Reader, plain: str) -> None:
     page = reader.open(plain, ASKED)
-    requests = len(reader.requests)
     shown = page.locator(".records > ol > li:visible")
     page.click(".filter summary")
     page.fill("[name=from]", "2022")
@@ -55,7 +54,7 @@ def test_filters_refine_the_list_at_once_and_are_in_the_address(reader: Reader, 
     expect(page.locator("a.mark").first).to_have_attribute("href", "#source-1")
     page.click("a.mark >> nth=0")
     assert _focused(page) == "source-1"
-    assert len(reader.requests) == requests
+    assert len([url for url in reader.requests if "q=" in url]) == 1
     page.reload()
     expect(page.locator(".shown")).to_have_text("9건 중 3건")
     expect(shown).to_have_count(3)
@@ -66,9 +65,7 @@ def test_filters_refine_the_list_at_once_and_are_in_the_address(reader: Reader, 
     assert not re.search("from|to=|lang", page.url)
 
 
-@pytest.mark.parametrize(
-    "query", ["lang=ko", "from=2020&to=2022", "to=2018", "from=2024&to=2018", "journal=%EC%97%86%EC%9D%8C"]
-)
+@pytest.mark.parametrize("query", ["lang=ko", "from=2020&to=2022", "to=2018", "from=2024&to=2018", "journal=x"])
 def test_a_script_filters_as_the_server_does(reader: Reader, plain: str, query: str) -> None:
     page = reader.open(plain, f"{ASKED}&{query}")
     by_server = page.locator(".records > ol > li:visible").evaluate_all("them => them.map(each => each.id)")
@@ -143,12 +140,13 @@ def test_the_answer_its_references_and_its_link_are_copied(reader: Reader, plain
     answer, bibtex, ris, link = copied
     assert answer.startswith("##제목##\n재택근무 강도와 일·가정 갈등")
     assert answer.endswith(
-        "\n\n[1] 피서윤, 경도율 (2024). 재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과. 일과 삶 연구. DEMO-SOC-012"
+        "\n\n[1] 피서윤, 경도율 (2024). 재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과. "
+        "일과 삶 연구. DEMO-SOC-012"
     )
     assert bibtex.startswith("@article{DEMO-SOC-012,\n  author = {피서윤 and 경도율},\n")
     assert ris.startswith("TY  - JOUR\nAU  - 피서윤\n")
     assert link == page.url
-    page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))")
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')) }")
     page.click("[data-act=copy-link]")
     expect(page.locator(".copied")).to_contain_text("브라우저가 복사를 막았습니다")
 
