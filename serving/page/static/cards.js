@@ -43,6 +43,7 @@ function open(next) {
   card.lang = article.lang;
   card.replaceChildren(body);
   card.hidden = false;
+  document.getElementById("results").append(card); // within a landmark
   mark.setAttribute("aria-describedby", "card");
   put();
 }
@@ -65,5 +66,5 @@ function close() {
   clearTimeout(closing);
   mark?.removeAttribute("aria-describedby");
   mark = null;
-  card.hidden = true;
+  card.remove();
 }
