@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote_plus
 
 import pytest
@@ -44,7 +44,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     home = tmp_path_factory.mktemp("hostile")
     rows = [
         {
-            "CN": f"{payload}#{number}",
+            # An identifier with a space or a control character is no record: the corpus refuses it.
+            "CN": re.sub(r"[\s\x00-\x1f\u200b-\u202f\u2060-\u206f\ufeff]", "", payload) + f"#{number}",
             "title": f"graphene {payload}",
             "abstract": f"We made graphene films number {number}. Graphene {payload} shields well. It is new.",
             "author": f"{payload};Lee, A.;",
@@ -95,13 +96,9 @@ def test_hostile_records_are_shown_as_text_whole_and_streamed(reader: Reader, se
     _harmless(page)
 
 
-def test_a_hostile_model_writes_only_text(reader: Reader, serve: Serve, hostile: Engine, tmp_path: Path) -> None:
-    written = (
-        "##제목##\n"
-        + PAYLOADS[0]
-        + "\n##본론##\n"
-        + " ".join(f"Graphene {each} shields well [1]." for each in PAYLOADS)
-    )
+def test_a_hostile_model_writes_only_text(reader: Reader, serve: Serve, hostile: Engine) -> None:
+    sentences = " ".join(f"Graphene {payload} shields well [1]." for payload in PAYLOADS)
+    written = f"##제목##\n{PAYLOADS[0]}\n##본론##\n{sentences}"
     address = serve(engine=Engine(hostile.open_index, writing_model(written)))
     page = reader.open(address)
     page.fill("#q", "graphene films")
