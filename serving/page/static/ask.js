@@ -7,6 +7,7 @@ const form = document.getElementById("ask");
 const input = document.getElementById("q");
 const status = document.getElementById("status");
 const left = new Map(); // what was shown under an address, for the way back to it
+const MOST_LEFT = 20;
 let shown = location.search;
 let asking = null;
 
@@ -104,7 +105,9 @@ function show(content, question) {
 }
 
 function leave() {
+  left.delete(shown);
   left.set(shown, [...main.childNodes]);
+  if (left.size > MOST_LEFT) left.delete(left.keys().next().value);
 }
 
 function goBack() {
