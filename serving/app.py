@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 
-from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse
+from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from shrag.serving.docs_page import add_docs_page
@@ -20,9 +19,10 @@ from shrag.serving.limits import Limits
 from shrag.serving.model_watch import watch_model
 from shrag.serving.openai_routes import add_openai_routes
 from shrag.serving.openapi_file import describe
+from shrag.serving.page_routes import add_page_routes
 from shrag.serving.problems import add_problems
 from shrag.serving.question_routes import add_question_routes
-from shrag.serving.rendering import PAGE_FOLDER, Asked, choose_language, render_page
+from shrag.serving.rendering import PAGE_FOLDER
 from shrag.serving.service import Service
 from shrag.serving.tracing import Tracing
 
@@ -62,12 +62,7 @@ def create_app(
     add_problems(app)
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
 
-    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
-    async def page(request: Request, q: str | None = None, ui: str | None = None) -> HTMLResponse:
-        asked = Asked(q, choose_language(ui, request.headers.get("accept-language", "")))
-        status, html = await service.run(service.asks, lambda: render_page(engine, asked), request)
-        return HTMLResponse(html, status, headers={"Vary": "Accept-Language", "Cache-Control": "no-store"})
-
+    add_page_routes(app, service)
     add_question_routes(app, service)
     add_document_routes(app, service)
     add_openai_routes(app, service)

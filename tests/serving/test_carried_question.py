@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from shrag.serving.engine import Engine
-from shrag.serving.rendering import Asked, render_page
+from shrag.serving.page_request import Asked
+from shrag.serving.rendering import render_page
 
 KOREAN = "집에서 화상으로 물리치료사의 운동 지도를 받으면 노인이 덜 넘어지는가?"
 ENGLISH = "Does biocide or steam cleaning keep lichen from growing back on granite monuments for longer?"

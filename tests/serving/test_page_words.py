@@ -6,7 +6,7 @@ from typing import get_args, get_type_hints
 from shrag.serving.events import Answer, Doubt, Fallback, KeywordOrder, Part, Reason
 from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
-from shrag.serving.rendering import PAGE_FOLDER, choose_language, page_words
+from shrag.serving.rendering import PAGE_FOLDER, page_words
 
 
 def test_both_languages_have_the_same_words_with_the_same_blanks() -> None:
@@ -20,7 +20,8 @@ def test_both_languages_have_the_same_words_with_the_same_blanks() -> None:
 def test_every_word_is_used_and_every_word_used_is_there() -> None:
     templates = "".join(path.read_text(encoding="utf-8") for path in (PAGE_FOLDER / "templates").iterdir())
     used = set(re.findall(r"words\.(\w+)", templates))
-    computed = {"question_empty", "question_too_long"}
+    computed = {"question_empty", "question_too_long", "question_problem", "index_damaged"}
+    computed |= {f"step_{step}" for step in ("keywords", "pool", "ranking", "whole")}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
     computed |= {f"order_{order}" for order in get_args(KeywordOrder)}
     computed |= {f"stage_{stage}" for stage in ("keywords", "search", "ranking", "answer")}
@@ -39,10 +40,3 @@ def test_every_part_and_reason_has_its_phrase_in_both_languages() -> None:
         labels = {answer_label(Answer(kind, language, (), (), model="M")) for kind in ("extractive", "generated")}
         assert len(labels) == 2
         assert sum("M" in label for label in labels) == 1
-
-
-def test_the_interface_language_is_the_one_asked_for_or_the_browsers_first() -> None:
-    assert choose_language("en", "ko") == "en"
-    assert choose_language(None, "de, en;q=0.7, ko;q=0.3") == "en"
-    assert choose_language("xx", "ko-KR") == "ko"
-    assert choose_language(None, "") == "ko"

@@ -6,8 +6,9 @@ from shrag.cli.main import run
 from shrag.corpora.records import Record
 from shrag.serving.engine import STRATEGIES, Engine
 from shrag.serving.events import RankedRecord
+from shrag.serving.page_request import Asked
 from shrag.serving.papers import show_once
-from shrag.serving.rendering import Asked, render_page
+from shrag.serving.rendering import render_page
 
 QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
 TWICE = ("DEMO-SOC-004", "DEMO-SOC-012")
@@ -76,4 +77,4 @@ def test_the_command_and_the_page_name_the_other_records(
     assert capsys.readouterr().out.endswith(f"\n     also as {best.also[0]}\n")
     for language, words in (("ko", "같은 논문"), ("en", "Also as")):
         html = render_page(demo, Asked(QUESTION, "ko" if language == "ko" else "en"))[1]
-        assert f'{words}: <span class="docid">{best.also[0]}</span>' in html
+        assert f'{words}: <bdi class="docid">{best.also[0]}</bdi>' in html

@@ -1,0 +1,134 @@
+// Asking without leaving the page: the answer comes in pieces, can be stopped, and has an address of its own.
+import { readEvents } from "./events.js";
+import { place } from "./pieces.js";
+
+const main = document.getElementById("results");
+const form = document.getElementById("ask");
+const input = document.getElementById("q");
+const status = document.getElementById("status");
+const left = new Map(); // what was shown under an address, for the way back to it
+const MOST_LEFT = 20;
+let shown = location.search;
+let asking = null;
+
+export function startAsking() {
+  let composing = false;
+  input.addEventListener("compositionstart", () => (composing = true));
+  input.addEventListener("compositionend", () => (composing = false));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    // Enter ends a syllable that is being composed; it does not send half a word.
+    if (!composing) ask(new URLSearchParams(new FormData(form)));
+  });
+  document.addEventListener("click", (event) => {
+    const act = event.target.closest?.("[data-act]")?.dataset.act;
+    if (act === "stop") asking?.abort();
+    if (act === "again") ask(new URLSearchParams(location.search));
+  });
+  window.addEventListener("popstate", goBack);
+  follow();
+}
+
+// The address has changed, and what is shown with it.
+export function renamed() {
+  shown = location.search;
+  follow();
+}
+
+async function ask(parameters) {
+  asking?.abort();
+  const own = (asking = new AbortController());
+  leave();
+  const address = `/?${parameters}`;
+  if (address !== `/${location.search}`) history.pushState(null, "", address);
+  renamed();
+  show(document.getElementById("waiting").content.cloneNode(true), parameters.get("q"));
+  try {
+    const response = await fetch(`/stream?${parameters}`, { signal: own.signal, headers: { Accept: "text/event-stream" } });
+    if (response.ok) {
+      await follows(response, own.signal);
+    } else if (response.status === 429) {
+      fail("busy");
+    } else {
+      location.replace(address); // the page says what is wrong in the reader's own language
+    }
+  } catch (error) {
+    if (own.signal.aborted) end("stopped");
+    else if (main.querySelector(".sentence")) end("cut");
+    else fail("away");
+  }
+}
+
+async function follows(response, signal) {
+  for await (const { name, data } of readEvents(response.body)) {
+    if (signal.aborted) break;
+    if (name === "piece") place(data.place, data.html);
+    else if (name === "step") tell(data.says, data.anew);
+    else if (name === "error") return fail("", data.detail);
+    else if (name === "whole") {
+      status.textContent = data.says;
+      document.dispatchEvent(new CustomEvent("shrag:answered"));
+      return;
+    }
+  }
+  end(signal.aborted ? "stopped" : "cut");
+}
+
+function tell(says, anew) {
+  status.textContent = says;
+  const step = main.querySelector(".waiting .step");
+  if (step) step.textContent = says;
+  if (anew) main.querySelector('[data-place="draft"]')?.replaceChildren();
+}
+
+// The answer is not whole: what has come stays, and it is said that it is not all.
+function end(how) {
+  const waiting = main.querySelector(".waiting");
+  if (!waiting) return;
+  tell(waiting.querySelector(".step").dataset[how], false);
+  waiting.setAttribute("aria-busy", "false");
+  waiting.classList.add("ended");
+  waiting.querySelectorAll("[data-act=stop], .skeleton").forEach((each) => each.remove());
+}
+
+function fail(how, detail = "") {
+  const failed = document.getElementById("failed").content.cloneNode(true);
+  const line = failed.querySelector(".detail");
+  line.textContent = how ? line.dataset[how] : detail;
+  main.replaceChildren(failed);
+}
+
+function show(content, question) {
+  main.replaceChildren(content);
+  document.body.className = question === null ? "empty" : "asked";
+  document.title = question ? `${question} · SHRAG` : "SHRAG";
+}
+
+function leave() {
+  left.delete(shown);
+  left.set(shown, [...main.childNodes]);
+  if (left.size > MOST_LEFT) left.delete(left.keys().next().value);
+}
+
+function goBack() {
+  if (location.search === shown) return; // only the place within the page has changed
+  asking?.abort();
+  leave();
+  const before = left.get(location.search);
+  const question = new URLSearchParams(location.search).get("q");
+  if (!before || before.some((node) => node.querySelector?.(".waiting"))) return location.reload();
+  renamed();
+  input.value = question ?? "";
+  const content = document.createDocumentFragment();
+  content.append(...before);
+  show(content, question);
+  document.dispatchEvent(new CustomEvent("shrag:answered"));
+}
+
+// Links that ask for what is shown keep up with it.
+function follow() {
+  const other = document.getElementById("switch");
+  const parameters = new URLSearchParams(location.search);
+  parameters.set("ui", other.lang);
+  other.href = `/?${parameters}`;
+}

@@ -1,0 +1,35 @@
+// HTML that this server rendered, put where it belongs. The only module that makes HTML from text: the policy of the
+// browser (Trusted Types) lets no other do it, and scripts within it do not run.
+const policy = globalThis.trustedTypes?.createPolicy("shrag", { createHTML: (html) => html });
+
+export function place(name, html) {
+  const region = document.querySelector(`[data-place="${name}"]`);
+  if (!region) return;
+  if (name === "draft") add(region, parse(html));
+  else replace(region, parse(html));
+  document.dispatchEvent(new CustomEvent("shrag:placed", { detail: name }));
+}
+
+function parse(html) {
+  const template = document.createElement("template");
+  template.innerHTML = policy ? policy.createHTML(html) : html;
+  return template.content;
+}
+
+// A piece that begins a part brings its section; another one goes on where the last one ended.
+function add(draft, piece) {
+  const paragraph = draft.querySelector("section:last-of-type p");
+  (piece.querySelector("section") || !paragraph ? draft : paragraph).append(piece);
+}
+
+// What the reader has opened stays open, and where the reader is stays where it is.
+function replace(region, piece) {
+  const open = new Map([...region.querySelectorAll("details[id]")].map((each) => [each.id, each.open]));
+  const focused = region.contains(document.activeElement) ? document.activeElement.id : "";
+  region.replaceChildren(piece);
+  for (const [id, isOpen] of open) {
+    const details = document.getElementById(id);
+    if (details) details.open = isOpen;
+  }
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}

@@ -1,0 +1,61 @@
+"""The page's addresses: the page, the page as it grows, and the records it cites as references."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse
+
+from shrag.serving.engine import Engine
+from shrag.serving.event_feed import feed
+from shrag.serving.event_stream import EventStream, stream_events
+from shrag.serving.page_request import read_asked
+from shrag.serving.page_stream import PageStream
+from shrag.serving.references import REFERENCE_FILES, ReferenceFormat, write_references
+from shrag.serving.rendering import render_page
+from shrag.serving.service import Service
+
+MOST_REFERENCES = 50
+"""Records one address can ask the references of."""
+
+
+def add_page_routes(app: FastAPI, service: Service) -> None:
+    """Add the page's routes."""
+
+    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
+    async def page(request: Request) -> HTMLResponse:
+        asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+        status, html = await service.run(service.asks, lambda: render_page(service.engine, asked), request)
+        return HTMLResponse(html, status, headers={"Vary": "Accept-Language", "Cache-Control": "no-store"})
+
+    @app.get("/stream", include_in_schema=False)
+    async def stream(request: Request) -> Response:
+        asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+        patience = service.patience(request)
+        pieces = PageStream(service.engine.events(asked.question or "", k=asked.k), service.engine, asked)
+        await service.enter(patience)
+        events = feed(pieces, service.asks.workers, patience.of_stream())
+        return EventStream(stream_events(events), service.asks.leave)
+
+    @app.get("/references", include_in_schema=False)
+    async def references(
+        request: Request,
+        docid: Annotated[list[str], Query(min_length=1, max_length=MOST_REFERENCES)],
+        form: ReferenceFormat = "bibtex",
+    ) -> Response:
+        text = await service.run(service.searches, lambda: _references(service.engine, docid, form), request)
+        file = REFERENCE_FILES[form]
+        headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
+        # The files are UTF-8, which neither media type has a default for.
+        return Response(text, media_type=f"{file.media_type}; charset=utf-8", headers=headers)
+
+
+def _references(engine: Engine, docids: list[str], form: ReferenceFormat) -> str:
+    records = []
+    for docid in dict.fromkeys(docids):
+        record = engine.document(docid)
+        if record is None:
+            raise HTTPException(404, f"Index {engine.name} has no document {docid!r}.")
+        records.append(record)
+    return write_references(records, form)

@@ -1,0 +1,123 @@
+"""The page as it grows: a question's events → pieces of HTML, each made by the templates of the whole page.
+
+A script puts each piece where its ``place`` says. What a reader ends up with is what the whole page would have shown,
+because the same templates made it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from shrag.serving.asking import Asking
+from shrag.serving.engine import Engine
+from shrag.serving.events import Answer, AnswerSentence, Event, Fallback, Hits, Keywords, Part, Ranking, Timings
+from shrag.serving.page_request import Asked
+from shrag.serving.page_view import Seen, answer_view, records_view, sentence_view, way_view
+from shrag.serving.phrases import FALLBACKS
+from shrag.serving.question import read_question
+from shrag.serving.rendering import page_words, render
+
+Place = Literal["answer", "draft", "records", "way"]
+"""Where a piece belongs. What stood there goes, but for the draft: to it a piece is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of HTML for one place of the page."""
+
+    place: Place
+    html: str
+    event: Literal["piece"] = "piece"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A sentence that says what has just been done. ``anew`` says that the draft so far counts for nothing."""
+
+    says: str
+    anew: bool = False
+    event: Literal["step"] = "step"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The page is whole; the last of its pieces."""
+
+    says: str
+    event: Literal["whole"] = "whole"
+
+
+PageEvent = Piece | Step | Whole
+
+
+class PageStream(Iterator[PageEvent]):
+    """The pieces of one question's page, over its :class:`~shrag.serving.asking.Asking`, whose rules are its own."""
+
+    def __init__(self, asking: Asking, engine: Engine, asked: Asked) -> None:
+        question = read_question(asked.question or "")
+        self._asking = asking
+        self._asked = asked
+        self._analyzer = engine.open_index.analyzer
+        self._seen = Seen(question.text, question.language)
+        self._part: Part | None = None
+        self._ready: deque[PageEvent] = deque()
+
+    def __next__(self) -> PageEvent:
+        """Return the next piece; raises :class:`StopIteration` behind the last, and once it is cancelled."""
+        while not self._ready:
+            event = next(self._asking)
+            self._seen.add(event)
+            self._ready.extend(self._pieces(event))
+        return self._ready.popleft()
+
+    def close(self) -> None:
+        """End it; a model that is writing stops."""
+        self._asking.close()
+
+    def cancel(self) -> None:
+        """End it from another thread."""
+        self._asking.cancel()
+
+    def _pieces(self, event: Event) -> Iterator[PageEvent]:
+        words = page_words()[self._asked.language]
+        match event:
+            case Keywords():
+                yield self._way()
+                yield Step(words["step_keywords"].format(count=len(event.keywords)))
+            case Hits():
+                yield self._way()
+                yield Step(words["step_pool"].format(count=len(event.pool)))
+            case Ranking():
+                yield self._way()
+                yield self._records()
+                yield Step(words["step_ranking"].format(count=len(event.records)))
+            case AnswerSentence():
+                yield self._sentence(event)
+            case Fallback():
+                anew = event.stage == "answer"
+                self._part = None if anew else self._part
+                yield Step(f"{words[f'stage_{event.stage}']}: {FALLBACKS[self._asked.language][event.cause]}", anew)
+            case Answer():
+                yield Piece("answer", render("answer.html", self._asked, answer=answer_view(self._seen, self._asked)))
+            case Timings():
+                yield self._records()
+                yield self._way()
+                yield Whole(words["step_whole"])
+            case _:
+                pass
+
+    def _way(self) -> Piece:
+        return Piece("way", render("way.html", self._asked, way=way_view(self._seen)))
+
+    def _records(self) -> Piece:
+        records = records_view(self._seen, self._asked, self._analyzer)
+        return Piece("records", render("records.html", self._asked, records=records))
+
+    def _sentence(self, said: AnswerSentence) -> Piece:
+        begins = said.part != self._part
+        self._part = said.part
+        sentence = sentence_view(said.part, said.sentence, self._seen.language)
+        return Piece("draft", render("sentence.html", self._asked, sentence=sentence, begins=begins))

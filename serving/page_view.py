@@ -1,0 +1,269 @@
+"""What the templates show: the events of a question, as far as they have come, in plain values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shrag.corpora.language import detect_language
+from shrag.corpora.records import Record
+from shrag.indexing.analysis import Analyzer
+from shrag.serving.answer_text import answer_text
+from shrag.serving.engine import AskResult
+from shrag.serving.events import (
+    Answer,
+    Event,
+    Fallback,
+    Hits,
+    Keywords,
+    Part,
+    Queries,
+    RankedRecord,
+    Ranking,
+    Sentence,
+    Timings,
+)
+from shrag.serving.highlight import Segment, best_sentences, mark_matches
+from shrag.serving.page_request import Asked, Filters
+from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS
+from shrag.serving.question import AnswerLanguage
+from shrag.serving.references import reference_line
+from shrag.serving.way_picture import bar_lengths, ranking_lines, stage_shares
+
+_SNIPPET_SENTENCES = 2
+_SHOWN_AUTHORS = 3
+_SHOWN_MATCHES = 8
+
+
+@dataclass(slots=True)
+class Seen:
+    """What has happened to a question so far; None is what has not happened yet."""
+
+    question: str
+    language: AnswerLanguage
+    keywords: Keywords | None = None
+    queries: Queries | None = None
+    hits: Hits | None = None
+    ranking: Ranking | None = None
+    answer: Answer | None = None
+    timings: Timings | None = None
+    fallbacks: tuple[Fallback, ...] = ()
+
+    def add(self, event: Event) -> None:
+        """Take an event in; those that the page does not show are passed over."""
+        match event:
+            case Keywords():
+                self.keywords = event
+            case Queries():
+                self.queries = event
+            case Hits():
+                self.hits = event
+            case Ranking():
+                self.ranking = event
+            case Answer():
+                self.answer = event
+            case Timings():
+                self.timings = event
+            case Fallback():
+                self.fallbacks = (*self.fallbacks, event)
+            case _:
+                pass
+
+
+def seen_of(result: AskResult) -> Seen:
+    """Return what has happened where everything has."""
+    search = result.search
+    seen = Seen(search.question.text, search.question.language, fallbacks=search.fallbacks)
+    for event in (search.keywords, search.queries, search.hits, search.ranking, result.answer, search.timings):
+        seen.add(event)
+    return seen
+
+
+def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
+    """Return the answer's part of the page, None where there is none yet."""
+    answer, ranking = seen.answer, seen.ranking
+    if answer is None or ranking is None:
+        return None
+    language = _answer_language(seen, asked)
+    ranked = {each.record.docid: each for each in ranking.records}
+    return {
+        "language": language,
+        "reason": REASONS[language][answer.reason] if answer.reason else "",
+        "generated": answer.kind == "generated",
+        "model": answer.model,
+        "cut_short": not answer.complete,
+        "doubted": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
+        "fallbacks": [
+            {"stage": fallback.stage, "says": FALLBACKS[asked.language][fallback.cause]} for fallback in seen.fallbacks
+        ],
+        "sections": _sections(answer, ranked, asked.filters),
+        "sources": [
+            {
+                "number": citation.number,
+                "rank": ranked[citation.docid].rank,
+                "shown": asked.filters.let_through(ranked[citation.docid].record),
+                "title": citation.title,
+                "docid": citation.docid,
+            }
+            for citation in answer.citations
+        ],
+        "text": _copied(answer, ranked),
+    }
+
+
+def sentence_view(part: Part, sentence: Sentence, language: AnswerLanguage) -> dict[str, Any]:
+    """Return a sentence as it is shown before the answer is whole: its citations lead nowhere yet."""
+    return {
+        "part": part,
+        "heading": HEADINGS[language][part],
+        "text": sentence.text,
+        "doubt": DOUBTS[language][sentence.doubt] if sentence.doubt else "",
+        "marks": [{"number": number, "rank": None} for number in sentence.citations],
+    }
+
+
+def records_view(seen: Seen, asked: Asked, analyzer: Analyzer) -> dict[str, Any] | None:
+    """Return the list of the records found, None where they are not ranked yet."""
+    if seen.ranking is None:
+        return None
+    numbers = {citation.docid: citation.number for citation in seen.answer.citations} if seen.answer else {}
+    carried = [text for word in seen.keywords.keywords for text in word.carried] if seen.keywords else []
+    terms = {term for terms in analyzer.terms([seen.question, *carried]) for term in terms}
+    records = [_record(each, numbers, terms, analyzer, asked.filters) for each in seen.ranking.records]
+    return {
+        "closest": bool(seen.ranking.reason or (seen.answer and seen.answer.reason)),
+        "records": records,
+        "shown": sum(record["shown"] for record in records),
+        "facets": _facets([each.record for each in seen.ranking.records]),
+    }
+
+
+def way_view(seen: Seen) -> dict[str, Any]:
+    """Return how the records were found, as far as it is known."""
+    keywords, hits, ranking = seen.keywords, seen.hits, seen.ranking
+    rungs = _rungs(seen.queries.queries if seen.queries else (), hits)
+    cited = {citation.docid for citation in seen.answer.citations} if seen.answer else set()
+    return {
+        "keywords": keywords.keywords if keywords else (),
+        "keyword_model": keywords.model if keywords else "",
+        "keyword_order": keywords.order if keywords else "tfidf",
+        "carried": any(keyword.carried for keyword in keywords.keywords) if keywords else False,
+        "unknown": keywords.unknown if keywords else (),
+        "rungs": rungs,
+        "pool": len(hits.pool) if hits else None,
+        "left_out": hits.left_out if hits else (),
+        "reranker": ranking.reranker if ranking else "",
+        "reranker_is_model": ranking.reranker_is_model if ranking else False,
+        "lines": ranking_lines(ranking.records, cited) if ranking else [],
+        "shares": stage_shares(seen.timings.seconds) if seen.timings else [],
+    }
+
+
+def _answer_language(seen: Seen, asked: Asked) -> AnswerLanguage:
+    # A question of digits or signs alone is in no language: the reader's is the better guess.
+    return asked.language if detect_language(seen.question) == "und" else seen.language
+
+
+def _sections(answer: Answer, ranked: Mapping[str, RankedRecord], filters: Filters) -> list[dict[str, Any]]:
+    cited = {citation.number: citation for citation in answer.citations}
+    return [
+        {
+            "part": section.part,
+            "heading": HEADINGS[answer.language][section.part],
+            "sentences": [
+                {
+                    "text": sentence.text,
+                    "doubt": DOUBTS[answer.language][sentence.doubt] if sentence.doubt else "",
+                    "marks": [
+                        {
+                            "number": number,
+                            "rank": ranked[cited[number].docid].rank,
+                            "shown": filters.let_through(ranked[cited[number].docid].record),
+                            "title": cited[number].title,
+                        }
+                        for number in sentence.citations
+                        if number in cited
+                    ],
+                }
+                for sentence in section.sentences
+            ],
+        }
+        for section in answer.sections
+    ]
+
+
+def _copied(answer: Answer, ranked: Mapping[str, RankedRecord]) -> str:
+    """Return the answer as it is copied: its text, then a line for each record cited."""
+    lines = [f"[{c.number}] {reference_line(ranked[c.docid].record)}" for c in answer.citations]
+    return "\n\n".join(filter(None, (answer_text(answer), "\n".join(lines))))
+
+
+def _record(
+    ranked: RankedRecord, numbers: Mapping[str, int], terms: set[str], analyzer: Analyzer, filters: Filters
+) -> dict[str, Any]:
+    record = ranked.record
+    title, text = (mark_matches(each, terms, analyzer) for each in (record.title or record.docid, record.text))
+    snippet = best_sentences(record.text, terms, analyzer, _SNIPPET_SENTENCES)
+    return {
+        "rank": ranked.rank,
+        "pool_rank": ranked.pool_rank,
+        "score": ranked.score,
+        "cited": numbers.get(record.docid),
+        "shown": filters.let_through(record),
+        "docid": record.docid,
+        "also": ranked.also,
+        "language": record.language,
+        "title": title,
+        "authors": _authors(record),
+        "journal": record.journal,
+        "year": record.year,
+        "matched": _matched([*title, *text]),
+        "snippet": mark_matches(snippet, terms, analyzer),
+        "more": snippet != record.text,
+        "text": text,
+    }
+
+
+def _matched(segments: Iterable[Segment]) -> list[str]:
+    """Return the words of the text that match, each once, the most frequent first."""
+    words = Counter(segment.text.casefold() for segment in segments if segment.matched)
+    return [word for word, _ in words.most_common(_SHOWN_MATCHES)]
+
+
+def _facets(records: Sequence[Record]) -> dict[str, Any]:
+    """Return what there is to filter by, with how many records have it."""
+    years = [record.year for record in records if record.year is not None]
+    return {
+        "languages": Counter(record.language for record in records).most_common(),
+        "journals": Counter(record.journal for record in records if record.journal).most_common(),
+        "first_year": min(years, default=None),
+        "last_year": max(years, default=None),
+    }
+
+
+def _authors(record: Record) -> str:
+    shown = ", ".join(record.authors[:_SHOWN_AUTHORS])
+    return f"{shown} +{len(record.authors) - _SHOWN_AUTHORS}" if len(record.authors) > _SHOWN_AUTHORS else shown
+
+
+def _rungs(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[dict[str, Any]]:
+    """Return each query with how many records it found that none before it had; queries that read alike as one.
+
+    ``added`` is None before the queries are run.
+    """
+    if hits is None:
+        return [{"words": list(words), "added": None, "length": 0.0} for words in dict.fromkeys(map(tuple, queries))]
+    seen: set[str] = set()
+    rungs: dict[tuple[str, ...], int] = {}
+    for words, found in zip(queries, hits.hits, strict=True):
+        docids = {hit.docid for hit in found}
+        shown = tuple(words)
+        rungs[shown] = rungs.get(shown, 0) + len(docids - seen)
+        seen |= docids
+    lengths = bar_lengths(list(rungs.values()))
+    return [
+        {"words": list(words), "added": added, "length": length}
+        for (words, added), length in zip(rungs.items(), lengths, strict=True)
+    ]

@@ -1,0 +1,114 @@
+"""A real browser before a real server on a loopback port. Whatever a test does, no request may leave the server.
+
+Playwright's own browsers are not used: Debian's Chromium is, or the one that SHRAG_TEST_BROWSER names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from shrag.models.language_model import LanguageModel
+from shrag.serving.app import create_app
+from shrag.serving.engine import Engine
+
+CHROMIUM = os.environ.get("SHRAG_TEST_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+Serve = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return a headless Chromium; the tests are skipped where there is none."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: install Debian's chromium, or name a browser in SHRAG_TEST_BROWSER")
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield launched
+        launched.close()
+
+
+@contextmanager
+def _serving(engine: Engine) -> Iterator[str]:
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(engine), log_level="error", lifespan="off", ws="none"))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+@pytest.fixture(scope="module")
+def serve(demo: Engine) -> Iterator[Serve]:
+    """Return what serves the demonstration index, or another engine's, with a model or without, and says where."""
+    with ExitStack() as running:
+
+        def start(model: LanguageModel | None = None, engine: Engine | None = None) -> str:
+            return running.enter_context(_serving(engine or Engine(demo.open_index, model)))
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def plain(serve: Serve) -> str:
+    """Return the address of a server without a language model."""
+    return serve()
+
+
+@dataclass
+class Reader:
+    """Opens pages, and remembers where their requests went and what their console said."""
+
+    browser: Browser
+    contexts: list[BrowserContext] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    addresses: set[str] = field(default_factory=set)
+
+    def open(self, address: str, path: str = "/", language: str = "ko-KR", **options: object) -> Page:
+        """Open a path of a server in a browser of its own."""
+        self.addresses.add(address)
+        context = self.browser.new_context(locale=language, **options)  # type: ignore[arg-type]
+        context.set_default_timeout(10_000)
+        self.contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._heard)
+        page.goto(address + path)
+        return page
+
+    def _heard(self, line: ConsoleMessage) -> None:
+        # That an answer is an error (a 422) is what some tests are about; everything else is a fault of the page.
+        if line.type == "error" and "the server responded with a status of" not in line.text:
+            self.complaints.append(line.text)
+
+    def foreign(self) -> list[str]:
+        """Return the requests that went anywhere but to the servers opened."""
+        return [url for url in self.requests if not any(url.startswith(f"{own}/") for own in self.addresses)]
+
+
+@pytest.fixture
+def reader(browser: Browser) -> Iterator[Reader]:
+    """Return a reader; behind the test nothing may have been asked of another address, nor a script have failed."""
+    reader = Reader(browser)
+    yield reader
+    for context in reader.contexts:
+        context.close()
+    assert reader.foreign() == []
+    assert reader.complaints == []

@@ -1,0 +1,71 @@
+"""axe-core over the page's states, in both languages, light and dark. The file it runs is the test package's own."""
+
+from __future__ import annotations
+
+from urllib.parse import quote_plus
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Reader, Serve
+from tests.browser.models import ENGLISH, QUESTION, HeldModel, absent_model, writing_model
+
+
+def _found(page: Page, scheme: str = "light") -> list[tuple[str, list[str]]]:
+    """Return what axe finds: each rule with the elements that break it. A dark page differs in its colours alone."""
+    rules: dict[str, object] = {"runOnly": ["color-contrast"]} if scheme == "dark" else {}
+    violations = Axe().run(page, options={"resultTypes": ["violations"]} | rules).response["violations"]
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in violations]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("ui", ["ko", "en"])
+def test_axe_finds_nothing_in_any_state(reader: Reader, serve: Serve, ui: str, scheme: str) -> None:
+    question = QUESTION if ui == "ko" else ENGLISH
+    plain, away, writing = serve(), serve(absent_model()), serve(writing_model())
+    states = {
+        "empty": (plain, ""),
+        "answer": (plain, f"&q={quote_plus(question)}&from=2000"),
+        "filtered to nothing": (plain, f"&q={quote_plus(question)}&from=1900&to=1901"),
+        "no result": (plain, "&q=zzzz+qqqq"),
+        "error": (plain, "&q="),
+        "generated": (writing, f"&q={quote_plus(QUESTION)}"),
+        "model away": (away, f"&q={quote_plus(QUESTION)}"),
+    }
+    page = reader.open(plain, color_scheme=scheme)
+    reader.addresses |= {away, writing}
+    for state, (address, query) in states.items():
+        page.goto(f"{address}/?ui={ui}{query}")
+        assert _found(page, scheme) == [], state
+
+
+def test_axe_finds_nothing_while_the_answer_comes_in_a_card_in_the_help_and_in_the_history(
+    reader: Reader, serve: Serve
+) -> None:
+    model = HeldModel()
+    page = reader.open(serve(model))
+    page.fill("#q", QUESTION)
+    page.press("#q", "Enter")
+    expect(page.locator(".waiting .sentence")).to_have_count(2)
+    assert _found(page) == []
+    model.go_on()
+    page.locator("a.mark").first.hover()
+    assert _found(page) == []
+    page.keyboard.press("Escape")
+    page.click("[data-act=help]")
+    assert _found(page) == []
+    page.keyboard.press("Escape")
+    page.click(".brand")
+    expect(page.locator("#history")).to_be_visible()
+    assert _found(page) == []
+
+
+def test_the_way_is_told_to_those_who_do_not_see_its_drawing(reader: Reader, serve: Serve) -> None:
+    page = reader.open(serve(), f"/?ui=en&q={quote_plus(ENGLISH)}")
+    drawing = page.get_by_role("img", name="Ranks before and after re-ranking: 1 → 1, 2 → 2")
+    expect(drawing).to_be_visible()
+    expect(page.get_by_role("complementary", name="How this was found")).to_be_visible()
+    expect(page.get_by_role("search").get_by_role("searchbox", name="Question")).to_be_visible()
+    page.click("#way > summary")
+    expect(drawing).to_be_hidden()

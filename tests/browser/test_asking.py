@@ -1,0 +1,188 @@
+"""Asking in a browser: the answer as it comes, its stop, its failures, and the page without any script."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote_plus
+
+from playwright.sync_api import Page, expect
+
+from shrag.models.errors import ModelUnavailable
+from tests.browser.conftest import Reader, Serve
+from tests.browser.models import (
+    BEGUN,
+    ENGLISH,
+    QUESTION,
+    HeldModel,
+    absent_model,
+    writing_model,
+)
+
+ASKED = f"/?q={quote_plus(QUESTION)}"
+
+
+def _ask(page: Page, question: str = QUESTION) -> None:
+    page.fill("#q", question)
+    page.press("#q", "Enter")
+
+
+def _outline(page: Page) -> str:
+    """Return what a page shows of a question, but for times and what scripts add."""
+    return re.sub(r"\d+ ms|\s+", " ", page.locator("main").inner_text()).strip()
+
+
+def test_the_page_answers_without_scripts(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, java_script_enabled=False)
+    page.fill("#q", QUESTION)
+    page.click("button[type=submit]")
+    expect(page.locator(".answer .badge")).to_have_text("발췌 답변")
+    expect(page.locator(".records > ol > li")).to_have_count(9)
+    page.click("a.mark >> nth=0")
+    expect(page.locator("#record-1")).to_be_in_viewport()
+    for scripted in page.locator("[data-scripted]").all():
+        expect(scripted).to_be_hidden()
+    page.click(".filter summary")
+    page.fill("[name=from]", "2023")
+    page.click("#filter button")
+    expect(page.locator(".shown")).to_have_text("9건 중 4건")
+    expect(page.locator(".records > ol > li:visible")).to_have_count(4)
+    with page.expect_download() as downloading:
+        page.click("[data-copies=bibtex]")
+    assert downloading.value.suggested_filename == "shrag.bib"
+
+
+def test_what_is_streamed_ends_as_the_page_that_is_sent_whole(reader: Reader, serve: Serve) -> None:
+    for address in (serve(), serve(writing_model()), serve(absent_model())):
+        streamed, whole = reader.open(address), reader.open(address, ASKED)
+        _ask(streamed)
+        expect(streamed.locator("#status")).to_have_text("답변이 끝났습니다.")
+        assert _outline(streamed) == _outline(whole)
+        assert streamed.title() == whole.title() == f"{QUESTION} · SHRAG"
+        assert streamed.url == f"{address}/?q={quote_plus(QUESTION)}&ui=ko"
+
+
+def test_keywords_records_and_sentences_are_there_before_the_answer_is_whole(reader: Reader, serve: Serve) -> None:
+    model = HeldModel()
+    page = reader.open(serve(model))
+    _ask(page)
+    expect(page.locator(".waiting .sentence")).to_have_count(2)
+    expect(page.locator(".waiting .mark")).to_have_text("[1]")
+    expect(page.locator(".waiting .step")).to_contain_text("답변을 쓰고 있습니다")
+    expect(page.locator(".chips li").first).to_contain_text("재택근무")
+    expect(page.locator(".records > ol > li").first).to_be_visible()
+    page.click("#record-1 summary")
+    model.go_on()
+    expect(page.locator(".answer.generated")).to_be_visible()
+    expect(page.locator(".unsound").first).to_have_text("갈등은 987% 커졌다.")
+    expect(page.locator("#record-1-whole")).to_have_attribute("open", "")
+    expect(page.locator("#record-1 .cited")).to_have_text("[1]")
+
+
+def test_stop_lets_the_model_go_and_keeps_what_has_come(reader: Reader, serve: Serve) -> None:
+    model = HeldModel()
+    page = reader.open(serve(model))
+    _ask(page)
+    expect(page.locator(".waiting .sentence")).to_have_count(2)
+    page.click("[data-act=stop]")
+    expect(page.locator(".ended .step")).to_contain_text("멈추었습니다")
+    expect(page.locator(".waiting .sentence")).to_have_count(2)
+    expect(page.locator(".skeleton")).to_have_count(0)
+    for _ in range(100):
+        if model.streams[-1].closed:
+            break
+        page.wait_for_timeout(50)
+    assert model.streams[-1].closed
+
+
+def test_a_new_question_withdraws_the_one_before(reader: Reader, serve: Serve) -> None:
+    model = HeldModel()
+    page = reader.open(serve(model))
+    _ask(page)
+    expect(page.locator(".waiting .sentence")).to_have_count(2)
+    _ask(page, "재택근무 갈등")
+    expect(page.locator(".waiting .sentence")).to_have_count(2)
+    model.go_on()
+    expect(page.locator(".answer.generated")).to_be_visible()
+    assert model.streams[0].closed
+    assert page.title() == "재택근무 갈등 · SHRAG"
+
+
+def test_a_model_that_goes_away_in_the_middle_has_its_sentences_taken_back(reader: Reader, serve: Serve) -> None:
+    model = HeldModel(*BEGUN, ModelUnavailable("The model does not answer: start it."))
+    page = reader.open(serve(model))
+    _ask(page)
+    expect(page.locator(".waiting .sentence")).to_have_count(2)
+    model.go_on()
+    expect(page.locator(".answer.extractive .away")).to_contain_text("검색은 그대로 됩니다")
+    expect(page.locator(".answer")).not_to_contain_text("<b>갈등</b>")
+
+
+def test_a_stream_that_is_cut_is_marked_as_such(reader: Reader, serve: Serve) -> None:
+    page = reader.open(serve(writing_model()))
+
+    def cut(route: object) -> None:
+        response = route.fetch()  # type: ignore[attr-defined]
+        body = response.text()
+        route.fulfill(response=response, body=body[: body.index('"place":"answer"') - 40])  # type: ignore[attr-defined]
+
+    page.route("**/stream?*", cut)
+    _ask(page)
+    expect(page.locator(".ended .step")).to_contain_text("생성이 중단되었습니다")
+    expect(page.locator(".waiting .sentence").first).to_be_visible()
+
+
+def test_each_way_to_fail_has_its_words_and_asks_again(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    page.route("**/stream?*", lambda route: route.fulfill(status=429, headers={"Retry-After": "1"}))
+    _ask(page)
+    expect(page.locator(".problem .detail")).to_contain_text("질문이 너무 많습니다")
+    page.unroute("**/stream?*")
+    page.route("**/stream?*", lambda route: route.fulfill(
+        content_type="text/event-stream", body='event: error\ndata: {"detail": "<b>The server failed.</b>"}\n\n'
+    ))  # fmt: skip
+    page.click("[data-act=again]")
+    expect(page.locator(".problem .detail")).to_have_text("<b>The server failed.</b>")
+    page.unroute("**/stream?*")
+    page.click("[data-act=again]")
+    expect(page.locator(".answer.extractive")).to_be_visible()
+    _ask(page, " ")
+    expect(page.locator(".problem h2")).to_have_text("질문을 읽을 수 없습니다")
+
+
+def test_a_server_that_is_gone_is_said_to_be(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    page.context.set_offline(True)
+    _ask(page)
+    expect(page.locator(".problem .detail")).to_contain_text("서버에 닿지 않습니다")
+    reader.complaints.clear()  # the browser itself says that it is offline
+
+
+def test_going_back_shows_what_was_there_without_asking_again(reader: Reader, serve: Serve) -> None:
+    model = writing_model()
+    page = reader.open(serve(model))
+    _ask(page)
+    expect(page.locator(".answer.generated")).to_be_visible()
+    page.click("a.mark >> nth=0")
+    assert page.url.endswith("#record-1")
+    _ask(page, "갈등")
+    expect(page).to_have_title("갈등 · SHRAG")
+    expect(page.locator(".answer.generated")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_title(f"{QUESTION} · SHRAG")
+    expect(page.locator("#q")).to_have_value(QUESTION)
+    expect(page.locator(".answer.generated")).to_be_visible()
+    page.go_back()
+    page.go_back()
+    expect(page.locator(".tagline")).to_be_in_viewport()
+    expect(page.locator(".answer")).to_have_count(0)
+    assert len(model.streams) == 2
+
+
+def test_the_interface_follows_the_browser_and_the_switch_keeps_the_question(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, language="en-GB")
+    _ask(page, ENGLISH)
+    expect(page.locator(".answer .badge")).to_have_text("Extractive answer")
+    page.click("#switch")
+    expect(page.locator(".answer .badge")).to_have_text("발췌 답변")
+    expect(page.locator("#q")).to_have_value(ENGLISH)
+    expect(page.locator("html")).to_have_attribute("lang", "ko")

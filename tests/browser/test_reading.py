@@ -1,0 +1,232 @@
+"""Reading in a browser: cards, filters, keys, Korean input, copying, history, themes."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote_plus
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Reader
+from tests.browser.models import ENGLISH, QUESTION
+
+ASKED = f"/?ui=ko&q={quote_plus(QUESTION)}"
+
+
+def _focused(page: Page) -> str:
+    found = page.evaluate("document.activeElement.id")
+    assert isinstance(found, str)
+    return found
+
+
+def test_a_citation_shows_its_record_on_hover_and_on_focus_and_escape_closes_it(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED)
+    card, mark = page.locator("#card"), page.locator("a.mark").first
+    expect(card).to_be_hidden()
+    mark.hover()
+    expect(card).to_contain_text("재택근무 강도와 일·가정 갈등")
+    expect(mark).to_have_attribute("aria-describedby", "card")
+    card.hover()
+    page.wait_for_timeout(400)
+    expect(card).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    mark.focus()
+    expect(card).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(card).to_be_hidden()
+    assert page.url.endswith("#record-1")
+    assert _focused(page) == "record-1"
+    page.mouse.move(0, 0)
+    expect(card).to_be_hidden()
+
+
+def test_filters_refine_the_list_at_once_and_are_in_the_address(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED)
+    shown = page.locator(".records > ol > li:visible")
+    page.click(".filter summary")
+    page.fill("[name=from]", "2022")
+    page.fill("[name=to]", "2023")
+    page.keyboard.press("Enter")
+    expect(page.locator(".shown")).to_have_text("9건 중 3건")
+    expect(shown).to_have_count(3)
+    expect(page.locator("a.mark").first).to_have_attribute("href", "#source-1")
+    page.click("a.mark >> nth=0")
+    assert _focused(page) == "source-1"
+    assert len([url for url in reader.requests if "q=" in url]) == 1
+    page.reload()
+    expect(page.locator(".shown")).to_have_text("9건 중 3건")
+    expect(shown).to_have_count(3)
+    page.fill("[name=to]", "2021")
+    page.keyboard.press("Tab")
+    expect(page.locator(".none-shown")).to_be_visible()
+    page.click("[data-act=clear-filter]")
+    expect(shown).to_have_count(9)
+    assert not re.search("from|to=|lang", page.url)
+
+
+def test_a_script_filters_as_the_server_does(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    ids = "them => them.map(each => each.id)"
+    for query in ("lang=ko", "lang=en", "from=2020&to=2022", "to=2018", "from=2024&to=2018", "journal=x"):
+        page.goto(f"{plain}{ASKED}&{query}")
+        by_server = page.locator(".records > ol > li:visible").evaluate_all(ids)
+        page.locator("#filter").evaluate("form => form.requestSubmit()")
+        assert page.locator(".records > ol > li:visible").evaluate_all(ids) == by_server, query
+
+
+def test_enter_that_ends_a_syllable_does_not_ask(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    session = page.context.new_cdp_session(page)
+    page.focus("#q")
+    session.send("Input.imeSetComposition", {"text": "재택", "selectionStart": 2, "selectionEnd": 2})
+    for kind in ("rawKeyDown", "keyUp"):
+        session.send("Input.dispatchKeyEvent", {"type": kind, "key": "Process", "windowsVirtualKeyCode": 229})
+    page.locator("#ask").evaluate("form => form.requestSubmit()")
+    page.wait_for_timeout(200)
+    expect(page.locator(".tagline")).to_be_in_viewport()
+    assert not [url for url in reader.requests if "/stream" in url]
+    session.send("Input.insertText", {"text": "재택근무"})
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer.extractive")).to_be_visible()
+    expect(page.locator("#q")).to_have_value("재택근무")
+    assert len([url for url in reader.requests if "/stream" in url]) == 1
+
+
+def test_everything_is_reached_by_keys(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
+    page.keyboard.type("jk?/")
+    expect(page.locator("#q")).to_have_value(f"{QUESTION}jk?/")
+    page.locator("#q").blur()
+    for key, focused in (
+        ("j", "record-1"),
+        ("j", "record-2"),
+        ("ㅓ", "record-3"),
+        ("k", "record-2"),
+        ("ㅏ", "record-1"),
+    ):
+        page.evaluate(
+            "key => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))", key
+        )
+        assert _focused(page) == focused
+    page.keyboard.press("o")
+    expect(page.locator("#record-1-whole")).to_have_attribute("open", "")
+    page.keyboard.press("Control+j")
+    assert _focused(page) == "record-1"
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    page.uncheck("#keys-on")
+    page.keyboard.press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+    page.keyboard.press("/")
+    assert _focused(page) != "q"
+    page.reload()
+    page.click("[data-act=help]")
+    page.check("#keys-on")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    assert _focused(page) == "q"
+
+
+def test_the_answer_its_references_and_its_link_are_copied(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED, permissions=["clipboard-read", "clipboard-write"])
+    copied = []
+    for what in ("answer", "bibtex", "ris", "link"):
+        page.click(f"[data-act=copy-{what}]")
+        expect(page.locator(".copied")).to_have_text("복사했습니다.")
+        page.wait_for_timeout(100)
+        copied.append(page.evaluate("navigator.clipboard.readText()"))
+    answer, bibtex, ris, link = copied
+    assert answer.startswith("##제목##\n재택근무 강도와 일·가정 갈등")
+    assert answer.endswith(
+        "\n\n[1] 피서윤, 경도율 (2024). 재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과. "
+        "일과 삶 연구. DEMO-SOC-012"
+    )
+    assert bibtex.startswith("@article{DEMO-SOC-012,\n  author = {피서윤 and 경도율},\n")
+    assert ris.startswith("TY  - JOUR\nAU  - 피서윤\n")
+    assert link == page.url
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')) }")
+    page.click("[data-act=copy-link]")
+    expect(page.locator(".copied")).to_contain_text("브라우저가 복사를 막았습니다")
+
+
+def test_history_stays_in_the_browser_and_is_cleared(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    for question in (QUESTION, ENGLISH, "<b>갈등</b>", QUESTION):
+        page.fill("#q", question)
+        page.press("#q", "Enter")
+        expect(page).to_have_title(f"{question} · SHRAG")
+        expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
+        page.goto(plain)
+    links = page.locator("#history li a")
+    assert links.all_inner_texts() == [QUESTION, "<b>갈등</b>", ENGLISH]
+    links.first.click()
+    expect(page.locator(".answer")).to_be_visible()
+    expect(page.locator("#history")).to_be_hidden()
+    page.goto(plain)
+    page.click("[data-act=clear-history]")
+    expect(page.locator("#history")).to_be_hidden()
+    page.reload()
+    expect(page.locator("#history")).to_be_hidden()
+    assert page.evaluate("localStorage.length") == 0
+    assert page.context.cookies() == []
+
+
+def test_storage_that_is_broken_or_forbidden_costs_only_the_history(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    page.evaluate("localStorage.setItem('shrag.history', '{broken'); localStorage.setItem('shrag.theme', 'neon')")
+    page.reload()
+    expect(page.locator("#history")).to_be_hidden()
+    expect(page.locator("#theme")).to_have_value("")
+    page.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new Error('forbidden') }})")
+    page.goto(plain + ASKED)
+    page.select_option("#theme", "dark")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_a_theme_by_hand_goes_before_the_systems_and_stays(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, color_scheme="light")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(colour) == "rgb(251, 250, 247)"
+    page.select_option("#theme", "dark")
+    assert page.evaluate(colour) == "rgb(20, 24, 27)"
+    page.reload()
+    assert page.evaluate(colour) == "rgb(20, 24, 27)"
+    page.select_option("#theme", "")
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(colour) == "rgb(20, 24, 27)"
+
+
+def test_nothing_is_wider_than_the_screen(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, f"{ASKED}&from=2000")
+    for width in (320, 390, 1280):
+        page.set_viewport_size({"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        page.locator("a.mark").last.hover()
+        box = page.locator("#card").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        page.keyboard.press("Escape")
+        page.mouse.move(0, 0)
+
+
+def test_print_shows_the_answer_and_its_records_only(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED)
+    page.emulate_media(media="print")
+    for hidden in (".ask", ".way", ".tools", ".filter", ".sizes", ".settings"):
+        expect(page.locator(hidden)).to_be_hidden()
+    for visible in (".answer .title", ".sources", "#record-9"):
+        expect(page.locator(visible)).to_be_visible()
+
+
+def test_the_page_weighs_less_than_100_kilobytes(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED)
+    sizes = {}
+    for url in [plain + ASKED, *page.evaluate("performance.getEntriesByType('resource').map(each => each.name)")]:
+        sizes[url] = len(page.request.get(url).body())
+    assert len(sizes) > 10
+    assert sum(sizes.values()) < 100_000, sizes
