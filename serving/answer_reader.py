@@ -121,7 +121,9 @@ def _sentences(part: Part, lines: list[str]) -> Iterator[Said]:
     if not text:
         return
     if part == "title":
-        yield Said(part, Sentence(_without_marks(text), ()))
+        title = _without_marks(text)
+        if re.search(r"\w", title):
+            yield Said(part, Sentence(title, ()))
         return
     pending: Sentence | None = None
     for start, end in split_sentences(text):

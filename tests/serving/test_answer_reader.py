@@ -88,7 +88,7 @@ def test_a_year_or_a_matrix_is_no_citation() -> None:
     assert _plain(said) == [("body", "In [2020] a matrix [a, b] was used.", (1,))]
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "##제목##", "[1]", "***", "## ##", "- \n- \n"])
+@pytest.mark.parametrize("text", ["", "\n\n", "##제목##", "[1]", "***", "## ##", "- \n- \n", "#[1]", "##[1]##"])
 def test_what_says_nothing_has_no_sentence(text: str) -> None:
     assert _read(text) == []
 

@@ -127,7 +127,9 @@ def expected(contents: Path) -> dict[tuple[int, str, str], Outcome]:
     return outcomes
 
 
-@pytest.mark.parametrize("cached", [False, True], ids=["no cache", "cache"])
+@pytest.mark.parametrize(
+    "cached", [pytest.param(False, id="no cache", marks=pytest.mark.soak), pytest.param(True, id="cache")]
+)
 def test_through_20_swaps_every_answer_is_whole_and_of_one_generation(
     contents: Path, expected: dict[tuple[int, str, str], Outcome], index: Path, cached: bool
 ) -> None:
