@@ -59,8 +59,9 @@ def command(
             click.echo(msgspec.json.encode(event).decode())
         return
     result = engine.ask(question, strategy=strategy, keyword_order=keyword_order)
-    for fallback in result.search.fallbacks:
-        click.echo(f"{FALLBACKS[result.answer.language][fallback.cause]} ({fallback.message})", err=True)
+    says = FALLBACKS[result.answer.language]
+    for line in dict.fromkeys(f"{says[each.cause]} ({each.message})" for each in result.search.fallbacks):
+        click.echo(line, err=True)
     if form == "cited":
         print_answer(result.answer)
     else:
