@@ -1,10 +1,10 @@
-"""Runs one command that must not outlive who asked for it; a script of its own, ``process_guard.py GRACE FOLDER COMMAND…``.
+"""Runs one command that must not outlive who asked for it; run as ``process_guard.py GRACE FOLDER COMMAND…``.
 
 Its standard input is a pipe that the asker holds open: when the asker ends, in whatever way, the system closes it, and
-the command is told to stop and, ``GRACE`` seconds later, killed with everything it started; ``FOLDER``, which the asker
-would have removed, is removed where it no longer can. ``PR_SET_PDEATHSIG`` would
-not do: it goes off when a thread ends, spares the command's children, and is Linux's alone. Imports only the standard
-library, since it is run by path, without the project.
+the command is told to stop and, ``GRACE`` seconds later, killed with everything it started. ``FOLDER``, which the asker
+would have removed, is removed where it no longer can. ``PR_SET_PDEATHSIG`` would not do: it goes off when a thread
+ends, spares the command's children, and is Linux's alone. Imports only the standard library, since it is run by path,
+without the project.
 """
 
 from __future__ import annotations
