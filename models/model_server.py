@@ -150,7 +150,7 @@ class ModelServer:
     def _started(self) -> Iterator[subprocess.Popen[bytes]]:
         """Run the server under its guard, which ends it when the pipe to it closes."""
         self._socket.unlink(missing_ok=True)
-        guard = [sys.executable, "-I", "-S", str(_GUARD), str(self._pace.grace)]
+        guard = [sys.executable, "-I", "-S", str(_GUARD), str(self._pace.grace), self._folder.name]
         with self.log.open("ab") as log:
             process = subprocess.Popen(  # noqa: S603  (the command is the user's own, a list, no shell)
                 [*guard, *server_command(self._settings, self._socket)],

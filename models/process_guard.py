@@ -1,9 +1,10 @@
-"""Runs one command that must not outlive who asked for it; a script of its own, ``process_guard.py GRACE COMMAND…``.
+"""Runs one command that must not outlive who asked for it; run as ``process_guard.py GRACE FOLDER COMMAND…``.
 
 Its standard input is a pipe that the asker holds open: when the asker ends, in whatever way, the system closes it, and
-the command is told to stop and, ``GRACE`` seconds later, killed with everything it started. ``PR_SET_PDEATHSIG`` would
-not do: it goes off when a thread ends, spares the command's children, and is Linux's alone. Imports only the standard
-library, since it is run by path, without the project.
+the command is told to stop and, ``GRACE`` seconds later, killed with everything it started. ``FOLDER``, which the asker
+would have removed, is removed where it no longer can. ``PR_SET_PDEATHSIG`` would not do: it goes off when a thread
+ends, spares the command's children, and is Linux's alone. Imports only the standard library, since it is run by path,
+without the project.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +21,9 @@ from collections.abc import Sequence
 from types import FrameType
 
 
-def main(grace: float, command: Sequence[str]) -> int:
+def main(grace: float, folder: str, command: Sequence[str]) -> int:
     """Run ``command`` in a session of its own; return its exit status, 128 + N where signal N ended it."""
+    asker = os.getppid()
     told, tell = os.pipe()
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -42,7 +45,10 @@ def main(grace: float, command: Sequence[str]) -> int:
 
     threading.Thread(target=wait, daemon=True).start()
     select.select([sys.stdin.fileno(), told], [], [])
-    return _end(child, grace)
+    status = _end(child, grace)
+    if os.getppid() != asker:
+        shutil.rmtree(folder, ignore_errors=True)
+    return status
 
 
 def _end(child: subprocess.Popen[bytes], grace: float) -> int:
@@ -59,4 +65,4 @@ def _end(child: subprocess.Popen[bytes], grace: float) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(float(sys.argv[1]), sys.argv[2], sys.argv[3:]))

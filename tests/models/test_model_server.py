@@ -238,17 +238,22 @@ def test_everything_is_gone_when_we_are_killed(
         f"settings = LlmSettings(command={chosen.command!r}, weights={chosen.weights!r})\n"
         f"with ModelServer(settings, Path({str(tmp_path / 'llm')!r}), pace=Pace(poll=0.05, grace=0.5)) as server:\n"
         "    server.wait_for('ready', 20)\n"
-        "    print('ready', flush=True)\n"
+        "    print(server.address, flush=True)\n"
         "    time.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
-        assert owner.stdout.readline() == "ready\n"
+        folder = Path(owner.stdout.readline().strip().removeprefix("unix:")).parent
+        assert folder.is_dir()
         pids = _pids(tmp_path)
         assert all(_alive(pid) for pid in pids)
         owner.send_signal(how)
         owner.wait(10)
         assert _gone(pids, 5)
+    until = time.monotonic() + 5
+    while folder.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not folder.exists()
 
 
 def test_the_log_is_kept_and_the_ones_before_it_are_numbered(

@@ -18,7 +18,7 @@ GUARD = [sys.executable, "-I", "-S", process_guard.__file__]
 
 def _guarded(command: Sequence[str], grace: float = 0.3) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*GUARD, str(grace), *command],
+        [*GUARD, str(grace), "/nowhere", *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
