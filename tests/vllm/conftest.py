@@ -39,7 +39,9 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(weights: Path) -> LlmSettings:
     """Return settings that start it."""
     command = [str(PYTHON), "-m", "vllm.entrypoints.openai.api_server"]
-    return LlmSettings(command=command, weights=str(weights), flags=FLAGS, timeout=60.0, read_timeout=30.0)
+    return LlmSettings(
+        command=command, weights=str(weights), flags=FLAGS, timeout=60.0, read_timeout=30.0, max_tokens=7_500
+    )
 
 
 @pytest.fixture(scope="session")

@@ -108,7 +108,7 @@ def test_a_name_that_is_not_served_is_refused(server: ModelServer) -> None:
 
 def test_closing_a_stream_ends_the_generation_on_the_server(model: ServedModel, server: ModelServer) -> None:
     finished, written = _metric(server, "request_success_total"), _metric(server, "generation_tokens_total")
-    stream = model.stream(QUESTION, max_tokens=1_800)
+    stream = model.stream(QUESTION, max_tokens=7_000)
     next(iter(stream))
     assert _running(server, 1)
     stream.close()
@@ -116,7 +116,7 @@ def test_closing_a_stream_ends_the_generation_on_the_server(model: ServedModel, 
     time.sleep(0.5)
     assert _metric(server, "num_requests_running") == 0
     assert _metric(server, "request_success_total") == finished
-    assert 1 <= _metric(server, "generation_tokens_total") - written < 900
+    assert 1 <= _metric(server, "generation_tokens_total") - written < 5_000
 
 
 def test_the_doctor_tells_name_and_context(
@@ -136,7 +136,7 @@ def test_killed_mid_stream_is_an_error_soon_and_the_server_comes_back(
     process: str, model: ServedModel, server: ModelServer
 ) -> None:
     restarts = server.state.restarts
-    stream = model.stream(QUESTION, max_tokens=1_800)
+    stream = model.stream(QUESTION, max_tokens=7_000)
     pieces = iter(stream)
     next(pieces)
     os.kill(_process(server, process), signal.SIGKILL)
