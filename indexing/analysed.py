@@ -11,6 +11,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.corpora.sentences import split_sentences
 from shrag.indexing.analysis import Analyzer
+from shrag.models.reranker import Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +75,9 @@ def unpack_stored(stored: bytes) -> AnalysedRecord:
     """Return the record as it was before :func:`pack`."""
     found = _DECODER.decode(stored)
     return AnalysedRecord(found.record, found.title.split(), [sentence.split() for sentence in found.sentences])
+
+
+def as_passage(analysed: AnalysedRecord) -> Passage:
+    """Return what encoders and re-rankers read of a record."""
+    record = analysed.record
+    return Passage(record.title, record.text, analysed.title_terms, analysed.sentence_terms, record.docid)

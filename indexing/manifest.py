@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
@@ -43,6 +44,11 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def encode_manifest(manifest: IndexManifest) -> bytes:
     """Return the manifest as it is written: indented JSON, one key order."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+
+
+def manifest_digest(manifest: IndexManifest) -> str:
+    """Return the SHA-256 of the manifest as it is written: it names one generation of one index and no other."""
+    return hashlib.sha256(encode_manifest(manifest)).hexdigest()
 
 
 def decode_manifest(data: bytes, path: Path) -> IndexManifest:

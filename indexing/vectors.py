@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.analysed import AnalysedRecord, as_passage
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.read_ahead import read_ahead
 from shrag.indexing.vector_card import FILE, VectorCard
@@ -109,12 +109,6 @@ def open_vectors(folder: Path, card: VectorCard) -> HalfVectors:
     if not expected:
         return np.zeros((card.rows, card.dimension), dtype=np.float16)
     return np.memmap(path, dtype="<f2", mode="r", shape=(card.rows, card.dimension))
-
-
-def as_passage(analysed: AnalysedRecord) -> Passage:
-    """Return what encoders and re-rankers read of a document."""
-    record = analysed.record
-    return Passage(record.title, record.text, analysed.title_terms, analysed.sentence_terms, record.docid)
 
 
 def _encode_shard(

@@ -8,20 +8,13 @@ from pathlib import Path
 
 from shrag.models.errors import EngineMissing, WeightsMissing
 from shrag.models.llm_settings import LlmSettings
+from shrag.models.vllm_start import OFFLINE, SHORT_JSON
 
-OFFLINE = {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "DO_NOT_TRACK": "1",
+_ALONE = {
     "VLLM_DO_NOT_TRACK": "1",
-    "VLLM_NO_USAGE_STATS": "1",
     # Its kernels are compiled on first use and may be fetched for that.
     "VLLM_USE_FLASHINFER_SAMPLER": "0",
 }
-
-# Without the second key a weak model can write white space until its tokens are used up.
-_STRUCTURED = '{"backend":"xgrammar","disable_any_whitespace":true}'
 # What this process's Python was told, and keys for other services: another Python is to be started.
 _NOT_PASSED_ON = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "OPENAI_API_KEY", "HF_TOKEN")
 
@@ -59,8 +52,7 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
         "vllm",
         "--seed",
         str(settings.seed),
-        "--structured-outputs-config",
-        _STRUCTURED,
+        *SHORT_JSON,
         "--disable-access-log-for-endpoints",
         "/health",
         *settings.extra_flags,
@@ -70,4 +62,4 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
 def server_environment(inherited: Mapping[str, str], cache: Path) -> dict[str, str]:
     """Return the environment: offline, what vLLM compiles kept under ``cache`` unless the user says where."""
     kept = {name: value for name, value in inherited.items() if name not in _NOT_PASSED_ON}
-    return {"VLLM_CACHE_ROOT": str(cache), **kept, **OFFLINE}
+    return {"VLLM_CACHE_ROOT": str(cache), **kept, **OFFLINE, **_ALONE}

@@ -8,15 +8,7 @@ from pathlib import Path
 
 from shrag.models.budget_plan import BudgetPlan
 from shrag.models.byte_sizes import MIB
-
-OFFLINE = (
-    "HF_HUB_OFFLINE=1",
-    "TRANSFORMERS_OFFLINE=1",
-    "HF_HUB_DISABLE_TELEMETRY=1",
-    "DO_NOT_TRACK=1",
-    "VLLM_NO_USAGE_STATS=1",
-)
-"""Environment in which neither vLLM nor what it stands on opens a connection."""
+from shrag.models.vllm_start import OFFLINE, SHORT_JSON
 
 SERVED_NAME = "llm"
 """The name that requests give the model, whatever folder it lies in."""
@@ -56,7 +48,7 @@ def vllm_command(plan: BudgetPlan, socket: Path, python: str = "python") -> tupl
         *(python, "-m", "vllm.entrypoints.openai.api_server"),
         *("--model", plan.request.model.path, "--served-model-name", SERVED_NAME, "--uds", str(socket)),
         *memory_flags(plan),
-        *("--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}'),
+        *SHORT_JSON,
         *thinking,
         *("--generation-config", "vllm", "--seed", "0"),
     )
@@ -64,4 +56,4 @@ def vllm_command(plan: BudgetPlan, socket: Path, python: str = "python") -> tupl
 
 def shell_line(command: Sequence[str]) -> str:
     """Return a command as one line for a shell, the offline environment before it."""
-    return f"{' '.join(OFFLINE)} {shlex.join(command)}"
+    return f"{' '.join(f'{name}={value}' for name, value in OFFLINE.items())} {shlex.join(command)}"

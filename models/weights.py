@@ -18,13 +18,11 @@ import msgspec
 
 from shrag.models.catalog import ModelCard
 from shrag.models.errors import WeightsMissing, WeightsRejected
-from shrag.models.safetensors_header import read_header
+from shrag.models.safetensors_header import INDEX_FILE, SINGLE_FILE, read_header
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
-SHARDS = "model.safetensors.index.json"
 
-_SINGLE = "model.safetensors"
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 _LARGEST_JSON = 64 << 20
 
@@ -120,20 +118,21 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _tensor_files(folder: Path) -> list[str]:
-    if (folder / _SINGLE).is_file():
-        return [_SINGLE]
-    if (folder / SHARDS).is_file():
-        shards = read_json(folder / SHARDS).get("weight_map")
+    if (folder / SINGLE_FILE).is_file():
+        return [SINGLE_FILE]
+    index = folder / INDEX_FILE
+    if index.is_file():
+        shards = read_json(index).get("weight_map")
         names = sorted(set(shards.values())) if isinstance(shards, dict) and _plain(shards.values()) else []
         if not names:
-            raise WeightsRejected(f"{folder / SHARDS} does not name safetensors files beside it: carry it over again.")
-        return [SHARDS, *names]
+            raise WeightsRejected(f"{index} does not name safetensors files beside it: carry it over again.")
+        return [INDEX_FILE, *names]
     pickled = sorted(path.name for pattern in _PICKLED for path in folder.glob(pattern))
     if pickled:
         raise WeightsRejected(
-            f"{folder} has its weights as {pickled[0]}, a pickle that can run code: carry over {_SINGLE} instead."
+            f"{folder} has its weights as {pickled[0]}, a pickle that can run code: carry over {SINGLE_FILE} instead."
         )
-    raise WeightsMissing(f"{folder} has no {_SINGLE}: carry over the whole folder.")
+    raise WeightsMissing(f"{folder} has no {SINGLE_FILE}: carry over the whole folder.")
 
 
 def _plain(names: Iterable[object]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TypeVar
 
 from shrag.corpora.records import Record
 from shrag.indexing.lexical_reranker import LexicalReranker
-from shrag.indexing.manifest import IndexManifest, encode_manifest
+from shrag.indexing.manifest import IndexManifest, manifest_digest
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.seals import Verify
 from shrag.indexing.vector_card import weights_beside
@@ -93,7 +92,7 @@ class Engine:
     ) -> None:
         self._index = index
         self._cache = cache
-        self._digest = hashlib.sha256(encode_manifest(index.manifest)).hexdigest() if cache is not None else ""
+        self._digest = manifest_digest(index.manifest) if cache is not None else ""
         if reranker is None:
             reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
         self._resources = Resources(index, reranker, model)

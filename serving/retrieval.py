@@ -6,12 +6,12 @@ import math
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.analysed import AnalysedRecord, as_passage
 from shrag.indexing.engine import Hit
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import Query
 from shrag.models.errors import ModelError
-from shrag.models.reranker import Passage, Reranker
+from shrag.models.reranker import Reranker
 from shrag.serving.citations import check_quotes
 from shrag.serving.events import (
     Answer,
@@ -76,8 +76,7 @@ def rerank(request: Request, pool: Sequence[AnalysedRecord], reranker: Reranker,
 
     What the re-ranker gives minus infinity is left out.
     """
-    passages = [Passage(a.record.title, a.record.text, a.title_terms, a.sentence_terms, a.record.docid) for a in pool]
-    scores = reranker.score(request.question.text, passages)
+    scores = reranker.score(request.question.text, [as_passage(analysed) for analysed in pool])
     shown = [place for place in range(len(pool)) if scores[place] > -math.inf]
     order = sorted(shown, key=lambda place: (-scores[place], pool[place].record.docid))
     ranked = [RankedRecord(rank, place + 1, scores[place], pool[place].record) for rank, place in enumerate(order, 1)]

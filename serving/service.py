@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from fastapi import Request
 
-from shrag.indexing.manifest import encode_manifest
+from shrag.indexing.manifest import manifest_digest
 from shrag.models.circuit import CircuitModel
 from shrag.serving.admission import Gate
 from shrag.serving.asking import Asking
@@ -138,17 +137,21 @@ class Service:
     def index_entry(self) -> IndexEntry:
         """Return what is said of the index served."""
         manifest = self.engine.manifest
-        digest = hashlib.sha256(encode_manifest(manifest)).hexdigest()
         return IndexEntry(
-            self.engine.name, manifest.generation, manifest.records, manifest.created, digest, self.engine.strategies
+            self.engine.name,
+            manifest.generation,
+            manifest.records,
+            manifest.created,
+            manifest_digest(manifest),
+            self.engine.strategies,
         )
 
     def scrape(self) -> bytes:
         """Return the figures as they are now."""
         for gate in (self.searches, self.asks):
             self.metrics.work(gate.stage, gate.queued, gate.busy)
-        entry = self.index_entry()
-        self.metrics.index(entry.name, entry.generation, entry.digest)
+        manifest = self.engine.manifest
+        self.metrics.index(self.engine.name, manifest.generation, manifest_digest(manifest))
         self.metrics.model(self.generation == "ready")
         return self.metrics.text()
 

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from shrag.indexing.analysed import as_passage
 from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.vector_reranker import VectorReranker
-from shrag.indexing.vectors import as_passage
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.engine import Engine
 

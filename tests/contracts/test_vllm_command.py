@@ -11,7 +11,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.models.byte_sizes import MIB
-from shrag.models.vllm_command import OFFLINE
+from shrag.models.vllm_start import OFFLINE
 
 pytestmark = pytest.mark.vllm
 
@@ -68,7 +68,7 @@ def test_vllm_reads_the_command_as_it_was_meant(
     assert run(["plan", "--card", "H200", "--command", *arguments]) == 0
     words = shlex.split(capsys.readouterr().out)
     own = words[words.index("vllm.entrypoints.openai.api_server") + 1 :]
-    environment = {**os.environ, **dict(setting.split("=", 1) for setting in OFFLINE)}
+    environment = {**os.environ, **OFFLINE}
     done = subprocess.run(
         [python, "-c", PARSE, *own], capture_output=True, text=True, check=False, env=environment, timeout=240
     )

@@ -20,7 +20,7 @@ from shrag.models.attention_layers import FullAttention, Layer, LinearAttention,
 from shrag.models.byte_sizes import GIB, MIB
 from shrag.models.kv_cache import CPU_BLOCK, KV_BYTES, KvCache, KvOptions
 from shrag.models.language_model_profiles import load_profiles, profile_size
-from shrag.models.vllm_command import OFFLINE
+from shrag.models.vllm_start import OFFLINE
 
 pytestmark = pytest.mark.vllm
 
@@ -177,7 +177,7 @@ def printed(python: str, folder: Path, config: dict[str, object], pool: int, lon
 
 def environment() -> dict[str, str]:
     """Return this process's environment, offline."""
-    return {**os.environ, **dict(setting.split("=", 1) for setting in OFFLINE), "OMP_NUM_THREADS": "2"}
+    return {**os.environ, **OFFLINE, "OMP_NUM_THREADS": "2"}
 
 
 def write_model(folder: Path, config: dict[str, object]) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.corpora.addition import add_corpus
+from shrag.indexing.analysed import as_passage
 from shrag.indexing.build import build_index
 from shrag.indexing.errors import EncoderUnavailable, UnknownEncoder
 from shrag.indexing.generations import current_generation
@@ -20,7 +21,7 @@ from shrag.indexing.lexical_reader import LexicalReader
 from shrag.indexing.opening import open_index
 from shrag.indexing.update import update_index
 from shrag.indexing.vector_card import FILE, FOLDER, canonical_encoder, encoder_settings
-from shrag.indexing.vectors import as_passage, open_vectors
+from shrag.indexing.vectors import open_vectors
 from shrag.models.encoder import Vectors
 from shrag.models.errors import WeightsMissing
 from shrag.models.reranker import Passage

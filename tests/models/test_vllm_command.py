@@ -8,7 +8,8 @@ from pathlib import Path
 from shrag.models.budget_plan import BudgetPlan, PlanRequest, lay_out
 from shrag.models.gpu_cards import find_card
 from shrag.models.language_model_profiles import profile_size
-from shrag.models.vllm_command import OFFLINE, memory_flags, shell_line, vllm_command
+from shrag.models.vllm_command import memory_flags, shell_line, vllm_command
+from shrag.models.vllm_start import OFFLINE
 
 
 def plan(model: str = "qwen3.8-27b-fp8", **changes: object) -> BudgetPlan:
@@ -48,5 +49,5 @@ def test_the_command_listens_on_a_socket_and_only_a_model_that_thinks_is_told_no
 def test_the_line_is_read_by_a_shell_as_it_was_meant_and_keeps_vllm_offline() -> None:
     command = vllm_command(plan(), Path("run dir/llm.sock"))
     words = shlex.split(shell_line(command))
-    assert tuple(words) == (*OFFLINE, *command)
+    assert tuple(words) == (*(f"{name}={value}" for name, value in OFFLINE.items()), *command)
     assert {"HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "VLLM_NO_USAGE_STATS=1"} <= set(words)

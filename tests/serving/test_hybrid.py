@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from shrag.indexing.analysed import as_passage
 from shrag.indexing.lexical_reranker import LexicalReranker
-from shrag.indexing.vectors import as_passage
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.fusion import reciprocal_ranks
