@@ -32,10 +32,10 @@ serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is 
 	@$(BIN)/shrag-serve $(CORPUS) --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev ## run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
 soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, hostile texts
-	$(BIN)/python -m pytest -m soak
+	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
 
 test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
 	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m "vllm and not soak" tests/vllm tests/contracts

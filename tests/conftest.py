@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from shrag.corpora.addition import add_corpus
 from shrag.corpora.records import Record
@@ -20,6 +21,12 @@ from shrag.serving.engine import Engine, open_engine
 if TYPE_CHECKING:
     from shrag.models.cross_encoder import CrossEncoderReranker
     from shrag.models.transformer_encoder import TransformerEncoder
+
+# The same examples each time, so that the everyday suite fails for a change and never by chance; `make soak` draws
+# new ones.
+settings.register_profile("everyday", derandomize=True, deadline=None)
+settings.register_profile("soak", deadline=None)
+settings.load_profile("everyday")
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "corpora" / "demo"

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from shrag.models.budget_plan import BudgetPlan, PlanRequest, Shortfall, lay_out
@@ -12,6 +12,7 @@ from shrag.models.byte_sizes import GIB
 from shrag.models.errors import BudgetTooSmall
 from shrag.models.gpu_cards import GpuCard, find_card, load_cards
 from shrag.models.language_model_profiles import load_profiles, profile_size
+from shrag.models.language_model_size import LanguageModelSize
 from shrag.models.plan_changes import SHORTEST_CONTEXT, Change, fitting_changes, plan_budget
 from shrag.models.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
 
@@ -105,9 +106,10 @@ def test_a_plan_that_fits_is_the_plan() -> None:
     sequences=st.one_of(st.none(), st.integers(1, 32)),
 )
 def test_every_change_proposed_fits_and_none_smaller_of_its_kind_does(
-    card: GpuCard, budget: int, model: object, context: int | None, sequences: int | None
+    card: GpuCard, budget: int, model: LanguageModelSize, context: int | None, sequences: int | None
 ) -> None:
-    wanted = PlanRequest(card, budget, model, RETRIEVAL, context, sequences)  # type: ignore[arg-type]
+    assume(context is None or model.longest is None or context <= model.longest)  # refused before it is laid out
+    wanted = PlanRequest(card, budget, model, RETRIEVAL, context, sequences)
     short = lay_out(wanted)
     if isinstance(short, BudgetPlan):
         return
