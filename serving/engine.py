@@ -124,6 +124,11 @@ class Engine:
         return self._cache
 
     @property
+    def resources(self) -> Resources:
+        """What its strategies work with."""
+        return self._resources
+
+    @property
     def open_index(self) -> OpenIndex:
         """The index itself."""
         return self._index

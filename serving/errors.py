@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shrag.serving.events import Spent
+
 
 class ServingError(Exception):
     """A question cannot be answered or the server cannot run; the message says what to do about it."""
@@ -25,6 +27,15 @@ class StrategyUnavailable(ServingError):
 
 class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
+
+
+class PlanSpent(ServingError):
+    """A plan may not go on: ``allowed`` of ``spent`` are used up. What is known by then is what is answered from."""
+
+    def __init__(self, spent: Spent, allowed: float) -> None:
+        super().__init__(f"The plan has used up the {allowed:g} {spent} it was allowed.")
+        self.spent = spent
+        self.allowed = allowed
 
 
 class UnknownReranker(ServingError):

@@ -26,11 +26,26 @@ Doubt = Literal["", "no_citation", "no_such_record", "number", "name", "quote", 
 of it does not stand in the records cited; it shares too little with them. Empty where nothing is."""
 
 
+Purpose = Literal["keywords", "decompose", "query", "hypothesis", "step", "evaluate", "answer"]
+"""What a language model is asked for: keywords; questions that a question is made of; words to search by; an answer
+supposed before anything was found; the answer to one step; whether an answer answers; the answer."""
+
+NodeKind = Literal["question", "rewrite", "part", "step", "bridging", "intersection", "comparison", "hybrid"]
+"""How a question came to be asked: by the reader; as the reader's in simpler words; as one of independent parts; as one
+of ordered steps; or by what joins it to its siblings in a tree of questions."""
+
+NodeState = Literal["open", "answered", "unanswered", "skipped"]
+"""How far a question of the plan is; ``skipped`` is one that was not worked on because something had run out."""
+
+Spent = Literal["depth", "nodes", "calls", "seconds"]
+"""What a plan can run out of."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelCall:
     """A language model was asked. ``repaired`` says that its first answer had to be asked for again."""
 
-    stage: Literal["keywords", "answer"]
+    stage: Purpose
     model: str
     prompt_tokens: int
     completion_tokens: int
@@ -47,10 +62,57 @@ class Fallback:
     ``cause`` is for programs: the model does not answer, it refuses, or what it wrote is not what it was asked for.
     """
 
-    stage: Literal["keywords", "answer"]
+    stage: Purpose
     cause: Literal["unavailable", "refused", "invalid_output"]
     message: str
     event: Literal["fallback"] = "fallback"
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """How well an answer answers.
+
+    ``coherence`` is from 1 to 10, ``answerability`` in percent, ``overall`` the mean of both on the scale of the first.
+    ``valid`` is the verdict; ``judge`` names the model that gave it, empty where it was reckoned without one.
+    """
+
+    coherence: int
+    answerability: int
+    overall: float
+    valid: bool
+    judge: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A question of the plan as it stands now; a later event of the same ``number`` takes its place.
+
+    The reader's own question is number 0 and has no parent. ``needs`` are the nodes whose answers its text has, or is
+    waiting for. ``query`` is what was searched by, ``docids`` what was found, best first. ``answer`` is what is known,
+    and stands word for word in the record ``source`` where that is not empty.
+    """
+
+    number: int
+    parent: int | None
+    kind: NodeKind
+    question: str
+    state: NodeState = "open"
+    needs: tuple[int, ...] = ()
+    query: str = ""
+    docids: tuple[str, ...] = ()
+    answer: str = ""
+    source: str = ""
+    assessment: Assessment | None = None
+    event: Literal["node"] = "node"
+
+
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    """The plan ended before its time: so much of ``spent`` was allowed, and the answer is from what was known then."""
+
+    spent: Spent
+    allowed: float
+    event: Literal["cut_short"] = "cut_short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,4 +271,4 @@ class Timings:
     event: Literal["timings"] = "timings"
 
 
-Event = Keywords | Queries | Hits | Ranking | AnswerSentence | Answer | ModelCall | Fallback | Timings
+Event = Keywords | Queries | Hits | Ranking | AnswerSentence | Answer | ModelCall | Fallback | Node | CutShort | Timings

@@ -1,0 +1,1 @@
+"""Answering a question by way of other questions: what the strategies that plan share."""
