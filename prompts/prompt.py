@@ -21,6 +21,10 @@ FOLDER = Path(__file__).parent
 VARIABLES: Mapping[str, frozenset[str]] = {
     "keywords": frozenset({"question", "least", "most"}),
     "answer": frozenset({"question", "records", "count"}),
+    "decompose": frozenset({"question", "most"}),
+    "chain": frozenset({"question", "most"}),
+    "rewrite": frozenset({"question"}),
+    "span": frozenset({"question", "records", "count"}),
 }
 """The prompts there are and the variables of each."""
 

@@ -20,6 +20,7 @@ from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey, KeptAnswer
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
+from shrag.serving.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import (
     Answer,
@@ -47,7 +48,15 @@ DEFAULT_K = 10
 LARGEST_K = 1_000
 
 STRATEGIES: Mapping[str, Strategy] = {
-    strategy.name: strategy for strategy in (ShragStrategy(), Bm25Strategy(), HybridStrategy())
+    strategy.name: strategy
+    for strategy in (
+        ShragStrategy(),
+        Bm25Strategy(),
+        HybridStrategy(),
+        DecomposeStrategy(),
+        ChainStrategy(),
+        RewriteStrategy(),
+    )
 }
 
 

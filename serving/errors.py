@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shrag.models.errors import ModelUnavailable
 from shrag.serving.events import Spent
 
 
@@ -29,7 +30,7 @@ class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
 
 
-class PlanSpent(ServingError):
+class PlanSpent(ModelUnavailable):
     """A plan may not go on: ``allowed`` of ``spent`` are used up. What is known by then is what is answered from."""
 
     def __init__(self, spent: Spent, allowed: float) -> None:

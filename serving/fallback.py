@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused
-from shrag.serving.events import Fallback
+from shrag.serving.events import Fallback, Purpose
 
 
-def fallen_back(stage: Literal["keywords", "answer"], error: ModelError) -> Fallback:
+def fallen_back(stage: Purpose, error: ModelError) -> Fallback:
     """Return the event of doing ``stage`` without the model because of ``error``."""
     if isinstance(error, InvalidOutput):
         return Fallback(stage, "invalid_output", str(error))

@@ -29,7 +29,7 @@ class Merged(NamedTuple):
 
 
 def merge(found: Sequence[Found], request: Request) -> Merged:
-    """Return the searches of ``found``, of which there is at least one, as one.
+    """Return the searches of ``found``, of which there is at least one, as one; one alone stays as it is.
 
     The rankings take turns: the best record of each, in the order of ``found``, then the second best of each, and so
     on, each record where it first comes. Scores are not compared, since they belong to different questions, and a
@@ -39,6 +39,8 @@ def merge(found: Sequence[Found], request: Request) -> Merged:
     A record's score is one over its place, and its place before that is the one it has in the joined pool.
     """
     first = found[0]
+    if len(found) == 1:
+        return Merged(first.keywords, first.queries, first.hits, first.ranking, list(first.pool), list(first.words))
     analysed = {each.record.docid: each for one in found for each in one.pool}
     pool = list(analysed)
     places = {docid: place for place, docid in enumerate(pool, 1)}

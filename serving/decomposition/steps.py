@@ -1,0 +1,123 @@
+"""Walking a chain of steps: planned by a model, or from name to name without one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from shrag.indexing.korean import parse_sentence
+from shrag.models.errors import ModelError
+from shrag.serving.decomposition.coordination import split_coordination
+from shrag.serving.errors import PlanSpent
+from shrag.serving.events import CutShort, Event, Node
+from shrag.serving.fallback import fallen_back
+from shrag.serving.planning.answer_slots import fill, needed
+from shrag.serving.planning.bridges import arrivals, find_bridges
+from shrag.serving.planning.finding import Found, find_all
+from shrag.serving.planning.integration import NO_SPAN, Span, pick_span
+from shrag.serving.planning.rationed_model import RationedModel
+from shrag.serving.question import read_question
+from shrag.serving.stopwatch import Stopwatch
+from shrag.serving.strategy import Request, Resources
+
+RECORDS = 3
+"""Records of a step that its answer is looked for in."""
+
+
+def walk_steps(
+    steps: Sequence[str], request: Request, resources: Resources, model: RationedModel, watch: Stopwatch
+) -> Generator[Event, None, list[Found]]:
+    """Yield each step as it is asked and answered; return what the steps found, in their order.
+
+    Steps that wait for nothing are looked up side by side, and so are those that waited for the same. Only an answer
+    that a later step needs is looked for. Where it is not found, the later step is asked without it.
+    """
+    awaited = {slot for step in steps for slot in needed(step)}
+    spans: dict[int, Span] = {}
+    found: dict[int, Found] = {}
+    waiting = list(range(1, len(steps) + 1))
+    yield from (Node(number, 0, "step", steps[number - 1], needs=needed(steps[number - 1])) for number in waiting)
+    while waiting:
+        ready = [number for number in waiting if all(slot in spans for slot in needed(steps[number - 1]))]
+        waiting = [number for number in waiting if number not in ready]
+        texts = {number: fill(steps[number - 1], {slot: span.text for slot, span in spans.items()}) for number in ready}
+        with watch.stage("search"):
+            asked = [number for number in ready if texts[number]]
+            found |= zip(asked, find_all([read_question(texts[one]) for one in asked], request, resources), strict=True)
+        for number in asked:
+            yield from found[number].told
+        with watch.stage("steps"):
+            picked, told = _pick([number for number in asked if number in awaited], found, model)
+        yield from told
+        for number in ready:
+            spans[number] = picked.get(number, NO_SPAN)
+            yield _walked(number, steps[number - 1], texts[number], found.get(number), spans[number], number in awaited)
+    return [found[number] for number in sorted(found)]
+
+
+def walk_bridges(
+    first: Found, request: Request, resources: Resources, watch: Stopwatch
+) -> Generator[Event, None, list[Found]]:
+    """Yield what ``first``, the question's own search, is taken apart into, and the second hops from all of it.
+
+    Returns what they found, the parts before the hops; none where the question has one part and misses nothing.
+    """
+    analyzer = resources.index.analyzer
+    with watch.stage("plan"):
+        parts = split_coordination(first.question, parse_sentence)
+    with watch.stage("search"):
+        found = find_all([read_question(part) for part in parts], request, resources)
+    for number, one in enumerate(found, 1):
+        yield _looked_up(Node(number, 0, "part", one.question.text), one)
+    for parent, one in enumerate([first, *found][: len(parts) + 1]):
+        with watch.stage("steps"):
+            bridges = find_bridges(one, analyzer)
+        with watch.stage("search"):
+            hops = find_all([bridge.question(first.question.language) for bridge in bridges], request, resources)
+            reached = [arrivals(bridge, hop, analyzer) for bridge, hop in zip(bridges, hops, strict=True)]
+        for bridge, hop in zip(bridges, reached, strict=True):
+            if hop.ranking.records:
+                found.append(hop)
+                node = Node(len(found), parent, "step", hop.question.text, needs=(parent,))
+                yield replace(_looked_up(node, hop), answer=", ".join(bridge.names), source=bridge.docid)
+    return found
+
+
+def _pick(numbers: Sequence[int], found: dict[int, Found], model: RationedModel) -> tuple[dict[int, Span], list[Event]]:
+    """Return the answers to steps, looked for side by side, and what is to be told of it."""
+    spans: dict[int, Span] = {}
+    told: list[Event] = []
+    with ThreadPoolExecutor(max(1, len(numbers)), thread_name_prefix="steps") as workers:
+        pending = {
+            number: workers.submit(
+                pick_span,
+                found[number].question,
+                [analysed.record for analysed in found[number].records(RECORDS)],
+                model,
+            )
+            for number in numbers
+        }
+    for number, one in pending.items():
+        try:
+            spans[number], calls = one.result()
+        except PlanSpent as spent:
+            told.append(CutShort(spent.spent, spent.allowed))
+        except ModelError as error:
+            told.append(fallen_back("step", error))
+        else:
+            told.extend(calls)
+    return spans, told
+
+
+def _walked(number: int, step: str, text: str, found: Found | None, span: Span, awaited: bool) -> Node:
+    node = Node(number, 0, "step", text or step, "skipped", needed(step))
+    if found is None:
+        return node
+    looked_up = replace(_looked_up(node, found), answer=span.text, source=span.docid)
+    return replace(looked_up, state="unanswered") if awaited and not span.text else looked_up
+
+
+def _looked_up(node: Node, found: Found) -> Node:
+    docids = tuple(ranked.record.docid for ranked in found.ranking.records)
+    return replace(node, query=node.question, docids=docids, state="answered" if docids else "unanswered")

@@ -1,0 +1,138 @@
+"""The decomposer's three ways to answer: by independent parts, by a chain of steps, and in simpler words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import replace
+
+from shrag.indexing.korean import parse_sentence
+from shrag.models.errors import ModelError
+from shrag.serving.decomposition.coordination import split_coordination
+from shrag.serving.decomposition.model_plans import plan_parts, plan_rewrite, plan_steps
+from shrag.serving.decomposition.steps import walk_bridges, walk_steps
+from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.events import Event, ModelCall, Node, NodeKind
+from shrag.serving.fallback import fallen_back
+from shrag.serving.planning.concluding import conclude
+from shrag.serving.planning.finding import find, find_all
+from shrag.serving.planning.rationed_model import RationedModel
+from shrag.serving.question import Question, read_question
+from shrag.serving.stopwatch import Stopwatch
+from shrag.serving.strategy import Request, Resources
+
+Planner = Callable[[Question, RationedModel], tuple[list[str], list[ModelCall]]]
+
+
+class DecomposeStrategy:
+    """Implements :class:`~shrag.serving.strategy.Strategy`: what a question joins is looked up side by side.
+
+    Without a model, and where it fails, a question is taken apart by its coordination. What has one part is answered
+    as ``shrag`` answers it.
+    """
+
+    name = "decompose"
+
+    def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        """See :class:`~shrag.serving.strategy.Strategy`."""
+        watch = Stopwatch()
+        resources, model = _rationed(resources)
+        root = Node(0, None, "question", request.question.text)
+        yield root
+        with watch.stage("plan"):
+            parts, told = _plan(plan_parts, request.question, model)
+            if parts is None:
+                parts = split_coordination(request.question, parse_sentence)
+        yield from told
+        yield from _side_by_side(root, parts, "part", request, resources, watch)
+
+
+class RewriteStrategy:
+    """Implements :class:`~shrag.serving.strategy.Strategy`: the question is looked up in simpler words as well."""
+
+    name = "rewrite"
+
+    def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without a model."""
+        if resources.model is None:
+            raise StrategyUnavailable(
+                f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
+                "another strategy."
+            )
+        return self._run(request, resources)
+
+    def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        watch = Stopwatch()
+        resources, model = _rationed(resources)
+        root = Node(0, None, "question", request.question.text)
+        yield root
+        with watch.stage("plan"):
+            rewritten, told = _plan(plan_rewrite, request.question, model)
+        yield from told
+        yield from _side_by_side(root, rewritten or [], "rewrite", request, resources, watch)
+
+
+class ChainStrategy:
+    """Implements :class:`~shrag.serving.strategy.Strategy`: each step is looked up with what the ones before it found.
+
+    Without a model, and where it makes no plan, names are followed from the best records to a second hop.
+    """
+
+    name = "chain"
+
+    def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        """See :class:`~shrag.serving.strategy.Strategy`."""
+        watch = Stopwatch()
+        resources, model = _rationed(resources)
+        root = Node(0, None, "question", request.question.text)
+        yield root
+        with watch.stage("plan"):
+            steps, told = _plan(plan_steps, request.question, model)
+        yield from told
+        with watch.stage("search"):
+            first = find(request.question, request, resources)
+        yield from first.told
+        root = replace(root, query=request.question.text, docids=first.hits.pool)
+        yield root
+        if steps is None or model is None:
+            found = yield from walk_bridges(first, request, resources, watch)
+        else:
+            found = yield from walk_steps(steps, request, resources, model, watch)
+        yield from conclude(root, [first, *found], request, resources, watch)
+
+
+def _rationed(resources: Resources) -> tuple[Resources, RationedModel | None]:
+    """Return the resources with the model they have within a ration of its own, and that model."""
+    if resources.model is None:
+        return resources, None
+    model = RationedModel(resources.model)
+    return replace(resources, model=model), model
+
+
+def _plan(planner: Planner, question: Question, model: RationedModel | None) -> tuple[list[str] | None, list[Event]]:
+    """Return the model's plan, None where there is no model or it failed, and what is to be told of it."""
+    if model is None:
+        return None, []
+    try:
+        texts, calls = planner(question, model)
+    except ModelError as error:
+        return None, [fallen_back("decompose", error)]
+    return texts, list(calls)
+
+
+def _side_by_side(
+    root: Node, texts: list[str], kind: NodeKind, request: Request, resources: Resources, watch: Stopwatch
+) -> Generator[Event, None, None]:
+    """Look up the question and what it was turned into at once, and answer from what all of them found."""
+    nodes = [Node(number, 0, kind, text) for number, text in enumerate(texts, 1)]
+    yield from nodes
+    with watch.stage("search"):
+        found = find_all([request.question, *map(read_question, texts)], request, resources)
+    for node, one in zip([root, *nodes], found, strict=True):
+        yield from one.told
+        looked_up = replace(node, query=node.question, docids=one.hits.pool)
+        if node is root:
+            root = looked_up
+        else:
+            looked_up = replace(looked_up, state="answered" if one.hits.pool else "unanswered")
+        yield looked_up
+    yield from conclude(root, found, request, resources, watch)
