@@ -25,6 +25,10 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "chain": frozenset({"question", "most"}),
     "rewrite": frozenset({"question"}),
     "span": frozenset({"question", "records", "count"}),
+    "query": frozenset({"question"}),
+    "respond": frozenset({"question", "records", "count"}),
+    "evaluate": frozenset({"question", "query", "response"}),
+    "branch": frozenset({"question", "most"}),
 }
 """The prompts there are and the variables of each."""
 

@@ -40,6 +40,7 @@ from shrag.serving.question import Question, read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
+from shrag.serving.tree.strategy import TreeStrategy
 
 _Kind = TypeVar("_Kind")
 
@@ -56,6 +57,7 @@ STRATEGIES: Mapping[str, Strategy] = {
         DecomposeStrategy(),
         ChainStrategy(),
         RewriteStrategy(),
+        TreeStrategy(),
     )
 }
 

@@ -13,7 +13,7 @@ import msgspec
 
 from shrag.corpora.clean import plain_line
 from shrag.serving.events import ModelCall
-from shrag.serving.planning.answer_slots import fill, needed
+from shrag.serving.planning.answer_slots import looking_back
 from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
@@ -54,7 +54,7 @@ def plan_steps(question: Question, model: RationedModel) -> tuple[list[str], lis
     values = {"question": question.text, "most": str(MOST_STEPS)}
     plan, calls = ask(model, Step("decompose", "chain", question.language, values), _Steps)
     steps = _others(plan.steps, question)[:MOST_STEPS]
-    return [_looking_back(step, number) for number, step in enumerate(steps, 1)] if len(steps) > 1 else [], calls
+    return [looking_back(step, number) for number, step in enumerate(steps, 1)] if len(steps) > 1 else [], calls
 
 
 def plan_rewrite(question: Question, model: RationedModel) -> tuple[list[str], list[ModelCall]]:
@@ -77,7 +77,3 @@ def _others(texts: Iterable[str], question: Question) -> list[str]:
 
 def _key(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
-
-
-def _looking_back(step: str, number: int) -> str:
-    return fill(step, {slot: f"[ANS_{slot}]" for slot in needed(step) if 1 <= slot < number})

@@ -18,6 +18,17 @@ def needed(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(slot[1]) for slot in _SLOT.finditer(text)))
 
 
+def looking_back(text: str, number: int) -> str:
+    """Return ``text``, the step of that ``number``, with places for the answers of earlier steps alone.
+
+    A plan whose questions wait for earlier ones only cannot wait for itself.
+
+    >>> looking_back("Did [ANS_1] write [ANS_3]?", 2)
+    'Did [ANS_1] write ?'
+    """
+    return fill(text, {slot: f"[ANS_{slot}]" for slot in needed(text) if 1 <= slot < number})
+
+
 def fill(text: str, answers: Mapping[int, str]) -> str:
     """Return ``text`` with the answers in their places; a place whose answer is not known is left out.
 

@@ -1,0 +1,137 @@
+"""Growing a tree with a language model: query generator, response generator, evaluator, decomposer, integrator.
+
+A step that the model fails in is done by rules, and that is told. Prompts are our own; what each does is appendix B of
+the Tree-of-Question paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+from shrag.corpora.clean import plain_line
+from shrag.models.errors import ModelError
+from shrag.serving.errors import PlanSpent
+from shrag.serving.events import Assessment, Event, Purpose
+from shrag.serving.evidence_text import fence_records
+from shrag.serving.fallback import fallen_back
+from shrag.serving.planning.answer_slots import looking_back
+from shrag.serving.planning.asking_model import Step, ask
+from shrag.serving.planning.finding import Found
+from shrag.serving.planning.integration import Span, pick_span
+from shrag.serving.planning.rationed_model import RationedModel
+from shrag.serving.question import Question
+from shrag.serving.tree.hand import MOST_BRANCHES, RECORDS, Branches, Hand, Response
+
+_Made = TypeVar("_Made")
+
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+
+
+class _Query(msgspec.Struct, frozen=True):
+    query: _Text
+
+
+class _Response(msgspec.Struct, frozen=True):
+    answer: Annotated[str, msgspec.Meta(max_length=600)]
+    record: Annotated[int, msgspec.Meta(ge=0, le=50)]
+
+
+class _Assessment(msgspec.Struct, frozen=True):
+    coherence: Annotated[int, msgspec.Meta(ge=1, le=10)]
+    answerability: Annotated[int, msgspec.Meta(ge=0, le=100)]
+    valid: bool
+
+
+class _Branches(msgspec.Struct, frozen=True):
+    kind: Literal["bridging", "intersection", "comparison", "hybrid"]
+    questions: Annotated[list[_Text], msgspec.Meta(max_length=2 * MOST_BRANCHES)]
+
+
+class ModelHand:
+    """Implements :class:`~shrag.serving.tree.hand.Hand`; ``rules`` do what the model fails in."""
+
+    def __init__(self, model: RationedModel, rules: Hand) -> None:
+        self._model = model
+        self._rules = rules
+
+    def query(self, question: Question) -> tuple[Question, list[Event]]:
+        """See :class:`~shrag.serving.tree.hand.Hand`."""
+
+        def work() -> tuple[Question, list[Event]]:
+            step = Step("query", "query", question.language, {"question": question.text}, max_tokens=128)
+            made, calls = ask(self._model, step, _Query)
+            return Question(plain_line(made.query) or question.text, question.language), [*calls]
+
+        return self._or_rules("query", work, lambda: self._rules.query(question))
+
+    def respond(self, question: Question, found: Found) -> tuple[Response, list[Event]]:
+        """See :class:`~shrag.serving.tree.hand.Hand`."""
+        records = [analysed.record for analysed in found.records(RECORDS)]
+        if not records:
+            return Response("", ""), []
+
+        def work() -> tuple[Response, list[Event]]:
+            values = {
+                "question": question.text,
+                "records": fence_records(records, question.language),
+                "count": str(len(records)),
+            }
+            made, calls = ask(self._model, Step("step", "respond", question.language, values), _Response)
+            rests = records[made.record - 1].docid if 0 < made.record <= len(records) else ""
+            return Response(plain_line(made.answer), rests), [*calls]
+
+        return self._or_rules("step", work, lambda: self._rules.respond(question, found))
+
+    def assess(self, question: Question, response: Response, found: Found) -> tuple[Assessment, list[Event]]:
+        """See :class:`~shrag.serving.tree.hand.Hand`; no answer is no valid answer, and the model is not asked."""
+        if not response.text:
+            return Assessment(1, 0, 0.5, valid=False), []
+
+        def work() -> tuple[Assessment, list[Event]]:
+            values = {"question": question.text, "query": found.question.text, "response": response.text}
+            made, calls = ask(self._model, Step("evaluate", "evaluate", question.language, values, 96), _Assessment)
+            overall = (made.coherence + made.answerability / 10) / 2
+            return Assessment(made.coherence, made.answerability, overall, made.valid, self._model.name), [*calls]
+
+        return self._or_rules("evaluate", work, lambda: self._rules.assess(question, response, found))
+
+    def branch(self, question: Question, found: Found) -> tuple[Branches, list[Event]]:
+        """See :class:`~shrag.serving.tree.hand.Hand`. A question waits for earlier ones alone: nothing can circle."""
+
+        def work() -> tuple[Branches, list[Event]]:
+            values = {"question": question.text, "most": str(MOST_BRANCHES)}
+            made, calls = ask(self._model, Step("decompose", "branch", question.language, values), _Branches)
+            texts = [plain_line(text) for text in made.questions][:MOST_BRANCHES]
+            kept = [text for text in dict.fromkeys(texts) if text and text != question.text]
+            return Branches(made.kind, tuple(looking_back(text, number) for number, text in enumerate(kept, 1))), [
+                *calls
+            ]
+
+        return self._or_rules("decompose", work, lambda: self._rules.branch(question, found))
+
+    def span(self, question: Question, found: Found) -> tuple[Span, list[Event]]:
+        """See :class:`~shrag.serving.tree.hand.Hand`."""
+
+        def work() -> tuple[Span, list[Event]]:
+            records = [analysed.record for analysed in found.records(RECORDS)]
+            span, calls = pick_span(question, records, self._model)
+            return span, [*calls]
+
+        return self._or_rules("step", work, lambda: self._rules.span(question, found))
+
+    def _or_rules(
+        self,
+        purpose: Purpose,
+        work: Callable[[], tuple[_Made, list[Event]]],
+        by_rules: Callable[[], tuple[_Made, list[Event]]],
+    ) -> tuple[_Made, list[Event]]:
+        try:
+            return work()
+        except PlanSpent:
+            raise
+        except ModelError as error:
+            made, told = by_rules()
+            return made, [fallen_back(purpose, error), *told]
