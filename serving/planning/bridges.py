@@ -24,7 +24,7 @@ from shrag.serving.words import Word
 MOST_BRIDGES = 3
 """Records of the first hop whose names are followed."""
 
-_NAMES, _SENTENCES = 4, 2
+_NAMES, _SENTENCES, _LONGEST_TITLE = 4, 2, 5
 _LINK = r"(?:of|the|and|de|der|del|di|da|la|le|van|von)"
 _NAME = re.compile(rf"[A-Z][\w'’.-]*(?:\s+(?:{_LINK}\s+)*[A-Z0-9][\w'’.-]*)*")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -72,11 +72,18 @@ def _bridge(analysed: AnalysedRecord, found: Found, analyzer: Analyzer) -> Bridg
     record = analysed.record
     told = _told(record.text, found.words, analyzer)
     matched = frozenset().union(*_terms([record.title, *told], analyzer))
-    asked = frozenset(_terms([found.question.text], analyzer)[0])
-    names = [name for text in (*told, record.title) for name in _names(text, analyzer)]
-    new = [name for name, terms in zip(names, _terms(names, analyzer), strict=True) if terms and not terms <= asked]
-    missing = tuple(word for word in found.words if matched.isdisjoint(word.terms))
+    asked = frozenset(_terms([found.question.text], analyzer)[0]).union(*map(_in_other_words, found.words))
+    titles = [record.title] if len(record.title.split()) <= _LONGEST_TITLE else []
+    names = [name for text in (*told, *titles) for name in _names(text, analyzer)]
+    new = [
+        name for name, terms in zip(names, _terms(names, analyzer), strict=True) if 2 * len(terms & asked) < len(terms)
+    ]
+    missing = tuple(word for word in found.words if matched.isdisjoint((*word.terms, *_in_other_words(word))))
     return Bridge(record.docid, tuple(dict.fromkeys(new))[:_NAMES], missing)
+
+
+def _in_other_words(word: Word) -> frozenset[str]:
+    return frozenset(term for way in word.ways for term in way.terms)
 
 
 def _told(text: str, words: Sequence[Word], analyzer: Analyzer) -> list[str]:
@@ -90,9 +97,14 @@ def _told(text: str, words: Sequence[Word], analyzer: Analyzer) -> list[str]:
 
 
 def _names(text: str, analyzer: Analyzer) -> Iterator[str]:
-    """Yield what may be names: in English runs of capitalised words, in Korean every noun and foreign word."""
+    """Yield what may be names: in English runs of capitalised words, in Korean every noun and foreign word.
+
+    The one word that a sentence begins with has its capital for that alone.
+    """
     if not _HANGUL.search(text):
-        yield from (name[0] for name in _NAME.finditer(text))
+        for name in _NAME.finditer(text):
+            if name.start() or " " in name[0]:
+                yield name[0]
         return
     for token in analyzer.tokens([text])[0]:
         if token.kind in ("noun", "foreign"):

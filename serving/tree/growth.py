@@ -120,7 +120,7 @@ class Growth:
         try:
             query, told = self._hand.query(question)
             twig.told += told
-            found = twig.found = find(query, self._request, self._resources)
+            found = twig.found = self._hand.sift(question, find(query, self._request, self._resources))
             docids = tuple(ranked.record.docid for ranked in found.ranking.records[:RECORDS])
             twig.node = replace(twig.node, query=query.text, docids=docids)
             response, told = self._hand.respond(question, found)

@@ -40,6 +40,9 @@ class Hand(Protocol):
     def query(self, question: Question) -> tuple[Question, list[Event]]:
         """Return what is searched by to answer ``question``."""
 
+    def sift(self, question: Question, found: Found) -> Found:
+        """Return ``found`` with those records alone that count for ``question``."""
+
     def respond(self, question: Question, found: Found) -> tuple[Response, list[Event]]:
         """Answer ``question`` from the best records of ``found``."""
 

@@ -67,6 +67,10 @@ class ModelHand:
 
         return self._or_rules("query", work, lambda: self._rules.query(question))
 
+    def sift(self, question: Question, found: Found) -> Found:
+        """Return all of it: the evaluator judges."""
+        return found
+
     def respond(self, question: Question, found: Found) -> tuple[Response, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
         records = [analysed.record for analysed in found.records(RECORDS)]
