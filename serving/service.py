@@ -147,7 +147,12 @@ class Service:
         def work() -> tuple[Begun[_Event], int]:
             lease = self.index.use()
             engine = lease.engine
-            return shown(lease.asking(ask), engine), engine.manifest.generation
+            asking = lease.asking(ask)
+            try:
+                return shown(asking, engine), engine.manifest.generation
+            except BaseException:
+                asking.close()
+                raise
 
         await self.enter(patience)
         # In a thread: a model may have to be asked for its name, an encoder to be loaded.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -16,9 +17,14 @@ from shrag.models.circuit import CircuitModel
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
+from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.engine_source import FixedEngine
+from shrag.serving.errors import QuestionAbandoned
 from shrag.serving.limits import Limits
+from shrag.serving.patience import Patience
+from shrag.serving.problems import read_error
+from shrag.serving.service import Service
 from tests.serving.live import KeptEngine, Live, live_app, wait_until
 from tests.serving.scripted import ScriptedModel, listed
 
@@ -186,6 +192,23 @@ def test_an_index_that_is_closed_is_a_503_everywhere(demo: Engine, path: str) ->
     client = TestClient(create_app(source), base_url="http://127.0.0.1", raise_server_exceptions=False)
     source.close()
     assert client.get(path).status_code == 503
+
+
+def test_a_question_whose_answering_was_stopped_is_one_to_ask_again() -> None:
+    told = read_error(QuestionAbandoned("The question was stopped while it was answered: ask it again."))
+    assert (told.status, told.code, told.headers) == (503, "abandoned", {"Retry-After": "1"})
+
+
+def test_what_cannot_be_shown_of_a_question_keeps_no_engine_in_use(demo: Engine) -> None:
+    source = _source(demo)
+    service = Service(source, Limits(), log_questions=False)
+
+    def refuse(asking: Asking, _: Engine) -> Asking:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        asyncio.run(service.begin(lambda engine: engine.events(QUESTION), refuse, Patience()))
+    assert (source._leased.in_use, service.asks.busy) == (False, 0)
 
 
 class _Named(ScriptedModel):
