@@ -72,7 +72,7 @@ def test_filters_in_the_address_hide_records_and_point_their_citations_to_the_so
 
 def test_a_language_or_journal_that_no_record_has_stays_chosen_in_the_form(client: TestClient) -> None:
     html = client.get("/", params={"q": QUESTION, "ui": "en", "lang": "en", "journal": "<none>"}).text
-    assert '<option value="en" selected>English (0)</option>' in html
+    assert '<input type="radio" name="lang" value="en" checked> English <small>0</small>' in html
     assert '<option value="&lt;none&gt;" selected>&lt;none&gt; (0)</option>' in html
 
 
