@@ -22,7 +22,7 @@ def render_problem(engine: Engine, asked: Asked, error: Exception) -> tuple[int,
     told = read_error(error)
     retry_after = error.retry_after if isinstance(error, NotServed) else None
     problem = problem_view(told, asked.language, retry_after)
-    address = asked.address() if asked.question is not None else f"/?ui={asked.language}"
+    address = asked.address() if asked.question is not None else ""
     html = whole_page("page.html", engine, asked, problem=problem | {"address": address})
     return told.status, html, told.headers
 

@@ -86,14 +86,14 @@ class Asked:
         """Return the address that asks for the same, with only the records of these years shown."""
         return replace(self, filters=replace(self.filters, first_year=first, last_year=last)).address()
 
-    def of_record(self, docid: str, path: str = "/record", part: int = 1) -> str:
+    def of_record(self, docid: str, part: int = 1) -> str:
         """Return the address of a record's page, where the question's words are marked unless it is a long one."""
         pairs = {"ui": self.language, "docid": docid}
         if self.question is not None and len(self.question) <= _LONGEST_CARRIED:
             pairs["q"] = self.question
         if part > 1:
             pairs["part"] = str(part)
-        return f"{path}?{urlencode(pairs)}"
+        return f"/record?{urlencode(pairs)}"
 
 
 def read_asked(parameters: Mapping[str, str], accepted: str) -> Asked:

@@ -238,7 +238,7 @@ def _record(
         "shown": asked.filters.let_through(record),
         "docid": record.docid,
         "address": asked.of_record(record.docid),
-        "whole": asked.of_record(record.docid, "/record/text"),
+        "plain_address": replace(asked, question=None).of_record(record.docid),
         "also": [(docid, asked.of_record(docid)) for docid in ranked.also[:_SHOWN_OTHERS]],
         "kind": kind_of(record),
         "language": record.language,

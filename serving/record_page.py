@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shrag.corpora.records import Record
@@ -27,7 +28,9 @@ def render_record(engine: Engine, asked: Asked, docid: str, part: int = 1) -> st
     A part has :data:`~shrag.serving.display.PART` characters; one beyond the last is the last.
     """
     record = _fetch(engine, docid)
-    return whole_page("record.html", engine, asked, record=_view(engine, asked, record, part))
+    view = _view(engine, asked, record, part)
+    switched = replace(asked, language="en" if asked.language == "ko" else "ko")
+    return whole_page("record.html", engine, asked, record=view, switch_url=switched.of_record(docid, view["part"]))
 
 
 def render_text(engine: Engine, asked: Asked, docid: str) -> str:

@@ -13,21 +13,21 @@ export function place(name, html) {
 // The whole text of a record, fetched when it is first unfolded. Without scripts a link to the record stands there.
 export function startUnfolding() {
   document.addEventListener("toggle", (event) => {
-    if (event.target.open && event.target.dataset?.text) unfold(event.target);
+    if (event.target.open && event.target.matches?.("[data-folded]")) unfold(event.target);
   }, true);
 }
 
 async function unfold(details) {
-  const address = details.dataset.text;
-  delete details.dataset.text; // once, however often it is opened meanwhile
+  details.removeAttribute("data-folded"); // once, however often it is opened meanwhile
+  const record = new URL(details.closest("article").querySelector("h3 a").href);
   try {
-    const response = await fetch(address);
+    const response = await fetch(`/record/text${record.search}`);
     if (!response.ok) throw new Error(`${response.status}`);
     const text = parse(await response.text());
     details.querySelector(":scope > p")?.remove();
     details.append(text);
   } catch {
-    details.dataset.text = address; // the link stays, and opening it again tries again
+    details.setAttribute("data-folded", ""); // the link stays, and opening it again tries again
   }
 }
 
