@@ -9,7 +9,7 @@ from dataclasses import replace
 from urllib.parse import quote_plus
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, expect
 
 from shrag.corpora.addition import add_corpus
 from shrag.indexing.analysed import AnalysedRecord
@@ -22,6 +22,9 @@ from tests.browser.payloads import PAYLOADS
 FORBIDDEN = ":is(main, title, #card) :is(script, img, iframe, base, style, math, object, embed, link, meta)"
 
 
+_UNSEEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u202f\u2060-\u206f\ufeff]")
+
+
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an engine over records each of whose fields is a payload, and a word to find it by."""
@@ -29,8 +32,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     rows = [
         {
             # An identifier with a space or a control character is no record: the corpus refuses it.
-            "CN": re.sub(r"[\s\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u202f\u2060-\u206f\ufeff]", "", payload)[:400]
-            + f"#{number}",
+            "CN": f"{_UNSEEN.sub('', payload)[:400]}#{number}",
             "title": f"graphene {payload}",
             "abstract": f"We made graphene films number {number}. Graphene {payload} shields well. It is new.",
             "author": f"{payload};Lee, A.;" * (250 if number == 0 else 1),
@@ -73,6 +75,20 @@ def _fits_a_phone(page: Page) -> None:
 def _docids(engine: Engine) -> list[str]:
     found = engine.search("graphene", k=100, strategy="bm25", every_record=True).ranking.records
     return [each.record.docid for each in found]
+
+
+def test_what_breaks_the_policy_is_noticed_and_refused(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    page.evaluate("document.body.append(Object.assign(new Image(), {src: 'http://evil.example/p.png'}))")
+    with pytest.raises(Error, match="requires 'TrustedScript' assignment"):
+        page.evaluate("document.body.setAttribute('onclick', 'window.ran = 1')")
+    assert "img-src" in {report.partition(" ")[0] for report in reader.reports}
+    assert any("Content Security Policy" in complaint for complaint in reader.complaints)
+    page.wait_for_timeout(100)  # a violation is reported by a task of its own
+    assert reader.foreign() == ["http://evil.example/p.png"]  # asked for by the page, refused before it was sent
+    reader.reports.clear()
+    reader.complaints.clear()
+    reader.requests.clear()
 
 
 def test_hostile_records_are_shown_as_text_whole_and_streamed(reader: Reader, serve: Serve, hostile: Engine) -> None:
@@ -138,7 +154,7 @@ def test_a_hostile_question_stays_a_question(reader: Reader, serve: Serve, hosti
 
 
 class _Swollen:
-    """A store whose every record has fields of ten megabytes, a title of 100,000 characters and 500 authors."""
+    """A store whose every record has a text of ten megabytes, a title of 100,000 characters and 500 authors."""
 
     def __init__(self, engine: Engine) -> None:
         self._store = engine.open_index.store
@@ -148,8 +164,8 @@ class _Swollen:
         return [found and self._swell(found) for found in self._store.fetch(docids)]
 
     def _swell(self, found: AnalysedRecord) -> AnalysedRecord:
-        text = f"{found.record.text} {'y' * 10_000_000}"
-        title, journal = f"{found.record.title} {'x' * 100_000}", "z" * 10_000_000
+        text = found.record.text.rstrip(".") + "y" * 10_000_000  # as many sentences as before
+        title, journal = f"{found.record.title} {'x' * 100_000}", "z" * 100_000
         authors = tuple(f"Author {number} {'n' * 1_000}" for number in range(500))
         record = replace(found.record, text=text, title=title, journal=journal, publisher=journal, authors=authors)
         return replace(found, record=record)
@@ -160,15 +176,16 @@ def test_fields_of_ten_megabytes_make_a_page_no_larger_than_others(
 ) -> None:
     endless = f"##제목##\n{'a' * 1_000_000}\n##본론##\n{'graphene ' * 1_000_000} [1]."
     swollen = replace(hostile.open_index, store=_Swollen(hostile))
-    for engine in (Engine(swollen), Engine(swollen, writing_model(endless))):
-        address = serve(engine=engine)
-        page = reader.open(address)
-        response = page.goto(f"{address}/?q=graphene+films&from=2000")
-        assert response is not None
-        assert len(response.body()) < 150_000
-        expect(page.locator(".records > ol > li")).to_have_count(10)
-        _harmless(page)
-        _fits_a_phone(page)
+    address = serve(engine=Engine(swollen, writing_model(endless)))
+    page = reader.open(address)
+    page.set_default_navigation_timeout(40_000)
+    response = page.goto(f"{address}/?q=graphene+films&from=2000")
+    assert response is not None
+    assert len(response.body()) < 150_000
+    expect(page.locator(".records > ol > li")).to_have_count(10)
+    expect(page.locator(".answer.extractive .away")).to_be_visible()
+    _harmless(page)
+    _fits_a_phone(page)
     page.click("#record-1 summary")
     expect(page.locator("#record-1-whole .parts")).to_be_visible()
     with page.expect_popup() as opening:
