@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -21,7 +22,7 @@ class _Swollen:
     def __init__(self, engine: Engine) -> None:
         self._store = engine.open_index.store
 
-    def fetch(self, docids: list[str]) -> list[AnalysedRecord | None]:
+    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
         """Return the records."""
         return [
             found and replace(found, record=replace(found.record, text="graphene " * 1_111_112, title="x" * 100_000))
