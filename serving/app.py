@@ -23,6 +23,7 @@ from shrag.serving.openapi_file import describe
 from shrag.serving.page_routes import add_page_routes
 from shrag.serving.problems import add_problems
 from shrag.serving.question_routes import add_question_routes
+from shrag.serving.record_routes import add_record_routes
 from shrag.serving.rendering import PAGE_FOLDER
 from shrag.serving.service import Service
 from shrag.serving.tracing import Tracing
@@ -69,6 +70,7 @@ def create_app(
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
 
     add_page_routes(app, service)
+    add_record_routes(app, service)
     add_question_routes(app, service)
     add_document_routes(app, service)
     add_openai_routes(app, service)

@@ -19,6 +19,9 @@ from shrag.serving.question import Question
 LONGEST_ANSWER = 1_500
 """Tokens an answer may have; some 900 words."""
 
+MOST_WRITTEN = 30_000
+"""Characters that are read of an answer: 20 for each token. An endpoint that heeds no limit is not read for ever."""
+
 _ORDER: tuple[Part, ...] = ("title", "introduction", "body", "conclusion")
 
 
@@ -28,13 +31,20 @@ def generate_answer(
     """Yield each sentence as it is written and checked, the call, and the answer that ``evidence`` gives.
 
     Raises :class:`~shrag.models.errors.ModelError`; :class:`InvalidOutput` where no sentence of what was written rests
-    on a record: then nothing of it is an answer. Closing the iterator stops the model.
+    on a record, or where it goes on and on: then nothing of it is an answer. Closing the iterator stops the model.
     """
     stream = model.stream(_messages(question, evidence), max_tokens=LONGEST_ANSWER)
     reader = AnswerReader()
     said: list[Said] = []
+    written = 0
     try:
         for piece in stream:
+            written += len(piece)
+            if written > MOST_WRITTEN:
+                raise InvalidOutput(
+                    f"{model.name} wrote {written} characters where {LONGEST_ANSWER} tokens were asked for, at most "
+                    f"{MOST_WRITTEN} are read: use an endpoint that heeds max_tokens."
+                )
             for each in reader.feed(piece):
                 said.append(_checked(each, evidence, index))
                 yield AnswerSentence(*said[-1])

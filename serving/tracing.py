@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shrag.serving.problems import refusal
 from shrag.serving.request_log import LOGGER
-from shrag.serving.trace_id import begin_trace
+from shrag.serving.trace_id import begin_trace, trace_id
 
 HEADER = "X-Request-Id"
 _ACCEPTED = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
@@ -40,6 +40,11 @@ def note(**fields: object) -> None:
     current = _NOTE.get(None)
     if current is not None:
         current.fields.update(fields)
+
+
+def log_failure() -> None:
+    """Log the traceback of what is being handled; for a route that answers what failed unexpectedly by itself."""
+    _log.exception("failed", extra={"fields": {"trace": trace_id()}})
 
 
 class Tracing:

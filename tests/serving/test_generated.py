@@ -8,6 +8,7 @@ from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, AnswerSentence, Event, Fallback, Keywords, ModelCall, Timings
 from shrag.serving.evidence_text import LONGEST_TEXT, fence_records
+from shrag.serving.generated import MOST_WRITTEN
 from tests.serving.scripted import Line, ScriptedModel, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -206,3 +207,20 @@ def test_a_korean_keyword_of_an_english_question_leads_to_korean_records(demo: E
     carried = result.queries.queries[len(result.keywords.keywords) : -1]
     assert carried
     assert "재택근무" in carried[0]
+
+
+@pytest.mark.parametrize("pieces", [1, 1_000])
+def test_a_model_that_goes_on_and_on_is_stopped_and_answered_without(demo: Engine, sentence: str, pieces: int) -> None:
+    endless = "graphene " * 1_000_000
+    size = len(endless) // pieces
+    engine = _engine(demo, sentence, *(endless[at : at + size] for at in range(0, len(endless), size)))
+    events = list(engine.events(QUESTION))
+    (answer,) = _of(Answer, events)
+    assert isinstance(answer, Answer)
+    assert answer.kind == "extractive"
+    assert [fallback.cause for fallback in _of(Fallback, events) if isinstance(fallback, Fallback)] == [
+        "invalid_output"
+    ]
+    stream = _model(engine).streams[-1]
+    assert stream.closed
+    assert stream.taken <= 2 + MOST_WRITTEN // size
