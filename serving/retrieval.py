@@ -59,11 +59,11 @@ def collect(
         docids = [docid for docid, _ in reciprocal_ranks([docids, [hit.docid for hit in near]])]
     records = [analysed for analysed in index.store.fetch(docids) if analysed is not None]
     pool = [analysed for analysed in records if analysed.record.complete or not complete_only]
-    kept = [analysed.record.docid for analysed in pool]
+    kept = {analysed.record.docid: None for analysed in pool}
     hits = Hits(
         hits=tuple(tuple(Found(hit.docid, hit.score) for hit in hits) for hits in found),
         pool=tuple(kept),
-        left_out=tuple(docid for docid in docids if docid not in set(kept)),
+        left_out=tuple(docid for docid in docids if docid not in kept),
         dense=tuple(Found(hit.docid, hit.score) for hit in near),
         encoder=dense.encoder if dense else "",
         encoder_is_model=dense.is_model if dense else False,
@@ -81,7 +81,7 @@ def rerank(request: Request, pool: Sequence[AnalysedRecord], reranker: Reranker,
     order = sorted(shown, key=lambda place: (-scores[place], pool[place].record.docid))
     ranked = [RankedRecord(rank, place + 1, scores[place], pool[place].record) for rank, place in enumerate(order, 1)]
     return Ranking(
-        records=tuple((ranked if request.every_record else show_once(ranked))[: request.k]),
+        records=tuple(ranked[: request.k] if request.every_record else show_once(ranked, request.k)),
         reranker=reranker.name,
         reranker_is_model=reranker.is_model,
         reason=reason if reason or shown else "nothing_fits",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import logging
 import signal
@@ -94,7 +95,18 @@ def run(app: FastAPI, listener: socket.socket) -> None:
     """Serve ``app`` on ``listener`` until told to stop, then drain it."""
     # uvicorn raises the signal again for whoever else listens: stopped as told is success.
     signal.signal(signal.SIGTERM, lambda *_: None)
+    _leave_to_the_end()
     make_server(app).run(sockets=[listener])
+
+
+def _leave_to_the_end() -> None:
+    """Take what is loaded by now out of the collection of garbage.
+
+    Whenever Java collects its garbage the bridge has Python walk through all it has, some 50 ms in which nothing is
+    answered. What a server loads to begin with it keeps, so there is nothing to be found there.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def make_server(app: FastAPI) -> uvicorn.Server:
