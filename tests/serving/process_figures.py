@@ -1,0 +1,56 @@
+"""What a process holds: descriptors, threads and memory, as Linux tells them."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Held(NamedTuple):
+    """Counted at one moment."""
+
+    descriptors: int
+    threads: int
+
+
+def held(pid: int) -> Held:
+    """Return what process ``pid`` holds now."""
+    own = Path(f"/proc/{pid}")
+    return Held(len(list((own / "fd").iterdir())), len(list((own / "task").iterdir())))
+
+
+def resident_mib(pid: int) -> float:
+    """Return the memory of process ``pid`` that is in use and no file's, in MiB."""
+    match = re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="ascii"))
+    assert match
+    return int(match.group(1)) / 1024
+
+
+class MemoryWatch(threading.Thread):
+    """Notes the memory of a process every half second until it is stopped."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._pid = pid
+        self._stop = threading.Event()
+        self.noted: list[tuple[float, float]] = []
+
+    def run(self) -> None:
+        while not self._stop.wait(0.5):
+            self.noted.append((time.monotonic(), resident_mib(self._pid)))
+
+    def stop(self) -> None:
+        self._stop.set()
+        self.join()
+
+
+def slope(noted: Sequence[tuple[float, float]]) -> float:
+    """Return MiB a minute, by least squares over (second, MiB)."""
+    middle = sum(second for second, _ in noted) / len(noted)
+    mean = sum(mib for _, mib in noted) / len(noted)
+    spread = sum((second - middle) ** 2 for second, _ in noted)
+    return 60 * sum((second - middle) * (mib - mean) for second, mib in noted) / spread
