@@ -19,7 +19,7 @@ from shrag.serving.question import Question
 LONGEST_ANSWER = 1_500
 """Tokens an answer may have; some 900 words."""
 
-LONGEST_TEXT = 16 * LONGEST_ANSWER
+LONGEST_WRITTEN = 8 * LONGEST_ANSWER
 """Characters that are read of one: an endpoint may not keep to the tokens it was asked for, and never end."""
 
 _ORDER: tuple[Part, ...] = ("title", "introduction", "body", "conclusion")
@@ -40,7 +40,7 @@ def generate_answer(
     try:
         for piece in stream:
             length += len(piece)
-            if length > LONGEST_TEXT:
+            if length > LONGEST_WRITTEN:
                 raise InvalidOutput(_endless(model.name))
             for each in reader.feed(piece):
                 said.append(_checked(each, evidence, index))
@@ -68,7 +68,9 @@ def generate_answer(
 
 def _endless(name: str) -> str:
     asked = f"{LONGEST_ANSWER:,} tokens were asked for"
-    return f"{name} wrote more than {LONGEST_TEXT:,} characters where {asked}: see that its endpoint keeps max_tokens."
+    return (
+        f"{name} wrote more than {LONGEST_WRITTEN:,} characters where {asked}: see that its endpoint keeps max_tokens."
+    )
 
 
 def _messages(question: Question, evidence: Sequence[AnalysedRecord]) -> list[Message]:

@@ -17,7 +17,6 @@ from shrag.indexing import korean
 from shrag.indexing.build import BuildOptions, build_index
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.serving.engine import Engine, open_engine
-
 from tests.models.fault_modes import FAULTS, Fault
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import json
 import socket
 import socketserver
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler

@@ -19,7 +19,9 @@ QUICK = LlmSettings(model="m", connect_timeout=1, read_timeout=0.7, timeout=60, 
 
 
 @contextmanager
-def modelled(demo: Engine, endpoint: Endpoint | str, limits: Limits | None = None, **settings: object) -> Iterator[Live]:
+def modelled(
+    demo: Engine, endpoint: Endpoint | str, limits: Limits | None = None, **settings: object
+) -> Iterator[Live]:
     """Serve the demonstration index, answered by the model at ``endpoint``, which is served too, or at its address."""
     if isinstance(endpoint, Endpoint):
         with serving(endpoint) as address, modelled(demo, address, limits, **settings) as server:

@@ -116,5 +116,3 @@ def test_a_thousand_clients_that_leave_at_any_moment_leave_nothing_behind(demo: 
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     _leaves_nothing(demo, DROPS, seed)
-
-
