@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from shrag.cli.language_model import asked_language_model, llm_settings, no_model_option
-from shrag.cli.settings import Home, reranker_options, verify_option
+from shrag.cli.settings import Home, cache_options, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
@@ -17,6 +17,7 @@ from shrag.indexing.seals import Verify
 @reranker_options
 @no_model_option
 @verify_option
+@cache_options
 @click.pass_obj
 def command(
     home: Home,
@@ -28,6 +29,8 @@ def command(
     min_score: float | None,
     no_model: bool,
     verify: Verify,
+    cache_mib: int,
+    no_cache: bool,
 ) -> None:
     """Serve the indexes NAME (default: demo) to agents by the Model Context Protocol.
 
@@ -42,7 +45,8 @@ def command(
 
     check_installed()
     model = asked_language_model(no_model=no_model)
-    cache = AnswerCache(settings=f"{llm_settings().fingerprint} {reranker} {min_score}")
+    settings = f"{llm_settings().fingerprint} {reranker} {min_score}"
+    cache = None if no_cache else AnswerCache(cache_mib << 20, settings)
 
     def open_named(name: str, checked: Verify) -> Engine:
         return open_engine(

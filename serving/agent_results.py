@@ -48,16 +48,20 @@ class FoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class SearchReply:
-    """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any."""
+    """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any.
+
+    ``cached`` says that they were found for an earlier question like this one.
+    """
 
     index: str
-    generation: int
+    index_generation: int
     strategy: str
     language: AnswerLanguage
     keywords: tuple[str, ...]
     reason: Reason
     message: str
     records: tuple[FoundRecord, ...]
+    cached: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +88,12 @@ class CitedRecord:
 class AskReply:
     """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
 
-    ``precision`` is the share of its citations whose sentences passed the checks, null where it has none.
+    ``precision`` is the share of its citations whose sentences passed the checks, null where it has none. ``cached``
+    says that it was made for an earlier question like this one.
     """
 
     index: str
-    generation: int
+    index_generation: int
     strategy: str
     language: AnswerLanguage
     kind: str
@@ -100,6 +105,7 @@ class AskReply:
     sentences: tuple[SaidSentence, ...]
     citations: tuple[CitedRecord, ...]
     fallbacks: tuple[str, ...]
+    cached: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,7 @@ class DocumentReply:
     """
 
     index: str
-    generation: int
+    index_generation: int
     docid: str
     title: str
     text: str
@@ -139,17 +145,20 @@ def search_reply(result: SearchResult) -> SearchReply:
     language, reason = result.question.language, result.ranking.reason
     return SearchReply(
         index=result.index,
-        generation=result.generation,
+        index_generation=result.generation,
         strategy=result.strategy,
         language=language,
         keywords=tuple(_cut(keyword.text, _MOST_NAME_BYTES) for keyword in result.keywords.keywords),
         reason=reason,
         message=REASONS[language][reason] if reason else "",
         records=tuple(_found(ranked) for ranked in result.ranking.records),
+        cached=result.timings.cached,
     )
 
 
-def ask_reply(index: str, generation: int, strategy: str, answer: Answer, fallbacks: Sequence[Fallback]) -> AskReply:
+def ask_reply(
+    index: str, generation: int, strategy: str, answer: Answer, fallbacks: Sequence[Fallback], *, cached: bool
+) -> AskReply:
     """Return an answer."""
     said = [
         SaidSentence(section.part, _cut(each.text, _MOST_SENTENCE_BYTES), each.citations, each.sound, each.doubt)
@@ -158,7 +167,7 @@ def ask_reply(index: str, generation: int, strategy: str, answer: Answer, fallba
     ]
     return AskReply(
         index=index,
-        generation=generation,
+        index_generation=generation,
         strategy=strategy,
         language=answer.language,
         kind=answer.kind,
@@ -172,6 +181,7 @@ def ask_reply(index: str, generation: int, strategy: str, answer: Answer, fallba
             CitedRecord(each.number, each.docid, _cut(each.title, _MOST_LINE_BYTES)) for each in answer.citations
         ),
         fallbacks=tuple(_cut(each.message, _MOST_LINE_BYTES) for each in fallbacks),
+        cached=cached,
     )
 
 
@@ -181,7 +191,7 @@ def document_reply(index: str, generation: int, record: Record, offset: int) -> 
     end = offset + len(text)
     return DocumentReply(
         index=index,
-        generation=generation,
+        index_generation=generation,
         docid=record.docid,
         title=_cut(record.title, MOST_RECORD_BYTES),
         text=text,

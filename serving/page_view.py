@@ -50,6 +50,7 @@ class Seen:
     answer: Answer | None = None
     timings: Timings | None = None
     fallbacks: tuple[Fallback, ...] = ()
+    cached: bool = False
 
     def add(self, event: Event) -> None:
         """Take an event in; those that the page does not show are passed over."""
@@ -75,7 +76,12 @@ class Seen:
 def seen_of(result: AskResult) -> Seen:
     """Return what has happened where everything has."""
     search = result.search
-    seen = Seen(search.question.text, search.question.language, fallbacks=search.fallbacks)
+    seen = Seen(
+        search.question.text,
+        search.question.language,
+        fallbacks=search.fallbacks,
+        cached=search.timings.cached,
+    )
     for event in (search.keywords, search.queries, search.hits, search.ranking, result.answer, search.timings):
         seen.add(event)
     return seen
@@ -94,6 +100,7 @@ def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
         "generated": answer.kind == "generated",
         "model": answer.model,
         "cut_short": not answer.complete,
+        "cached": seen.cached,
         "doubted": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
         "fallbacks": [
             {"stage": fallback.stage, "says": FALLBACKS[asked.language][fallback.cause]} for fallback in seen.fallbacks

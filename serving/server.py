@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -19,11 +19,14 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from shrag.corpora.names import check_name
 from shrag.indexing.seals import Verify
 from shrag.models.circuit import CircuitModel
 from shrag.models.language_model import LanguageModel
+from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
 from shrag.serving.connection import Deadlines
+from shrag.serving.current_index import CurrentIndex
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken, ServingError
 from shrag.serving.guard import LARGEST_HEADERS, LONGEST_ADDRESS
@@ -50,13 +53,16 @@ def serve(
     model: LanguageModel | None = None,
     reranker: str = AUTO,
     min_score: float | None = None,
+    cache: AnswerCache | None = None,
     limits: Limits | None = None,
     log_questions: bool = False,
 ) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
 
-    ``model`` answers where there is one; while it does not, answers are extractive and say so. ``limits`` say how much
-    is taken on at once. The log, JSON lines on stderr, has the words of questions only with ``log_questions``.
+    Another generation that is published is taken up meanwhile. ``model`` answers where there is one; while it does not,
+    answers are extractive and say so. Answers are kept in ``cache``, which stands for these settings and no others.
+    ``limits`` say how much is taken on at once. The log, JSON lines on stderr, has the words of questions only with
+    ``log_questions``.
 
     The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
     other machines can reach, :class:`ServingError`: there is no access control yet.
@@ -64,11 +70,19 @@ def serve(
     _check_loopback(host)
     with listen(host, port) as listener:
         guarded = CircuitModel(model) if model is not None else None
-        engine = open_engine(indexes, name, verify=verify, model=guarded, reranker=reranker, min_score=min_score)
-        bound = listener.getsockname()[1]
-        ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
-        with _logging(sys.stderr):
-            run(create_app(engine, limits=limits, log_questions=log_questions), listener)
+
+        def open_checked(checked: Verify) -> Engine:
+            return open_engine(
+                indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score, cache=cache
+            )
+
+        with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
+            current.watch()
+            bound = listener.getsockname()[1]
+            with current.use() as engine:
+                ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
+            with _logging(sys.stderr):
+                run(create_app(current, limits=limits, log_questions=log_questions), listener)
 
 
 def run(app: FastAPI, listener: socket.socket) -> None:

@@ -52,7 +52,7 @@ def _call(served: ServedIndexes, name: str, **arguments: Any) -> Any:  # noqa: A
 
 def test_search_finds_what_the_engine_finds(served: ServedIndexes, demo: Engine) -> None:
     reply: SearchReply = _call(served, "search", query=QUESTION, k=3)
-    assert (reply.index, reply.generation, reply.strategy, reply.language) == ("demo", 1, "shrag", "ko")
+    assert (reply.index, reply.index_generation, reply.strategy, reply.language) == ("demo", 1, "shrag", "ko")
     found = demo.search(QUESTION, k=3).ranking.records
     assert [record.docid for record in reply.records] == [ranked.record.docid for ranked in found]
     assert reply.records[0].docid == "DEMO-SOC-012"

@@ -20,8 +20,9 @@ from shrag.indexing.rollback import roll_back
 from shrag.indexing.seals import Verify
 from shrag.serving import current_index
 from shrag.serving.answer_cache import AnswerCache
-from shrag.serving.current_index import CurrentIndex, Standing
+from shrag.serving.current_index import CurrentIndex
 from shrag.serving.engine import AskResult, Engine, open_engine
+from shrag.serving.engine_source import Standing
 from shrag.serving.errors import IndexClosed, QuestionError
 from shrag.serving.events import Answer, RankedRecord, Ranking
 from tests.serving.published import open_files, publish_copy, two_contents, wait_for
