@@ -71,7 +71,7 @@ class Deadlines(asyncio.Protocol):
         self._unread = asyncio.get_running_loop().call_later(self.unread_seconds, self._too_little_read, unsent)
 
     def _too_little_read(self, before: int) -> None:
-        """Close the connection, unless enough was read since ``before`` bytes were unsent; none were added meanwhile."""
+        """Close the connection, unless enough was read since ``before`` bytes were unsent."""
         unsent = self._unsent()
         if before - unsent < LEAST_READ:
             self.transport.abort()

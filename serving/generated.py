@@ -67,10 +67,8 @@ def generate_answer(
 
 
 def _endless(name: str) -> str:
-    asked = f"{LONGEST_ANSWER:,} tokens were asked for"
-    return (
-        f"{name} wrote more than {LONGEST_WRITTEN:,} characters where {asked}: see that its endpoint keeps max_tokens."
-    )
+    wrote = f"{name} wrote more than {LONGEST_WRITTEN:,} characters where {LONGEST_ANSWER:,} tokens were asked for"
+    return f"{wrote}: see that its endpoint keeps to max_tokens."
 
 
 def _messages(question: Question, evidence: Sequence[AnalysedRecord]) -> list[Message]:

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from shrag.serving.asking import Withdrawal
 from shrag.serving.engine import Engine
 from shrag.serving.event_stream import EventStream, stream_events
 from shrag.serving.page_request import read_asked
@@ -26,12 +27,13 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
         asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+        withdrawal = Withdrawal()
 
         def work() -> tuple[int, str]:
             with service.index.use() as engine:
-                return render_page(engine, asked)
+                return render_page(engine, asked, withdrawal.begun)
 
-        status, html = await service.run(service.asks, work, request)
+        status, html = await service.run(service.asks, work, request, withdrawal.withdraw)
         return HTMLResponse(html, status, headers={"Vary": "Accept-Language", "Cache-Control": "no-store"})
 
     @app.get("/stream", include_in_schema=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import jinja2
 
 from shrag.indexing.errors import IndexDamaged
+from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.page_request import SIZES, Asked, InterfaceLanguage
@@ -20,13 +21,13 @@ from shrag.serving.way_picture import ROW, WIDTH
 PAGE_FOLDER = Path(__file__).parent / "page"
 
 
-def render_page(engine: Engine, asked: Asked) -> tuple[int, str]:
-    """Ask the engine what the page asks; return the HTTP status and the page."""
+def render_page(engine: Engine, asked: Asked, begun: Callable[[Asking], None] = lambda _: None) -> tuple[int, str]:
+    """Ask the engine what the page asks; return the HTTP status and the page. ``begun`` is as of :meth:`Engine.ask`."""
     shown: dict[str, object] = {"problem": None, "answer": None, "records": None, "way": None}
     status = 200
     if asked.question is not None:
         try:
-            seen = seen_of(engine.ask(asked.question, k=asked.k))
+            seen = seen_of(engine.ask(asked.question, k=asked.k, begun=begun))
         except (QuestionError, IndexDamaged) as error:
             status, shown["problem"] = problem_of(error, asked.language)
         else:

@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
         """Wait so long, or until the other end goes, as a server that listens while it writes finds out at once."""
         self.connection.settimeout(max(seconds, 0.001))
         try:
-            return self.connection.recv(1) == b""
+            return len(self.connection.recv(1)) == 0
         except TimeoutError:
             return False
         except OSError:

@@ -31,11 +31,6 @@ class Fault(NamedTuple):
     name: str
     behaviour: Behaviour
 
-    @property
-    def ends(self) -> bool:
-        """Whether it is over by itself, or found out long before a request's deadline."""
-        return self.name != "never ends"
-
 
 def only_the_answer(fault: Behaviour) -> Behaviour:
     """Write keywords as asked, and fail at the answer, the only thing that is streamed."""
@@ -99,10 +94,12 @@ FAULTS: Mapping[str, Behaviour] = {
     "sends an error": streams(piece("재택근무 "), {"error": {"message": "out of memory", "code": 500}}),
     "is too busy": says(503, "overloaded", Retry_After="1"),
     "writes without end": _writes_on,
-    "never ends": goes_on(0.02),
     "is no model": sends_bytes(b"<html>proxy</html>", "text/html"),
 }
-"""By name. Tests take them one by one from the fixture ``fault``."""
+"""By name; each is found out long before a request's deadline. Tests take them from the fixture ``fault``."""
+
+NEVER_ENDS: Behaviour = goes_on(0.02)
+"""A stream that is a little longer all the time: nothing but a deadline ends it."""
 
 SPLIT_CHARACTERS: Behaviour = _split_characters
 """No failure: what looks like one to a client that decodes chunk by chunk."""

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
+from urllib.parse import urlencode
 
 from tests.serving.live import QUESTION, split
 
-Kind = Literal["search", "ask", "stream", "chat", "live"]
-"""A search, an answer, an answer's events, a streamed chat completion, and whether the process turns."""
+Kind = Literal["search", "ask", "stream", "chat", "page", "live"]
+"""A search, an answer, its events, a streamed chat completion, the page without a script, whether the process turns."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -72,7 +73,7 @@ def events(body: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def chunks(body: str) -> list[dict[str, Any]]:
-    """Return the chunks of a streamed chat completion before ``[DONE]``; raises ``ValueError`` where that is not last."""
+    """Return the chunks of a streamed chat completion; raises ``ValueError`` where ``[DONE]`` is not the last line."""
     lines = [line.removeprefix("data: ") for line in body.strip().split("\n\n") if not line.startswith(":")]
     if lines[-1] != "[DONE]":
         raise ValueError("[DONE] is not last")
@@ -100,6 +101,7 @@ _WHOLE: dict[Kind, Callable[[str], bool]] = {
     "ask": lambda body: json.loads(body)["answer"]["kind"] in {"extractive", "generated"},
     "stream": _stream_is_whole,
     "chat": _chat_is_whole,
+    "page": lambda body: body.rstrip().endswith("</html>"),
     "live": lambda body: json.loads(body) == {"status": "live"},
 }
 
@@ -115,6 +117,8 @@ def request(kind: Kind, question: str = QUESTION) -> bytes:
         case "chat":
             messages = [{"role": "user", "content": question}]
             path, body = "/v1/chat/completions", {"model": "demo/shrag", "messages": messages, "stream": True}
+        case "page":
+            path, body = "/?" + urlencode({"q": question}), None
         case "live":
             path, body = "/health/live", None
     data = b"" if body is None else json.dumps(body).encode()

@@ -14,7 +14,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.limits import Limits
 from tests.models.fake_endpoint import Endpoint, Handler, answers, goes_on, piece
 from tests.models.fault_modes import KEYWORDS, only_the_answer
-from tests.serving.clients import KINDS, request
+from tests.serving.clients import KINDS, Kind, request
 from tests.serving.live import QUESTION, Live, wait_until
 from tests.serving.modelled import modelled
 from tests.serving.process_figures import held
@@ -51,7 +51,7 @@ def test_64_clients_that_leave_their_streams_are_64_connections_that_the_model_l
 ) -> None:
     endpoint = Endpoint(only_the_answer(goes_on(0.5)))
     with modelled(demo, endpoint, Limits(asks=STREAMS), read_timeout=30) as server:
-        kinds = ("stream", "chat")
+        kinds: tuple[Kind, ...] = ("stream", "chat")
         streams = [server.connect() for _ in range(STREAMS)]
         for place, stream in enumerate(streams):
             stream.sendall(request(kinds[place % 2], f"{QUESTION} {place}"))
@@ -67,10 +67,12 @@ def test_64_clients_that_leave_their_streams_are_64_connections_that_the_model_l
     assert took < NOTICED
 
 
-def test_a_client_that_leaves_a_whole_answer_stops_the_model_too(demo: Engine) -> None:
+@pytest.mark.parametrize("kind", ["ask", "page"])
+def test_a_client_that_leaves_a_whole_answer_stops_the_model_too(demo: Engine, kind: Kind) -> None:
     endpoint = Endpoint(only_the_answer(goes_on(0.02)))
     with modelled(demo, endpoint) as server:
-        connection = server.send("POST", "/v1/ask", {"question": QUESTION})
+        connection = server.connect()
+        connection.sendall(request(kind))
         wait_until(lambda: _streaming(endpoint) == 1)
         connection.close()
         assert endpoint.gone.wait(3)
