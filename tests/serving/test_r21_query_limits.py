@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from shrag.indexing.query import Or, Query, Term
+from shrag.indexing.query import any_of
 from shrag.serving.engine import Engine
 from tests.serving.live import QUESTION, live
 
@@ -19,8 +19,8 @@ LONGEST = 2_000
 
 def test_an_or_of_5000_terms_finds_what_its_one_known_term_finds(demo: Engine) -> None:
     (terms,) = demo.open_index.analyzer.terms(["재택근무"])
-    alone: Query = Or(tuple(Term(term) for term in terms))
-    many: Query = Or((*(Term(f"없는낱말{number}") for number in range(5_000)), *alone.clauses))
+    alone = any_of(terms)
+    many = any_of([*(f"없는낱말{number}" for number in range(5_000)), *terms])
     (few, found) = demo.open_index.engine.search([alone, many], 10)
     assert len(found) >= 1
     assert [hit.docid for hit in found] == [hit.docid for hit in few]
@@ -28,9 +28,9 @@ def test_an_or_of_5000_terms_finds_what_its_one_known_term_finds(demo: Engine) -
 
 def test_an_or_of_5000_terms_that_the_index_has_is_answered(demo: Engine) -> None:
     found = demo.search(QUESTION, k=170).ranking.records
-    many = tuple(Term(term) for term in sorted({term for one in found for term in _terms(demo, one.record.text)}))
+    many = sorted({term for one in found for term in _terms(demo, one.record.text)})
     assert len(many) > 1_024
-    repeated = Or(tuple(many[place % len(many)] for place in range(5_000)))
+    repeated = any_of(many[place % len(many)] for place in range(5_000))
     (hits,) = demo.open_index.engine.search([repeated], 10)
     assert len(hits) == 10
 
