@@ -79,10 +79,15 @@ def serve(
         with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
             current.watch()
             bound = listener.getsockname()[1]
-            with current.use() as engine:
-                ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
+            _say_ready(current, ready, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
             with _logging(sys.stderr):
                 run(create_app(current, limits=limits, log_questions=log_questions), listener)
+
+
+def _say_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], address: str) -> None:
+    # In a function of its own: a name that stays would keep the engine, and its files mapped, behind its closing.
+    with current.use() as engine:
+        ready(engine, address)
 
 
 def run(app: FastAPI, listener: socket.socket) -> None:
