@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+MINUTES = float(os.environ.get("SHRAG_SOAK_MINUTES", "5"))
+"""How long a process is watched under load in ``make soak``."""
 
 
 class Held(NamedTuple):
@@ -36,15 +40,15 @@ class MemoryWatch(threading.Thread):
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
         self._pid = pid
-        self._stop = threading.Event()
+        self._over = threading.Event()
         self.noted: list[tuple[float, float]] = []
 
     def run(self) -> None:
-        while not self._stop.wait(0.5):
+        while not self._over.wait(0.5):
             self.noted.append((time.monotonic(), resident_mib(self._pid)))
 
     def stop(self) -> None:
-        self._stop.set()
+        self._over.set()
         self.join()
 
 

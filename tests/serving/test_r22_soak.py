@@ -6,7 +6,6 @@ SHRAG_SOAK_MINUTES says for how long: 5 unless given, 30 for a night.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import shutil
 import time
@@ -20,11 +19,10 @@ from tests.models.fake_endpoint import Behaviour, Endpoint, answers, serving
 from tests.models.fault_modes import FAULTS, only_the_answer
 from tests.serving.clients import Exchange, Kind, closed_loop, faults, open_loop, percentile
 from tests.serving.live import QUESTION, wait_until
-from tests.serving.process_figures import MemoryWatch, slope
+from tests.serving.process_figures import MINUTES, MemoryWatch, slope
 from tests.serving.published import publish_copy
 from tests.serving.served_process import served
 
-MINUTES = float(os.environ.get("SHRAG_SOAK_MINUTES", "5"))
 SWAP_SECONDS = 60.0
 FAULT_SECONDS = 20.0
 FAULT_LASTS = 5.0
