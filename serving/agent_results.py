@@ -12,10 +12,10 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.serving.answer_text import answer_text
-from shrag.serving.engine import SearchResult
 from shrag.serving.events import Answer, Doubt, Fallback, Part, RankedRecord, Reason
 from shrag.serving.phrases import DOUBTS, REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
+from shrag.serving.results import SearchResult
 from shrag.serving.served_indexes import ServedIndex
 
 MOST_RECORD_BYTES = 2_048

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from shrag.corpora.records import Record
 from shrag.indexing.lexical_reranker import LexicalReranker
@@ -21,26 +20,14 @@ from shrag.serving.answer_cache import AnswerCache, AnswerKey, KeptAnswer
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
-from shrag.serving.events import (
-    Answer,
-    Event,
-    Fallback,
-    Hits,
-    KeywordOrder,
-    Keywords,
-    ModelCall,
-    Queries,
-    Ranking,
-    Timings,
-)
+from shrag.serving.events import KeywordOrder
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.one_question import OneQuestion
-from shrag.serving.question import Question, read_question
+from shrag.serving.question import read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
+from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
-
-_Kind = TypeVar("_Kind")
 
 DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
@@ -49,31 +36,6 @@ LARGEST_K = 1_000
 STRATEGIES: Mapping[str, Strategy] = {
     strategy.name: strategy for strategy in (ShragStrategy(), Bm25Strategy(), HybridStrategy())
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """What happened up to the ranking, and how long it took."""
-
-    question: Question
-    strategy: str
-    index: str
-    generation: int
-    keywords: Keywords
-    queries: Queries
-    hits: Hits
-    ranking: Ranking
-    timings: Timings
-    model_calls: tuple[ModelCall, ...] = ()
-    fallbacks: tuple[Fallback, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AskResult:
-    """An answer, and the search it was made from; the search's timings are those of both."""
-
-    answer: Answer
-    search: SearchResult
 
 
 class Engine:
@@ -145,7 +107,7 @@ class Engine:
         questions are answered has found damage.
         """
         request = self._request(question, k, keyword_order, answered=False, every_record=every_record)
-        return self._search_result(request, strategy, list(self._run(request, strategy)))
+        return search_result(self.name, self.manifest.generation, request, strategy, list(self._run(request, strategy)))
 
     def ask(
         self,
@@ -167,7 +129,7 @@ class Engine:
         events = list(asking)
         if not events or events[-1].event != "timings":
             raise ClientLeft("The question was withdrawn: ask it again.")
-        return AskResult(_first(Answer, events), self._search_result(request, strategy, events))
+        return ask_result(self.name, self.manifest.generation, request, strategy, events)
 
     def events(
         self,
@@ -258,9 +220,6 @@ class Engine:
         model = OneQuestion(self._resources.model) if self._resources.model is not None else None
         return Asking(find_strategy(strategy).run(request, replace(self._resources, model=model)), model)
 
-    def _search_result(self, request: Request, strategy: str, events: Sequence[Event]) -> SearchResult:
-        return _search_result(self._index.name, self._index.manifest.generation, request, strategy, events)
-
 
 def open_engine(
     indexes: Path,
@@ -293,36 +252,3 @@ def find_strategy(name: str) -> Strategy:
         return STRATEGIES[name]
     except KeyError:
         raise UnknownStrategy(f"There is no strategy {name!r}: use one of {', '.join(STRATEGIES)}.") from None
-
-
-def kept_search(kept: KeptAnswer) -> SearchResult:
-    """Return the search that ``kept`` is, or that its answer was made from."""
-    key = kept.key
-    return _search_result(key.index, key.generation, key.request, key.strategy, kept.events)
-
-
-def kept_ask(kept: KeptAnswer) -> AskResult:
-    """Return the answer that ``kept`` is."""
-    return AskResult(_first(Answer, kept.events), kept_search(kept))
-
-
-def _search_result(
-    index: str, generation: int, request: Request, strategy: str, events: Sequence[Event]
-) -> SearchResult:
-    return SearchResult(
-        question=request.question,
-        strategy=strategy,
-        index=index,
-        generation=generation,
-        keywords=_first(Keywords, events),
-        queries=_first(Queries, events),
-        hits=_first(Hits, events),
-        ranking=_first(Ranking, events),
-        timings=_first(Timings, events),
-        model_calls=tuple(event for event in events if isinstance(event, ModelCall)),
-        fallbacks=tuple(event for event in events if isinstance(event, Fallback)),
-    )
-
-
-def _first(kind: type[_Kind], events: Iterable[Event]) -> _Kind:
-    return next(event for event in events if isinstance(event, kind))

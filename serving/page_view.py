@@ -11,7 +11,6 @@ from shrag.corpora.language import detect_language
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import Analyzer
 from shrag.serving.answer_text import answer_text
-from shrag.serving.engine import AskResult
 from shrag.serving.events import (
     Answer,
     Event,
@@ -30,6 +29,7 @@ from shrag.serving.page_request import Asked, Filters
 from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS
 from shrag.serving.question import AnswerLanguage
 from shrag.serving.references import reference_line
+from shrag.serving.results import AskResult
 from shrag.serving.way_picture import bar_lengths, ranking_lines, stage_shares
 
 _SNIPPET_SENTENCES = 2

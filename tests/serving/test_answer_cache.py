@@ -13,10 +13,11 @@ import pytest
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.answer_cache import AnswerCache, AnswerKey
 from shrag.serving.asking import Asking
-from shrag.serving.engine import Engine, kept_ask
+from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.events import Event, Fallback, ModelCall, Queries, Timings
 from shrag.serving.question import Question
+from shrag.serving.results import kept_ask
 from shrag.serving.strategy import Request
 from tests.serving.scripted import ScriptedModel, listed
 

@@ -9,7 +9,8 @@ import pytest
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.answer_text import AnswerFormat
 from shrag.serving.encoded_answer import encode_ask, encode_kept_ask, encode_kept_search, encode_search
-from shrag.serving.engine import Engine, kept_ask, kept_search
+from shrag.serving.engine import Engine
+from shrag.serving.results import kept_ask, kept_search
 from shrag.serving.trace_id import begin_trace
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
