@@ -15,7 +15,7 @@ MINUTES = float(os.environ.get("SHRAG_SOAK_MINUTES", "5"))
 
 
 class Held(NamedTuple):
-    """Counted at one moment."""
+    """Counted at one moment. Java's own threads, which have names of their own, come and go and are not counted."""
 
     descriptors: int
     threads: int
@@ -24,7 +24,15 @@ class Held(NamedTuple):
 def held(pid: int) -> Held:
     """Return what process ``pid`` holds now."""
     own = Path(f"/proc/{pid}")
-    return Held(len(list((own / "fd").iterdir())), len(list((own / "task").iterdir())))
+    name = (own / "comm").read_text(encoding="utf-8")
+    return Held(len(list((own / "fd").iterdir())), sum(_name(task) == name for task in (own / "task").iterdir()))
+
+
+def _name(task: Path) -> str:
+    try:
+        return (task / "comm").read_text(encoding="utf-8")
+    except OSError:  # it has ended
+        return ""
 
 
 def resident_mib(pid: int) -> float:

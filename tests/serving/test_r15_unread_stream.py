@@ -70,7 +70,7 @@ def test_who_reads_slowly_is_waited_for_and_who_takes_a_little_now_and_then_is_n
     with live(demo) as server, server.connect() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(request("stream"))
-        until = time.monotonic() + 3.5
+        until = time.monotonic() + 2.5
         while time.monotonic() < until and not endless.cancelled.wait(pause):
             connection.recv(piece)
         assert endless.cancelled.is_set() != stays

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from shrag.indexing.query import any_of
 from shrag.serving.engine import Engine
-from tests.serving.live import QUESTION, live
+from tests.serving.live import QUESTION, Live, live
 
 LONGEST = 2_000
+
+
+@pytest.fixture(scope="module")
+def server(demo: Engine) -> Iterator[Live]:
+    with live(demo) as running:
+        yield running
 
 
 def test_an_or_of_5000_terms_finds_what_its_one_known_term_finds(demo: Engine) -> None:
@@ -52,25 +59,23 @@ def _terms(demo: Engine, text: str) -> list[str]:
         pytest.param('+-&&||!(){}[]^"~*?:\\/' * 95, id="a query language's signs"),
     ],
 )
-def test_a_question_of_2000_characters_is_answered_or_says_what_is_wrong(demo: Engine, question: str) -> None:
-    with live(demo) as server:
-        for path in ("/v1/search", "/v1/ask"):
-            started = time.perf_counter()
-            status, _, body = server.ask("POST", path, {"question": question})
-            assert status == 200 or json.loads(body)["code"] == "question_empty"
-            assert time.perf_counter() - started < 10
+def test_a_question_of_2000_characters_is_answered_or_says_what_is_wrong(server: Live, question: str) -> None:
+    for path in ("/v1/search", "/v1/ask"):
+        started = time.perf_counter()
+        status, _, body = server.ask("POST", path, {"question": question})
+        assert status == 200 or json.loads(body)["code"] == "question_empty"
+        assert time.perf_counter() - started < 10
 
 
 @pytest.mark.parametrize("question", ["가" * 2_001, "(" * 10_000, " OR ".join(["a"] * 5_000), "가 " * 300_000])
-def test_a_longer_one_is_refused_before_any_work(demo: Engine, question: str) -> None:
-    with live(demo) as server:
-        started = time.perf_counter()
-        assert server.ask("GET", "/health/live")[0] == 200
-        alone = time.perf_counter() - started
-        started = time.perf_counter()
-        status, _, body = server.ask("POST", "/v1/search", {"question": question})
-        took = time.perf_counter() - started
-        told = json.loads(body)["code"]
-        assert (status, told) == ((422, "question_too_long") if len(question) < 500_000 else (413, "body_too_large"))
-        assert took < max(0.1, 5 * alone)
-        assert server.service.in_flight == 0
+def test_a_longer_one_is_refused_before_any_work(server: Live, question: str) -> None:
+    started = time.perf_counter()
+    assert server.ask("GET", "/health/live")[0] == 200
+    alone = time.perf_counter() - started
+    started = time.perf_counter()
+    status, _, body = server.ask("POST", "/v1/search", {"question": question})
+    took = time.perf_counter() - started
+    told = json.loads(body)["code"]
+    assert (status, told) == ((422, "question_too_long") if len(question) < 500_000 else (413, "body_too_large"))
+    assert took < max(0.1, 5 * alone)
+    assert server.service.in_flight == 0
