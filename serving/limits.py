@@ -16,10 +16,13 @@ class Limits:
 
     ``searches`` and ``asks`` are worked on at once, in a thread each; ``queued_searches`` and ``queued_asks`` may wait
     for a place; more are refused at once. ``deadline`` is in seconds, from the request's arrival to its last byte.
+
+    As many searches may wait as 64 callers make: a longer queue would only make everyone in it wait longer, and whoever
+    comes when the rush is over wait behind it.
     """
 
     searches: int = field(default_factory=_searches)
-    queued_searches: int = 256
+    queued_searches: int = 64
     asks: int = 16
     queued_asks: int = 128
     deadline: float = 120.0

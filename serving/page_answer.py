@@ -20,16 +20,24 @@ PAGE_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 
 
 async def answer_page(
-    service: Service, gate: Gate, request: Request, asked: Asked, page: Callable[[Engine], str]
+    service: Service,
+    gate: Gate,
+    request: Request,
+    asked: Asked,
+    page: Callable[[Engine], str],
+    give_up: Callable[[], None] | None = None,
 ) -> HTMLResponse:
-    """Return what ``page`` makes in its turn at ``gate``; whatever it raises is a page too, for whoever still reads."""
+    """Return what ``page`` makes in its turn at ``gate``; whatever it raises is a page too, for whoever still reads.
+
+    ``give_up`` is as of :meth:`~shrag.serving.service.Service.run`.
+    """
 
     def work() -> str:
         with service.index.use() as engine:
             return page(engine)
 
     try:
-        return HTMLResponse(await service.run(gate, work, request), headers=PAGE_HEADERS)
+        return HTMLResponse(await service.run(gate, work, request, give_up), headers=PAGE_HEADERS)
     except ClientLeft:
         raise
     except Exception as error:

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from shrag.serving.asking import Withdrawal
 from shrag.serving.engine import Engine
 from shrag.serving.event_stream import EventStream, stream_events
 from shrag.serving.page_answer import answer_page
@@ -29,7 +30,15 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
         asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
         # The empty page asks no model: it does not wait behind those that do.
         gate = service.searches if asked.question is None else service.asks
-        return await answer_page(service, gate, request, asked, lambda engine: render_page(engine, asked))
+        withdrawal = Withdrawal()
+        return await answer_page(
+            service,
+            gate,
+            request,
+            asked,
+            lambda engine: render_page(engine, asked, withdrawal.begun),
+            withdrawal.withdraw,
+        )
 
     @app.get("/stream", include_in_schema=False)
     async def stream(request: Request) -> Response:

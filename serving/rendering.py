@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import jinja2
 
 from shrag.corpora.clean import plain_line
+from shrag.serving.asking import Asking
 from shrag.serving.display import LONGEST_TITLE, shorten
 from shrag.serving.engine import Engine
 from shrag.serving.examples import examples
@@ -21,12 +22,15 @@ from shrag.serving.way_picture import ROW, WIDTH
 PAGE_FOLDER = Path(__file__).parent / "page"
 
 
-def render_page(engine: Engine, asked: Asked) -> str:
-    """Ask the engine what the page asks; return the page. Raises as :meth:`~shrag.serving.engine.Engine.ask` does."""
+def render_page(engine: Engine, asked: Asked, begun: Callable[[Asking], None] = lambda _: None) -> str:
+    """Ask the engine what the page asks; return the page.
+
+    ``begun`` is as of :meth:`~shrag.serving.engine.Engine.ask`, and it raises as that does.
+    """
     if asked.question is None:
         pattern = page_words()[asked.language]["example"]
         return whole_page("page.html", engine, asked, examples=examples(engine.open_index, asked.language, pattern))
-    seen = seen_of(engine.ask(asked.question, k=asked.k))
+    seen = seen_of(engine.ask(asked.question, k=asked.k, begun=begun))
     return whole_page(
         "page.html",
         engine,

@@ -13,7 +13,7 @@ from shrag.models.circuit import CircuitModel
 from shrag.serving.admission import Gate
 from shrag.serving.answer_cache import KeptAnswer
 from shrag.serving.answering import Answering, Begun
-from shrag.serving.asking import Asking
+from shrag.serving.asking import Asking, Withdrawal
 from shrag.serving.encoded_answer import encode_ask, encode_kept_ask, encode_kept_search, encode_search
 from shrag.serving.engine import Engine
 from shrag.serving.engine_source import EngineSource
@@ -102,20 +102,16 @@ class Service:
         if kept is not None:
             self._saw_kept(kept)
             return encode_kept_ask(kept, body.format)
-        begun: list[Asking] = []
+        withdrawal = Withdrawal()
 
         def work() -> AskResult:
             with self.index.use() as engine:
                 return engine.ask(
                     body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-                    begun=begun.append,
+                    begun=withdrawal.begun,
                 )  # fmt: skip
 
-        def give_up() -> None:
-            for asking in begun:
-                asking.cancel()
-
-        result = await self.run(self.asks, work, request, give_up)
+        result = await self.run(self.asks, work, request, withdrawal.withdraw)
         self.metrics.saw(result.answer)
         self._saw(result.search)
         return encode_ask(result, body.format)

@@ -158,6 +158,23 @@ def test_the_name_is_known_without_asking_once_it_was_asked_for() -> None:
     assert (circuit.name, circuit.known_name) == ("fake", "fake")
 
 
+def test_keywords_that_come_each_time_do_not_hide_answers_that_never_do() -> None:
+    model = _Model()
+    circuit = CircuitModel(model)
+    for _ in range(FAILURES):
+        assert circuit.state == "closed"
+        circuit.complete(ASKED)
+        model.fails = ModelUnavailable("gone")
+        with pytest.raises(ModelUnavailable):
+            list(circuit.stream(ASKED))
+        model.fails = None
+    assert (circuit.state, circuit.last_failure) == ("open", "gone")
+    with pytest.raises(ModelUnavailable):
+        circuit.complete(ASKED)
+    assert circuit.check(1)
+    assert (circuit.state, circuit.last_failure) == ("closed", "")
+
+
 class _Probed(_Model):
     """Counts how often it is asked for its name."""
 
