@@ -47,6 +47,7 @@ COMMANDS = {
     "evaluate": "shrag.cli.evaluate",
     "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
+    "key": "shrag.cli.access",
     "plan": "shrag.cli.plan",
     "mcp": "shrag.cli.mcp",
     "run": "shrag.cli.run",

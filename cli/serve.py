@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
+from shrag.cli.access import access_options, chosen_key
 from shrag.cli.settings import Home, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
 @click.command()
 @click.argument("name", default="demo")
-@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine only.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; others need a key.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any free one.")
+@access_options
 @reranker_options
 @verify_option
 @click.option("--asks", type=click.IntRange(1, 512), default=16, show_default=True, help="Answers worked on at once.")
@@ -34,6 +37,8 @@ def command(
     name: str,
     host: str,
     port: int,
+    api_key_file: Path | None,
+    names_allowed: tuple[str, ...],
     reranker: str,
     min_score: float | None,
     verify: Verify,
@@ -53,6 +58,8 @@ def command(
     from shrag.serving.limits import Limits
     from shrag.serving.server import serve
 
+    key = chosen_key(api_key_file)
+
     def ready(engine: Engine, address: str) -> None:
         click.echo(f"SHRAG serves {engine.name} ({engine.manifest.records:,} records) at {address}", err=True)
         writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
@@ -64,6 +71,8 @@ def command(
             name,
             host=host,
             port=port,
+            key=key,
+            names=names_allowed,
             ready=ready,
             verify=verify,
             model=model,
