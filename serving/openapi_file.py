@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from fastapi import FastAPI
@@ -25,6 +26,11 @@ def describe(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def write_openapi(app: FastAPI) -> str:
+    """Return the file of ``app`` as text in which a change of the interface is a change of few lines."""
+    return json.dumps(app.openapi(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def addresses(app: FastAPI) -> Iterator[tuple[str, str]]:
             for method in sorted(route.methods or ()):
                 yield method, route.path.replace("{model:path}", "demo/shrag")
         else:
-            raise AssertionError(f"What is {route}? Say here how it is asked.")
+            raise TypeError(f"What is {route}? Say here how it is asked.")
 
 
 def test_every_route_is_public_or_answers_401_in_its_own_form_of_error(app: FastAPI) -> None:
