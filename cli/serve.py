@@ -49,6 +49,8 @@ def command(
 ) -> None:
     """Serve the index NAME (default: demo): the page at /, the interface under /v1, its description at /docs.
 
+    Other machines can ask where --host is an address of the network and there is an API key (shrag key).
+
     The log goes to stderr, one JSON object a line.
 
     Example: shrag-serve sci --port 8080

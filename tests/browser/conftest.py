@@ -18,6 +18,7 @@ import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from shrag.models.language_model import LanguageModel
+from shrag.serving.access import Access
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 
@@ -39,10 +40,10 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def _serving(engine: Engine) -> Iterator[str]:
+def _serving(engine: Engine, access: Access | None = None) -> Iterator[str]:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(engine), log_level="error", lifespan="off", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(create_app(engine, access), log_level="error", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:
@@ -58,8 +59,10 @@ def serve(demo: Engine) -> Iterator[Serve]:
     """Return what serves the demonstration index, or another engine's, with a model or without, and says where."""
     with ExitStack() as running:
 
-        def start(model: LanguageModel | None = None, engine: Engine | None = None) -> str:
-            return running.enter_context(_serving(engine or Engine(demo.open_index, model)))
+        def start(
+            model: LanguageModel | None = None, engine: Engine | None = None, access: Access | None = None
+        ) -> str:
+            return running.enter_context(_serving(engine or Engine(demo.open_index, model), access))
 
         yield start
 
