@@ -49,7 +49,7 @@ def test_the_form_is_accessible_in_both_languages_light_and_dark(browser: Browse
 
     for language in ("ko-KR", "en-GB"):
         for scheme in ("light", "dark"):
-            context = browser.new_context(locale=language, color_scheme=scheme, bypass_csp=True)  # type: ignore[arg-type]
+            context = browser.new_context(locale=language, color_scheme=scheme, bypass_csp=True)
             page = context.new_page()
             page.goto(f"{locked}/sign-in")
             found = Axe().run(page)

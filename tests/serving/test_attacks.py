@@ -333,7 +333,9 @@ def test_the_log_has_no_word_of_a_question_whatever_route_it_came_by(demo: Engin
                 "/v1/chat/completions", json={"model": "demo/shrag", "messages": [{"role": "user", "content": asked}]}
             )
             client.post(
-                "/v1/search", json={"question": asked}, headers={"x-request-id": "id", "referer": f"http://a/?q={word}"}
+                "/v1/search",
+                json={"question": asked},
+                headers={"x-request-id": "id", "referer": f"http://a/?q={quote(word)}"},
             )
     finally:
         for each in (logger, own):
