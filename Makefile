@@ -14,7 +14,7 @@ ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 
-.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix bench bench-gpu load clean
+.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix openapi bench bench-gpu load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ check: $(VENV)/.dev .typing ## lint, format and strict types, over source and te
 fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+openapi: $(VENV)/.dev index ## write docs/openapi.json anew, after a change of the HTTP interface
+	$(BIN)/shrag openapi > docs/openapi.json
 
 bench: $(VENV)/.dev ## measure cold start and quality (the latter where the development corpora are)
 	$(BIN)/python bench/run.py

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
+from shrag.cli.access import access_options, chosen_key
 from shrag.cli.settings import Home, cache_options, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
 @click.command()
 @click.argument("name", default="demo")
-@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine only.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; others need a key.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any free one.")
+@access_options
 @reranker_options
 @verify_option
 @click.option("--asks", type=click.IntRange(1, 512), default=16, show_default=True, help="Answers worked on at once.")
@@ -35,6 +38,8 @@ def command(
     name: str,
     host: str,
     port: int,
+    api_key_file: Path | None,
+    names_allowed: tuple[str, ...],
     reranker: str,
     min_score: float | None,
     verify: Verify,
@@ -47,6 +52,8 @@ def command(
 ) -> None:
     """Serve the index NAME (default: demo): the page at /, the interface under /v1, its description at /docs.
 
+    Other machines can ask where --host is an address of the network and there is an API key (shrag key).
+
     The log goes to stderr, one JSON object a line.
 
     Example: shrag-serve sci --port 8080
@@ -56,6 +63,8 @@ def command(
     from shrag.serving.engine import Engine
     from shrag.serving.limits import Limits
     from shrag.serving.server import serve
+
+    key = chosen_key(api_key_file)
 
     def ready(engine: Engine, address: str) -> None:
         click.echo(f"SHRAG serves {engine.name} ({engine.manifest.records:,} records) at {address}", err=True)
@@ -70,6 +79,8 @@ def command(
             name,
             host=host,
             port=port,
+            key=key,
+            names=names_allowed,
             ready=ready,
             verify=verify,
             model=model,

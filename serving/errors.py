@@ -19,6 +19,10 @@ class AddressTaken(ServingError):
     """The server cannot listen where it was told to."""
 
 
+class KeyRejected(ServingError):
+    """An API key cannot be used; the message never has the key."""
+
+
 class StrategyUnavailable(ServingError):
     """The index lacks what the strategy needs."""
 

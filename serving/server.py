@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import ipaddress
 import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import uvicorn
-from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shrag.corpora.names import check_name
 from shrag.indexing.seals import Verify
 from shrag.models.circuit import CircuitModel
 from shrag.models.language_model import LanguageModel
+from shrag.serving.access import access_at
 from shrag.serving.answer_cache import AnswerCache
+from shrag.serving.api_key import ApiKey
 from shrag.serving.app import create_app
 from shrag.serving.connection import Deadlines
 from shrag.serving.current_index import CurrentIndex
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.errors import AddressTaken, ServingError
+from shrag.serving.errors import AddressTaken
 from shrag.serving.guard import LARGEST_HEADERS, LONGEST_ADDRESS
 from shrag.serving.limits import Limits
 from shrag.serving.request_log import LOGGER, JsonLines
 from shrag.serving.rerankers import AUTO
-from shrag.serving.service import Service
 
 _GRACE_SECONDS = 9.5
 """How long open answers may go on once the server is told to stop."""
@@ -49,6 +48,8 @@ def serve(
     *,
     host: str,
     port: int,
+    key: ApiKey | None = None,
+    names: Sequence[str] = (),
     ready: Callable[[Engine, str], None],
     verify: Verify = "full",
     model: LanguageModel | None = None,
@@ -65,10 +66,12 @@ def serve(
     ``limits`` say how much is taken on at once. The log, JSON lines on stderr, has the words of questions only with
     ``log_questions``.
 
-    The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
-    other machines can reach, :class:`ServingError`: there is no access control yet.
+    Whoever asks needs the ``key`` where there is one, and asks under this machine's own names, ``host`` or ``names``.
+
+    The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`, and
+    :class:`ServingError` for an address that :func:`~shrag.serving.access.access_at` refuses.
     """
-    _check_loopback(host)
+    access = access_at(host, key, names)
     with listen(host, port) as listener:
         guarded = CircuitModel(model) if model is not None else None
 
@@ -79,10 +82,8 @@ def serve(
 
         with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
             current.watch()
-            bound = listener.getsockname()[1]
-            _say_ready(current, ready, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
-            with _logging(sys.stderr):
-                run(create_app(current, limits=limits, log_questions=log_questions), listener)
+            _say_ready(current, ready, address_of(host, listener) + "/")
+            run(create_app(current, access, limits, log_questions=log_questions), listener)
 
 
 def _say_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], address: str) -> None:
@@ -91,12 +92,32 @@ def _say_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], addr
         ready(engine, address)
 
 
-def run(app: FastAPI, listener: socket.socket) -> None:
-    """Serve ``app`` on ``listener`` until told to stop, then drain it."""
+class Work(Protocol):
+    """What an application works on, as ``app.state.service``."""
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that are worked on or wait to be."""
+
+    def drain(self) -> None:
+        """Take no more; what was begun goes on."""
+
+    def end(self) -> None:
+        """Give up what still runs."""
+
+
+def address_of(host: str, listener: socket.socket) -> str:
+    """Return the address under which ``listener`` on ``host`` is reached, without a last slash."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+
+
+def run(app: Starlette, listener: socket.socket) -> None:
+    """Serve ``app`` on ``listener`` until told to stop, then drain it; the log goes to stderr."""
     # uvicorn raises the signal again for whoever else listens: stopped as told is success.
     signal.signal(signal.SIGTERM, lambda *_: None)
     _leave_to_the_end()
-    make_server(app).run(sockets=[listener])
+    with _logging(sys.stderr):
+        make_server(app).run(sockets=[listener])
 
 
 def _leave_to_the_end() -> None:
@@ -109,9 +130,9 @@ def _leave_to_the_end() -> None:
     gc.freeze()
 
 
-def make_server(app: FastAPI) -> uvicorn.Server:
-    """Return a server of ``app``, to be run."""
-    service: Service = app.state.service
+def make_server(app: Starlette) -> uvicorn.Server:
+    """Return a server of ``app``, to be run. Its ``app.state.service`` is :class:`Work`."""
+    service: Work = app.state.service
     config = uvicorn.Config(
         app,
         http=_Connection,
@@ -119,6 +140,7 @@ def make_server(app: FastAPI) -> uvicorn.Server:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # whoever connects could write them
         h11_max_incomplete_event_size=LONGEST_ADDRESS + LARGEST_HEADERS,
         timeout_graceful_shutdown=_LAST_WORDS_SECONDS,
     )
@@ -136,7 +158,7 @@ class _Server(uvicorn.Server):
     not; what was begun goes on for a while, then it is told that it is given up. The second signal ends at once.
     """
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Work) -> None:
         super().__init__(config)
         self._service = service
 
@@ -172,43 +194,6 @@ def _logging(stream: TextIO) -> Iterator[None]:
         for logger in loggers.values():
             logger.removeHandler(lines)
         lines.close()
-
-
-def serve_application(create: Callable[[int], ASGIApp], *, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve what ``create`` makes for a port until told to stop; ``ready`` is told the address, without a last slash.
-
-    Raises as :func:`serve` does.
-    """
-    _check_loopback(host)
-    with listen(host, port) as listener:
-        bound = listener.getsockname()[1]
-        ready(f"http://{f'[{host}]' if ':' in host else host}:{bound}")
-        config = uvicorn.Config(
-            create(bound),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=int(_GRACE_SECONDS),
-        )
-        signal.signal(signal.SIGTERM, lambda *_: None)
-        uvicorn.Server(config).run(sockets=[listener])
-
-
-def _check_loopback(host: str) -> None:
-    if not _is_loopback(host):
-        raise ServingError(
-            f"{host} can be reached from other machines, and SHRAG has no access control yet: "
-            "serve on 127.0.0.1 and put a proxy with access control before it."
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -18,6 +18,7 @@ import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from shrag.models.language_model import LanguageModel
+from shrag.serving.access import Access
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 
@@ -42,10 +43,10 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def _serving(engine: Engine) -> Iterator[str]:
+def _serving(engine: Engine, access: Access | None = None) -> Iterator[str]:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(engine), log_level="error", lifespan="off", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(create_app(engine, access), log_level="error", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:
@@ -65,11 +66,13 @@ def serve(demo: Engine) -> Iterator[Serve]:
     with ExitStack() as running:
         shared: list[str] = []
 
-        def start(model: LanguageModel | None = None, engine: Engine | None = None) -> str:
-            if model is not None or engine is not None:
-                return running.enter_context(_serving(engine or Engine(demo.open_index, model)))
+        def start(
+            model: LanguageModel | None = None, engine: Engine | None = None, access: Access | None = None
+        ) -> str:
+            if model is not None or engine is not None or access is not None:
+                return running.enter_context(_serving(engine or Engine(demo.open_index, model), access))
             if not shared:
-                shared.append(running.enter_context(_serving(Engine(demo.open_index))))
+                shared.append(running.enter_context(_serving(Engine(demo.open_index), None)))
             return shared[0]
 
         yield start
