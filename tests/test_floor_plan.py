@@ -27,7 +27,7 @@ ONE_FILE = {
     "pyarrow": "corpora/parquet.py",
     "pylatexenc": "corpora/clean.py",
     "pypdf": "corpora/pdf_text.py",
-    "ir_measures": "evaluation/measures.py",
+    "ir_measures": "evaluation/measure_library.py",
     "uvicorn": "serving/server.py",
     "prometheus_client": "serving/metrics.py",
     "jinja2": "serving/rendering.py",
