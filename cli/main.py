@@ -38,7 +38,14 @@ from shrag.models.errors import (
     UnknownName,
     WeightsRejected,
 )
-from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownReranker, UnknownStrategy
+from shrag.serving.errors import (
+    AddressTaken,
+    ServingError,
+    SettingRejected,
+    StrategyUnavailable,
+    UnknownReranker,
+    UnknownStrategy,
+)
 
 COMMANDS = {
     "ask": "shrag.cli.ask",
@@ -58,6 +65,7 @@ COMMANDS = {
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UnknownStrategy, 2),
     (UnknownReranker, 2),
+    (SettingRejected, 2),
     (UnknownEncoder, 2),
     (AddressTaken, 2),
     (StrategyUnavailable, 4),

@@ -10,9 +10,10 @@ from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.runs import write_topic
 from shrag.indexing.engine import Hit
-from shrag.serving.engine import Engine, find_strategy
+from shrag.serving.engine import PRODUCT, Engine, find_strategy
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
+from shrag.serving.search_settings import SearchSettings
 
 
 class Written(NamedTuple):
@@ -29,7 +30,8 @@ def write_run(
     *,
     k: int,
     strategy: str,
-    keyword_order: KeywordOrder = "tfidf",
+    keyword_order: KeywordOrder | None = None,
+    settings: SearchSettings = PRODUCT,
     report: Callable[[str, int], None] = lambda stage, done: None,
 ) -> Written:
     """Write the ranking of every topic to ``output``, tagged ``shrag-STRATEGY``.
@@ -45,7 +47,12 @@ def write_run(
             for done, topic in enumerate(topics, 1):
                 try:
                     result = engine.search(
-                        topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order
+                        topic.text,
+                        k=k,
+                        strategy=strategy,
+                        every_record=True,
+                        keyword_order=keyword_order,
+                        settings=settings,
                     )
                 except QuestionError as error:
                     raise EvaluationError(f"Topic {topic.qid} cannot be asked: {error}") from None

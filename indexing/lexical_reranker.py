@@ -54,6 +54,10 @@ class LexicalReranker:
         self._parameters = parameters
         self._glossary = glossary
 
+    def without_glossary(self) -> LexicalReranker:
+        """Return one that ranks by the question's own words alone."""
+        return LexicalReranker(self._analyzer, self._engine, self._parameters)
+
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; a passage that shares no term with the question scores 0."""
         (tokens,) = self._analyzer.tokens([question])
