@@ -16,7 +16,7 @@ import click
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
 from shrag.corpora.durable import DiskFull
 from shrag.corpora.errors import CorpusError
-from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
     DictionaryRejected,
     GlossaryRejected,
@@ -52,10 +52,12 @@ COMMANDS = {
     "corpus": "shrag.cli.corpus",
     "doctor": "shrag.cli.doctor",
     "evaluate": "shrag.cli.evaluate",
+    "experiment": "shrag.cli.experiment",
     "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
     "plan": "shrag.cli.plan",
     "mcp": "shrag.cli.mcp",
+    "report": "shrag.cli.report",
     "run": "shrag.cli.run",
     "search": "shrag.cli.search",
     "serve": "shrag.cli.serve",
@@ -70,6 +72,8 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (AddressTaken, 2),
     (StrategyUnavailable, 4),
     (CorpusError, 3),
+    (PlotLibraryMissing, 6),
+    (ResultsMismatch, 4),
     (EvaluationError, 3),
     (ServingError, 3),
     (TooManyRejected, 3),

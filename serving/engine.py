@@ -147,6 +147,7 @@ class Engine:
         *,
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
+        every_record: bool = False,
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         begun: Callable[[Asking], None] = lambda _: None,
@@ -156,7 +157,7 @@ class Engine:
         ``begun`` is given what another thread can cancel it by. Raises as :meth:`search` does, and :class:`ClientLeft`
         where it was cancelled.
         """
-        request = self._request(question, k, keyword_order, settings, answered=True)
+        request = self._request(question, k, keyword_order, settings, answered=True, every_record=every_record)
         asking = self._run(request, strategy)
         begun(asking)
         events = list(asking)
