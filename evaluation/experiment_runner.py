@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,9 @@ def run_experiment(
         results = ResultFolder(folder, experiment, identity.chance)
         for name, asked_of in questions.items():
             write_questions(folder, name, asked_of)
-        runner = PartRunner(folder, experiment, questions, places, indexes, model, threads, options.report)
+        # One pool for all parts: Java keeps a thread that asked it something for as long as the process lives.
+        pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="question"))
+        runner = PartRunner(folder, experiment, questions, places, indexes, model, pool, options.report)
         asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
         options.tell("table and plots")
         table = _conclude(results, questions, indexes, options)

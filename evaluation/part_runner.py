@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ class PartRunner:
     places: Places
     indexes: OpenIndexes
     model: ModelChoice | None
-    threads: int
+    pool: ThreadPoolExecutor
     report: Callable[[str, int], None]
 
     def run(self, part: Part, condition: Condition) -> int:
@@ -67,7 +68,7 @@ class PartRunner:
             def ask(topic: Topic) -> Asked:
                 return ask_topic(engine, condition, self.experiment.k, topic, judged[topic.qid])
 
-            yield from ask_all(ask, topics, self.threads)
+            yield from ask_all(ask, topics, self.pool)
 
     def _model(self, part: Part, condition: Condition) -> AbstractContextManager[LanguageModel | None]:
         if self.model is None or not uses_model(condition, self.model):

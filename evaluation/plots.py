@@ -152,7 +152,8 @@ def _label(axes: Axes, panel: Panel, *, plain: bool) -> None:
         rotation=30 if slanted else 0,
         ha="right" if slanted else "center",
     )
-    axes.set_ylim(bottom=0)
+    highest = max((max(point.high, point.mean) for series in panel.series for point in series.points), default=0.0)
+    axes.set_ylim(0, 1.05 * highest or 1.0)
 
 
 def _literal(text: str) -> str:

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from shrag.corpora.records import Topic
 from shrag.evaluation.outcome import Asked
 
-_AHEAD = 4
-"""Questions that may wait for each thread: enough to keep it busy, few enough to hold their outcomes in memory."""
+_AHEAD = 16
+"""Questions handed to the threads before the first outcome is taken: enough to keep four busy."""
 
 
-def ask_all(ask: Callable[[Topic], Asked], topics: Sequence[Topic], threads: int) -> Iterator[Asked]:
-    """Yield the outcome of each topic, in their order, asked by ``threads`` threads.
+def ask_all(ask: Callable[[Topic], Asked], topics: Sequence[Topic], pool: ThreadPoolExecutor) -> Iterator[Asked]:
+    """Yield the outcome of each topic, in their order, asked by the threads of ``pool``.
 
     An engine keeps nothing of a question, so that the outcomes do not depend on the number of threads. What ``ask``
-    raises is raised at its place; questions that have not begun are then not asked.
+    raises is raised at its place; those behind it are then not begun, and none is at work any more.
     """
-    if threads == 1:
-        yield from map(ask, topics)
-        return
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="question")
-    waiting: list[Future[Asked]] = []
+    waiting: deque[Future[Asked]] = deque()
     try:
         for topic in topics:
             waiting.append(pool.submit(ask, topic))
-            if len(waiting) > threads * _AHEAD:
-                yield waiting.pop(0).result()
+            if len(waiting) > _AHEAD:
+                yield waiting.popleft().result()
         while waiting:
-            yield waiting.pop(0).result()
+            yield waiting.popleft().result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for future in waiting:
+            future.cancel()
+        wait(waiting)

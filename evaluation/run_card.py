@@ -166,7 +166,7 @@ def _differences(stored: Any, wanted: Any, where: str = "") -> Iterator[str]:  #
     if isinstance(stored, dict) and isinstance(wanted, dict):
         for key in sorted({*stored, *wanted}):
             yield from _differences(stored.get(key), wanted.get(key), f"{where}.{key}" if where else key)
-    elif isinstance(stored, list) and isinstance(wanted, list) and len(stored) == len(wanted):
+    elif isinstance(stored, list | tuple) and isinstance(wanted, list | tuple) and len(stored) == len(wanted):
         for place, (one, other) in enumerate(zip(stored, wanted, strict=True)):
             yield from _differences(one, other, f"{where}[{place}]")
     else:
