@@ -42,6 +42,7 @@ from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable
 
 COMMANDS = {
     "ask": "shrag.cli.ask",
+    "compare": "shrag.cli.compare",
     "corpus": "shrag.cli.corpus",
     "doctor": "shrag.cli.doctor",
     "evaluate": "shrag.cli.evaluate",
