@@ -49,6 +49,7 @@ from shrag.serving.errors import (
 
 COMMANDS = {
     "ask": "shrag.cli.ask",
+    "compare": "shrag.cli.compare",
     "corpus": "shrag.cli.corpus",
     "doctor": "shrag.cli.doctor",
     "evaluate": "shrag.cli.evaluate",

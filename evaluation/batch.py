@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.runs import write_topic
+from shrag.evaluation.runs import open_run, write_topic
 from shrag.indexing.engine import Hit
 from shrag.serving.engine import PRODUCT, Engine, find_strategy
 from shrag.serving.errors import QuestionError
@@ -37,13 +37,14 @@ def write_run(
     """Write the ranking of every topic to ``output``, tagged ``shrag-STRATEGY``.
 
     A paper that the index has under two numbers is ranked under both, since judgements may name either. The file is
-    written whole or not at all. Raises :class:`EvaluationError` naming the topic that cannot be asked.
+    written whole or not at all, compressed where its name ends in ``.gz``. Raises :class:`EvaluationError` naming the
+    topic that cannot be asked.
     """
     tag = f"shrag-{find_strategy(strategy).name}"
-    draft = output.with_name(f".{output.name}.part")
+    draft = output.with_name(f".part-{output.name}")
     empty = fallbacks = 0
     try:
-        with draft.open("w", encoding="utf-8") as stream:
+        with open_run(draft) as stream:
             for done, topic in enumerate(topics, 1):
                 try:
                     result = engine.search(

@@ -100,37 +100,77 @@ def _register() -> None:
 
 _register()
 
+_TOOLS = providers.FallbackProvider(
+    [ir_measures.pytrec_eval, ir_measures.judged, ir_measures.msmarco, ir_measures.compat, providers.registry["shrag"]]
+)
+"""What computes here: trec_eval's own code first. Left out are the tools of ir-measures that start Perl, are not
+installed with it, or fail on runs without a relevant document."""
+
+_LARGEST_CUTOFF = 1_000_000
+
+LARGEST_GRADE = 10_000
+"""trec_eval sets up a counter for every grade up to the largest of a topic: a stray 2,000,000,000 fills the memory."""
+
 
 def parse_measure(name: str) -> Measure:
     """Return the measure that a name of ir-measures' notation stands for; its ``str`` is that notation again."""
     try:
         measure = ir_measures.parse_measure(name)
         measure.validate_params()
-        cutoff = measure.params.get("cutoff", 1)
     except (NameError, SyntaxError, ValueError, TypeError, KeyError, AssertionError, AttributeError):
         raise EvaluationError(
             f"{name!r} is no measure: write it as ir-measures does, such as nDCG@10, R@100, RR@10, QSR@50 or "
             "QSR(level='article')@50."
         ) from None
-    if cutoff < 1:
-        raise EvaluationError(f"{name!r} cuts a ranking after {cutoff} documents: a cutoff is 1 or more.")
-    if not ir_measures.DefaultPipeline.supports(measure):
-        raise EvaluationError(f"{name!r} needs a tool that is not installed: choose another measure.")
+    _check_numbers(name, measure.params)
+    if not _TOOLS.supports(measure):
+        raise EvaluationError(f"{name!r} is a measure that nothing here computes: choose another, such as nDCG@10.")
     return measure
 
 
+def _check_numbers(name: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse what ir-measures lets through to code in C that does not look."""
+    cutoff = parameters.get("cutoff", 1)
+    if isinstance(cutoff, bool) or not 1 <= cutoff <= _LARGEST_CUTOFF:
+        raise EvaluationError(f"{name!r} cuts a ranking at {cutoff}: a cutoff is from 1 to {_LARGEST_CUTOFF:,}.")
+    grades = [parameters.get("rel", 1), *parameters.get("gains", {}).values()]
+    if not all(isinstance(grade, int) and 0 <= grade <= LARGEST_GRADE for grade in grades) or grades[0] < 1:
+        raise EvaluationError(
+            f"{name!r} asks for grades beyond those there are: rel is from 1 to {LARGEST_GRADE:,}, gains are from 0."
+        )
+
+
 def calculate(
-    wanted: Iterable[Measure], qrels: Iterable[Qrel], rankings: Mapping[str, Sequence[str]]
+    wanted: Iterable[Measure], qrels: Sequence[Qrel], rankings: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[Measure, str, float]]:
     """Yield measure, qid and value for every judged topic; one that ``rankings`` lacks has 0.
 
-    The tools behind ir-measures break ties differently, so they are given scores that have none: the places.
+    The tools behind ir-measures break ties differently, so they are given scores that have none: the places. Raises
+    :class:`EvaluationError` for a grade beyond :data:`LARGEST_GRADE`.
     """
-    judged = [ir_measures.Qrel(qrel.qid, qrel.docid, qrel.relevance) for qrel in qrels]
     run = [
         ir_measures.ScoredDoc(qid, docid, float(len(ranking) - place))
         for qid, ranking in rankings.items()
         for place, docid in enumerate(ranking)
     ]
-    for metric in ir_measures.iter_calc(list(wanted), judged, run):
+    for metric in _TOOLS.iter_calc(list(wanted), _safe(qrels), run):
         yield metric.measure, metric.query_id, float(metric.value)
+
+
+def _safe(qrels: Sequence[Qrel]) -> list[Judgements]:
+    """Return judgements that trec_eval's code can take.
+
+    Where all grades of a topic are negative, pytrec_eval 0.5 writes past its memory and crashes, or hangs, or not. A
+    negative grade is as little relevant as 0, so such a topic gets zeros.
+    """
+    best: dict[str, int] = {}
+    for qrel in qrels:
+        if abs(qrel.relevance) > LARGEST_GRADE:
+            raise EvaluationError(
+                f"Topic {qrel.qid} grades {qrel.docid} with {qrel.relevance}: a grade is at most {LARGEST_GRADE:,}."
+            )
+        best[qrel.qid] = max(best.get(qrel.qid, qrel.relevance), qrel.relevance)
+    return [
+        ir_measures.Qrel(qrel.qid, qrel.docid, max(0, qrel.relevance) if best[qrel.qid] < 0 else qrel.relevance)
+        for qrel in qrels
+    ]
