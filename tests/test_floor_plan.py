@@ -27,6 +27,7 @@ ONE_FILE = {
     "pyarrow": "corpora/parquet.py",
     "pylatexenc": "corpora/clean.py",
     "pypdf": "corpora/pdf_text.py",
+    "bm25s": "evaluation/bm25s_peer.py",
     "ir_measures": "evaluation/measures.py",
     "uvicorn": "serving/server.py",
     "prometheus_client": "serving/metrics.py",
@@ -94,7 +95,9 @@ def test_every_package_is_listed_typed_and_guarded_against_bare_imports() -> Non
 def test_every_dependency_is_pinned_and_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {
-        name for group in ("models", "cpu", "gpu", "mcp", "dev") for name in project["optional-dependencies"][group]
+        name
+        for group in ("models", "cpu", "gpu", "mcp", "peers", "dev")
+        for name in project["optional-dependencies"][group]
     }
     wanted = set(project["dependencies"]) | extras | {"pyserini"}
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
