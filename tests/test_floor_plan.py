@@ -27,6 +27,7 @@ ONE_FILE = {
     "pyarrow": "corpora/parquet.py",
     "pylatexenc": "corpora/clean.py",
     "pypdf": "corpora/pdf_text.py",
+    "bm25s": "evaluation/bm25s_peer.py",
     "ir_measures": "evaluation/measure_library.py",
     "matplotlib": "evaluation/plots.py",
     "uvicorn": "serving/server.py",
@@ -96,7 +97,7 @@ def test_every_dependency_is_pinned_and_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {
         name
-        for group in ("models", "cpu", "gpu", "mcp", "evaluation", "dev")
+        for group in ("models", "cpu", "gpu", "mcp", "evaluation", "peers", "dev")
         for name in project["optional-dependencies"][group]
     }
     wanted = set(project["dependencies"]) | extras | {"pyserini"}
