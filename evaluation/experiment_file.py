@@ -14,6 +14,7 @@ import msgspec
 from shrag.corpora.names import is_name
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiment import Condition, Experiment, JudgedSet
+from shrag.evaluation.peers import find_peer
 from shrag.evaluation.process_figures import PROCESS_FIGURES
 from shrag.serving.engine import LARGEST_K, STRATEGIES
 from shrag.serving.errors import ServingError
@@ -68,6 +69,8 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
         for measure in experiment.measures:
             parse_measure(measure)
         for condition in experiment.conditions:
+            if condition.peer:
+                find_peer(condition.peer)
             SearchSettings.from_mapping(condition.settings)
     except (EvaluationError, ServingError) as error:
         raise ExperimentRejected(f"{path}: {error}") from None

@@ -21,6 +21,7 @@ from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiment import Experiment
 from shrag.evaluation.judged_questions import JudgedQuestions, read_questions
 from shrag.evaluation.part_runner import PartRunner
+from shrag.evaluation.peer_part import check_peer
 from shrag.evaluation.plots import check_plots, draw_plots
 from shrag.evaluation.provenance import this_code, this_machine
 from shrag.evaluation.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
@@ -124,6 +125,8 @@ def _check_beginning(experiment: Experiment, folder: Path, model: ModelChoice | 
         )
     if options.plots and experiment.plots:
         check_plots()
+    for peer in dict.fromkeys(condition.peer for condition in experiment.conditions if condition.peer):
+        check_peer(peer)
 
 
 def _begin(folder: Path, identity: Identity, session: Session) -> RunCard:
