@@ -41,6 +41,7 @@ from shrag.models.errors import (
 from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownReranker, UnknownStrategy
 
 COMMANDS = {
+    "agreement": "shrag.cli.agreement",
     "ask": "shrag.cli.ask",
     "compare": "shrag.cli.compare",
     "corpus": "shrag.cli.corpus",
