@@ -48,6 +48,7 @@ from shrag.serving.errors import (
 )
 
 COMMANDS = {
+    "agreement": "shrag.cli.agreement",
     "ask": "shrag.cli.ask",
     "compare": "shrag.cli.compare",
     "corpus": "shrag.cli.corpus",
