@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import chain
@@ -32,6 +32,14 @@ Chosen on the development sets: right paragraph first on wiki-ko 0.914 without i
 questions are long and ask for a topic rather than a fact: Cranfield 0.371 and 0.362.
 """
 
+LONGEST_SENTENCE = 20
+"""Terms that one sentence may count with; a longer stretch counts by overlapping pieces of as many.
+
+A text without full stops, or with full stops that are not seen as such, is one sentence to the index: the best sentence
+was the whole abstract then, whatever its length. Cranfield nDCG@10 0.360 without this and 0.368 with it, CACM 0.495 and
+0.497, multihop-en 0.692 and 0.693, wiki-en 0.864 both, wiki-ko 0.954 both, multihop-ko 0.818 both (300 questions at
+most).
+"""
 
 _NEARLY_ALL = 0.8
 _STEP = 0.01
@@ -151,7 +159,14 @@ class _Scorer:
         """Return the largest idf of the question's words that the title and one sentence hold together."""
         in_title = self._asked.intersection(passage.title_terms)
         # Most sentences hold few of the question's terms, and many hold the same.
-        held = {in_title, *(in_title | self._asked.intersection(terms) for terms in passage.sentence_terms)}
+        held = {
+            in_title,
+            *(
+                in_title | self._asked.intersection(piece)
+                for terms in passage.sentence_terms
+                for piece in _pieces(terms)
+            ),
+        }
         return max(self._held(terms, carried) for terms in held)
 
     def _weigh(self, terms: frozenset[str], carried: bool) -> float:
@@ -160,6 +175,14 @@ class _Scorer:
             max([_sum(held, first), *(weight * _sum(held, way) for way, weight in ways if carried)])
             for first, ways in self._first
         )
+
+
+def _pieces(terms: Sequence[str]) -> Iterable[Sequence[str]]:
+    """Yield a sentence's terms; those of a longer one than sentences are in overlapping pieces."""
+    if len(terms) <= LONGEST_SENTENCE:
+        return (terms,)
+    half = LONGEST_SENTENCE // 2
+    return (terms[start : start + LONGEST_SENTENCE] for start in range(0, len(terms) - half, half))
 
 
 def _sum(scores: Mapping[str, float], terms: Mapping[str, int]) -> float:
