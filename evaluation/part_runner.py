@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,13 +45,15 @@ class PartRunner:
         topics = self.questions[part.set].topics
         kept = read_journal(path, [topic.qid for topic in topics])
         before = len(kept)
-        for asked in keep(path, self._ask(part, condition, topics[before:])):
-            kept.append(asked)
-            self.report(part.stem, len(kept))
+        # Closed whatever happens: questions that were handed to the threads and not begun are then not asked.
+        with closing(self._ask(part, condition, topics[before:])) as coming:
+            for asked in keep(path, coming):
+                kept.append(asked)
+                self.report(part.stem, len(kept))
         write_part(self.folder, part, kept)
         return len(kept) - before
 
-    def _ask(self, part: Part, condition: Condition, topics: tuple[Topic, ...]) -> Iterator[Asked]:
+    def _ask(self, part: Part, condition: Condition, topics: tuple[Topic, ...]) -> Generator[Asked, None, None]:
         """Yield the outcome of each topic, in their order."""
         if not topics:
             return

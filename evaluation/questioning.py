@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from shrag.corpora.records import Topic
@@ -13,7 +13,9 @@ _AHEAD = 16
 """Questions handed to the threads before the first outcome is taken: enough to keep four busy."""
 
 
-def ask_all(ask: Callable[[Topic], Asked], topics: Sequence[Topic], pool: ThreadPoolExecutor) -> Iterator[Asked]:
+def ask_all(
+    ask: Callable[[Topic], Asked], topics: Sequence[Topic], pool: ThreadPoolExecutor
+) -> Generator[Asked, None, None]:
     """Yield the outcome of each topic, in their order, asked by the threads of ``pool``.
 
     An engine keeps nothing of a question, so that the outcomes do not depend on the number of threads. What ``ask``

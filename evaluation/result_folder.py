@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.durable import replace_durably
+from shrag.corpora.names import is_name
 from shrag.corpora.records import Qrel, Topic
 from shrag.corpora.topics import read_qrels, read_topics
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
@@ -96,13 +97,28 @@ class ResultFolder:
 
 
 def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
-    """Open a folder of results; raises :class:`ResultsMismatch` where it holds none, or not all of them."""
+    """Open a folder of finished results.
+
+    Raises :class:`ResultsMismatch` where it holds none, or not all of them, or a file is not as it was written.
+    """
     card = read_card(folder)
-    results = ResultFolder(folder, card.identity.experiment, card.identity.chance)
+    experiment = card.identity.experiment
+    for name in (*(each.name for each in experiment.sets), *(each.name for each in experiment.conditions)):
+        if not is_name(name):
+            raise ResultsMismatch(f"The card of {folder} names {name!r}, which is no name of a file: leave it.")
+    results = ResultFolder(folder, experiment, card.identity.chance)
     for part, _ in results.all_parts():
         if not is_done(folder, part):
             raise ResultsMismatch(
                 f"{folder} is not finished ({part.stem} is missing): go on with `shrag experiment … --resume`."
+            )
+    if not card.files:
+        raise ResultsMismatch(f"{folder} is not finished: go on with `shrag experiment … --resume`.")
+    now = file_digests(folder)
+    for name, digest in card.files.items():
+        if now.get(name) != digest:
+            raise ResultsMismatch(
+                f"{folder / name} is not as it was written: run the experiment again into another folder."
             )
     return results, card
 

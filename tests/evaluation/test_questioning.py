@@ -50,5 +50,5 @@ def test_one_that_is_given_up_leaves_nothing_at_work() -> None:
     with ThreadPoolExecutor(2) as pool:
         coming = ask_all(lambda topic: Asked(Outcome(topic.qid)), TOPICS, pool)
         assert next(coming).outcome.qid == "q0"
-        coming.close()  # type: ignore[attr-defined]
+        coming.close()
         assert pool.submit(lambda: 1).result() == 1

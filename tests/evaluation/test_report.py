@@ -15,6 +15,8 @@ import pytest
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.part import Part, read_outcomes
 from shrag.evaluation.report import render_report
+from shrag.evaluation.result_folder import file_digests
+from shrag.evaluation.run_card import read_card, write_card
 
 EVIL = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}\u202e]]>"
 
@@ -61,6 +63,8 @@ def make_hostile(results: Path, folder: Path) -> Path:
     for name in ("card.json", "table.json"):
         path = folder / name
         path.write_bytes(path.read_bytes().replace(b'"Small"', b'"' + encoded + b'"').replace(b"small.toml", encoded))
+    card = read_card(folder)
+    write_card(folder, msgspec.structs.replace(card, files=file_digests(folder)))
     return folder
 
 

@@ -3,11 +3,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.result_comparison import choose_condition, compare_conditions, names_results
+from shrag.evaluation.result_folder import file_digests
 from shrag.evaluation.result_table import read_table
+from shrag.evaluation.run_card import read_card, write_card
 
 
 def test_a_folder_names_its_baseline_and_a_colon_any_condition(results_folder: Path) -> None:
@@ -42,5 +45,7 @@ def test_other_questions_or_measures_are_refused(results_folder: Path, tmp_path:
         list(compare_conditions(a, b, count=3, by="RR"))
     qrels = tmp_path / "copy" / "demo" / "qrels.txt"
     qrels.write_text(qrels.read_text().replace(" 2\n", " 1\n"))
+    card = read_card(tmp_path / "copy")
+    write_card(tmp_path / "copy", msgspec.structs.replace(card, files=file_digests(tmp_path / "copy")))
     with pytest.raises(ResultsMismatch, match="The set demo has other questions or judgements in"):
         list(compare_conditions(a, b, count=3))
