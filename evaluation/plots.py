@@ -102,6 +102,8 @@ def _figure(plot: Plot, drawn: Sequence[Panel], *, plain: bool) -> Figure:
     from matplotlib.figure import Figure
 
     width, height = _PANEL
+    places = max(len(panel.labels) for panel in drawn)
+    width += 0.3 * max(0, places - 6)
     figure = Figure(figsize=(width * len(drawn), height + 0.4), layout="constrained")
     for place, panel in enumerate(drawn, 1):
         axes = figure.add_subplot(1, len(drawn), place)

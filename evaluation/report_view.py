@@ -18,10 +18,11 @@ from shrag.evaluation.times import PartTimes, read_times_file
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A mean with its interval as text, how it differs from the baseline, and the number to sort by."""
+    """A mean with its interval as text, its difference to the baseline and the test of it, the number to sort by."""
 
     text: str
     difference: str
+    test: str
     sign: str
     value: float
 
@@ -123,12 +124,10 @@ def _row_view(row: Row, columns: Sequence[str], baseline: str) -> RowView:
 def _cell_view(cell: Cell) -> CellView:
     against = cell.against
     if against is None:
-        return CellView(cell_text(cell), "", "", cell.mean)
-    difference = (
-        f"Δ {against.mean:+.3f} [{against.low:+.3f}, {against.high:+.3f}], p {against.p_holm:.3g}, "
-        f"{against.wins} better, {against.ties} alike, {against.losses} worse"
-    )
-    return CellView(cell_text(cell), difference.replace("-", "−"), against.sign, cell.mean)
+        return CellView(cell_text(cell), "", "", "", cell.mean)
+    difference = f"Δ {against.mean:+.3f} [{against.low:+.3f}, {against.high:+.3f}]".replace("-", "−")
+    test = f"p {against.p_holm:.2g}; {against.wins} / {against.ties} / {against.losses}"
+    return CellView(cell_text(cell), difference, test, against.sign, cell.mean)
 
 
 def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -> tuple[QuestionView, ...]:

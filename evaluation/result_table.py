@@ -23,14 +23,14 @@ LEVEL = 0.95
 """Of every interval."""
 
 SIGNIFICANT = 0.05
-"""A difference whose p, corrected for all comparisons of its set, is smaller is marked."""
+"""A difference whose p, corrected, is smaller is marked."""
 
 
 class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Mean difference to the baseline over the same questions, its interval, and how likely it is by chance.
 
-    ``p`` is two-sided, by paired randomisation; ``p_holm`` is corrected over all measures and conditions of the set.
-    ``wins`` counts the questions on which the condition is better than the baseline.
+    ``p`` is two-sided, by paired randomisation; ``p_holm`` is corrected over all conditions of the set and all
+    measures, or all figures. ``wins`` counts the questions on which the condition is higher than the baseline.
     """
 
     mean: float
@@ -141,7 +141,11 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
         for condition in experiment.conditions
     }
     means = {name: mean_values(values) for name, values in repeats.items()}
-    against = _differences(means, experiment.baseline, experiment.seed)
+    against: dict[tuple[str, str], Difference] = {}
+    if experiment.baseline:
+        # What an experiment measures is what it claims something of: its figures are corrected apart.
+        for family in (experiment.measures, tuple(PROCESS_FIGURES)):
+            against |= _differences(means, family, experiment.baseline, experiment.seed)
     rows = []
     for condition in experiment.conditions:
         outcomes = [outcome for part in results.parts(set_name, condition) for outcome in results.outcomes(part)]
@@ -185,12 +189,13 @@ def _cell(
     )
 
 
-def _differences(means: Mapping[str, Values], baseline: str, seed: int) -> dict[tuple[str, str], Difference]:
-    """Return each condition's difference to the baseline by measure; none where there is no baseline."""
-    if not baseline:
-        return {}
-    others = {name: values for name, values in means.items() if name != baseline}
-    compared = comparison.compare_all(means[baseline], others, seed=seed, level=LEVEL)
+def _differences(
+    means: Mapping[str, Values], family: Sequence[str], baseline: str, seed: int
+) -> dict[tuple[str, str], Difference]:
+    """Return each other condition's difference to the baseline by each measure of the family."""
+    chosen = {name: {measure: values[measure] for measure in family} for name, values in means.items()}
+    own = chosen.pop(baseline)
+    compared = comparison.compare_all(own, chosen, seed=seed, level=LEVEL)
     return {(name, each.measure): _difference(each) for name, found in compared.items() for each in found}
 
 

@@ -48,8 +48,8 @@ def _head(table: ResultTable) -> Iterator[str]:
     )
     if table.baseline:
         yield (
-            f"`+` and `−`: better or worse than the baseline `{table.baseline}` by a paired randomisation test, "
-            "p < 0.05 after Holm's correction over all comparisons of the set."
+            f"`+` and `−`: higher or lower than the baseline `{table.baseline}` by a paired randomisation test, "
+            "p < 0.05 after Holm's correction over all conditions and measures of the set."
         )
 
 
