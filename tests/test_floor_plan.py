@@ -85,7 +85,7 @@ def test_nothing_that_connects_to_other_machines_is_imported() -> None:
 def test_every_package_is_listed_typed_and_guarded_against_bare_imports() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     folders = {str(file.parent.relative_to(ROOT)) for room in MAY_IMPORT for file in (ROOT / room).rglob("__init__.py")}
-    assert folders == set(MAY_IMPORT)
+    assert {folder.partition("/")[0] for folder in folders} == set(MAY_IMPORT)
     listed = {f"shrag.{folder.replace('/', '.')}" for folder in folders} | {"shrag"}
     assert set(project["tool"]["setuptools"]["packages"]) == listed
     assert set(project["tool"]["setuptools"]["package-dir"]) == listed
