@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from markupsafe import Markup
-
 from shrag.evaluation.report_view import result_view
 from shrag.evaluation.result_folder import open_results
 from shrag.serving.rendering import open_templates
@@ -35,9 +33,8 @@ def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS
         .get_template("report.html")
         .render(
             results=views,
-            # These two are files of this package and hold nothing of any result.
-            style=Markup(style),  # noqa: S704
-            script=Markup(script),  # noqa: S704
+            style=style,
+            script=script,
             policy=_policy(style, script),
             version=version("shrag"),
         )

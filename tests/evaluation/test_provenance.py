@@ -24,6 +24,8 @@ def test_the_digest_changes_with_any_file_that_decides_a_result(
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__" / "x.pyc").write_bytes(b"1")
     assert code_digest() == before
+    (folder / "experiments" / "mine.toml").write_text("title = 'another'")
+    assert code_digest() == before
     (folder / "measures.py").write_bytes((folder / "measures.py").read_bytes() + b"\n")
     assert code_digest() != before
 
