@@ -79,8 +79,8 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
 def narrow(experiment: Experiment, sets: Sequence[str], conditions: Sequence[str], sample: int | None) -> Experiment:
     """Return the experiment with the ``sets`` and ``conditions`` named alone, none named for all of them.
 
-    A condition is named by itself or by the one whose grid it is of. The baseline stays. Raises
-    :class:`ExperimentRejected` for a name there is not.
+    A condition is named by itself or by the one whose grid it is of. The baseline stays; a plot along a setting that no
+    condition kept has goes. Raises :class:`ExperimentRejected` for a name there is not.
     """
     _check_named("set", sets, [each.name for each in experiment.sets])
     _check_named("condition", conditions, [name for each in experiment.conditions for name in (each.name, each.group)])
@@ -94,7 +94,8 @@ def narrow(experiment: Experiment, sets: Sequence[str], conditions: Sequence[str
         for each in experiment.conditions
         if not conditions or {each.name, each.group} & {*conditions, experiment.baseline}
     )
-    return msgspec.structs.replace(experiment, sets=kept_sets, conditions=kept)
+    plots = tuple(plot for plot in experiment.plots if not plot.x or any(plot.x in each.settings for each in kept))
+    return msgspec.structs.replace(experiment, sets=kept_sets, conditions=kept, plots=plots)
 
 
 def _check_named(kind: str, named: Iterable[str], there: Sequence[str]) -> None:

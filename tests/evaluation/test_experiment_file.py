@@ -58,7 +58,7 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        (("title =", "titel ="), "missing required field `title`"),
+        (("title =", "titel ="), "unknown field `titel`"),
         (('title = "t"', "title = 5"), r"Expected `str`, got `int` - at `\$.title`"),
         (('title = "t"', 'title = "t'), "is not TOML"),
         (('name = "or"', 'name = "or"\nsetting = 3'), r"unknown field `setting` - at `\$.conditions"),
@@ -119,6 +119,11 @@ def test_narrowing_keeps_the_baseline_and_takes_a_whole_grid_by_its_name(tmp_pat
     experiment = read_experiment(_write(tmp_path, HEAD + CONDITIONS))
     assert narrow(experiment, [], [], None) == experiment
     assert len(narrow(experiment, ["s"], ["and"], None).conditions) == 5
+    plotted = read_experiment(
+        _write(tmp_path, HEAD + CONDITIONS + '[[plots]]\nkind = "line"\nx = "ands"\ny = ["collected"]')
+    )
+    assert len(narrow(plotted, [], ["and"], None).plots) == 1
+    assert narrow(plotted, [], ["or"], None).plots == ()
     narrowed = narrow(experiment, [], ["and-ands-9-glossary-true"], 7)
     assert [each.name for each in narrowed.conditions] == ["or", "and-ands-9-glossary-true"]
     assert [each.sample for each in narrowed.sets] == [7]
