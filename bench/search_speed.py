@@ -27,12 +27,12 @@ from pathlib import Path
 from bench.beside_pyserini import PATH, build_pyserini, pyserini_bodies, pyserini_server
 from bench.passages import resampled, write
 from shrag.corpora.topics import read_topics
-from shrag.indexing.query import Or
-from shrag.serving.engine import Engine, open_engine
+from shrag.indexing.query import Query
+from shrag.serving.climb import DEPTH
+from shrag.serving.engine import PRODUCT, Engine, open_engine
 from shrag.serving.keyword_order import rank_keywords
-from shrag.serving.ladder import MOST_KEYWORDS, build_ladder
+from shrag.serving.ladder import build_ladder
 from shrag.serving.retrieval import collect
-from shrag.serving.shrag import DEPTH
 from shrag.serving.words import question_words, searchable
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,12 +96,12 @@ def compare_ladder(engine: Engine, questions: Sequence[str]) -> None:
     ladders = []
     for question in questions:
         words = searchable(question_words(question, index.analyzer, index.engine))
-        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][:MOST_KEYWORDS]
-        if len(keywords) == MOST_KEYWORDS:
+        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][: PRODUCT.keywords]
+        if len(keywords) == PRODUCT.keywords:
             ladders.append(build_ladder(keywords))
-    print(f"{engine.manifest.records:,} passages, {len(ladders)} questions of {MOST_KEYWORDS} keywords:")
+    print(f"{engine.manifest.records:,} passages, {len(ladders)} questions of {PRODUCT.keywords} keywords:")
 
-    def take(queries: Sequence[Or]) -> None:
+    def take(queries: Sequence[Query]) -> None:
         collect(queries, index, DEPTH, complete_only=True)
 
     for ladder in ladders:
@@ -115,7 +115,7 @@ def compare_ladder(engine: Engine, questions: Sequence[str]) -> None:
         print(f"     ratio {sum(ladder_times) / sum(longest):.2f} of the means, {median_ratio(ladder_times, longest)}")
 
 
-def timed(callers: int, work: Sequence[Sequence[Or]], take: Callable[[Sequence[Or]], None]) -> list[float]:
+def timed(callers: int, work: Sequence[Sequence[Query]], take: Callable[[Sequence[Query]], None]) -> list[float]:
     """Do all ``work`` once, shared between the callers; return the seconds of each piece."""
     pieces = itertools.count()
     seconds: list[float] = []

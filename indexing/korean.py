@@ -196,6 +196,29 @@ class KoreanEnglishAnalyzer:
         return self._kiwi
 
 
+class KoreanMorphemes:
+    """Splits text into all of its morphemes, particles, endings and punctuation too, each with its tag.
+
+    For measures of answers, which count what an index leaves out; it knows no user's words, so that a figure is the
+    same whatever index was asked.
+    """
+
+    def __init__(self) -> None:
+        self._kiwi: Kiwi | None = None
+
+    def split(self, text: str) -> list[Morpheme]:
+        """Return the morphemes of ``text``, which is folded (:func:`shrag.indexing.folding.fold`), in its order."""
+        if self._kiwi is None:
+            self._kiwi = _shared_kiwi(NO_WORDS)
+        found: list[Morpheme] = []
+        for begin, piece in _stretches(_SURROGATE.sub(" ", text)):
+            for each in self._kiwi.tokenize(for_kiwi(piece)):
+                start, end, tag = begin + each.start, begin + each.start + each.len, each.tag.partition("-")[0]
+                # What stands for a sign that Kiwi does not read is the sign again: β, %.
+                found.append(Morpheme(text[start:end] if tag == "SL" else each.form, tag, start, end))
+        return found
+
+
 class _WordTerms(dict[str, tuple[str, ...]]):
     """Space-separated words with their terms; one that is not there yet is analysed by being asked for."""
 
@@ -255,6 +278,18 @@ def eojeols(text: str) -> list[tuple[int, str]]:
         if core := core.rstrip(_EDGE):
             found.append((start, core))
     return found
+
+
+def _stretches(text: str) -> Iterator[tuple[int, str]]:
+    """Yield ``text`` in pieces that Kiwi can take, cut at a space where there is one."""
+    start = 0
+    while start < len(text):
+        end = start + _LONGEST_PIECE
+        if end < len(text):
+            space = text.rfind(" ", start + 1, end)
+            end = space if space > start else end
+        yield start, text[start:end]
+        start = end
 
 
 def _pieces(unbroken: str, start: int) -> Iterator[tuple[int, str]]:

@@ -26,12 +26,15 @@ from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
 
 DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
 LARGEST_K = 1_000
+PRODUCT = SearchSettings()
+"""What is done where nothing is set."""
 
 STRATEGIES: Mapping[str, Strategy] = {
     strategy.name: strategy for strategy in (ShragStrategy(), Bm25Strategy(), HybridStrategy())
@@ -97,16 +100,18 @@ class Engine:
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
         every_record: bool = False,
-        keyword_order: KeywordOrder = "tfidf",
+        keyword_order: KeywordOrder | None = None,
+        settings: SearchSettings = PRODUCT,
     ) -> SearchResult:
         """Find at most ``k`` records.
 
         A paper that stands in the index under two numbers comes once, as its best-ranked record, unless
-        ``every_record`` asks for each.
-        Raises :class:`QuestionError` and :class:`UnknownStrategy`; ``IndexDamaged`` where a check that goes on while
-        questions are answered has found damage.
+        ``every_record`` asks for each. ``settings`` are for experiments; ``keyword_order`` goes before theirs.
+
+        Raises :class:`QuestionError`, :class:`SettingRejected` and :class:`UnknownStrategy`; ``IndexDamaged`` where a
+        check that goes on while questions are answered has found damage.
         """
-        request = self._request(question, k, keyword_order, answered=False, every_record=every_record)
+        request = self._request(question, k, keyword_order, settings, answered=False, every_record=every_record)
         return search_result(self.name, self.manifest.generation, request, strategy, list(self._run(request, strategy)))
 
     def ask(
@@ -115,7 +120,9 @@ class Engine:
         *,
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
-        keyword_order: KeywordOrder = "tfidf",
+        every_record: bool = False,
+        keyword_order: KeywordOrder | None = None,
+        settings: SearchSettings = PRODUCT,
         begun: Callable[[Asking], None] = lambda _: None,
     ) -> AskResult:
         """Find at most ``k`` records and answer from the best of them.
@@ -123,7 +130,7 @@ class Engine:
         ``begun`` is given what another thread can cancel it by. Raises as :meth:`search` does, and :class:`ClientLeft`
         where it was cancelled.
         """
-        request = self._request(question, k, keyword_order, answered=True)
+        request = self._request(question, k, keyword_order, settings, answered=True, every_record=every_record)
         asking = self._run(request, strategy)
         begun(asking)
         events = list(asking)
@@ -137,10 +144,11 @@ class Engine:
         *,
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
-        keyword_order: KeywordOrder = "tfidf",
+        keyword_order: KeywordOrder | None = None,
+        settings: SearchSettings = PRODUCT,
     ) -> Asking:
         """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
-        return self._run(self._request(question, k, keyword_order, answered=True), strategy)
+        return self._run(self._request(question, k, keyword_order, settings, answered=True), strategy)
 
     def kept(
         self,
@@ -149,13 +157,13 @@ class Engine:
         answered: bool,
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
-        keyword_order: KeywordOrder = "tfidf",
+        keyword_order: KeywordOrder | None = None,
     ) -> KeptAnswer | None:
         """Return what the cache has of asking ``question`` (``answered``) or of searching for it, None for nothing.
 
         Nothing is waited for: a model whose name is not known yet is not asked for it. Raises as :meth:`search` does.
         """
-        request = self._request(question, k, keyword_order, answered=answered)
+        request = self._request(question, k, keyword_order, PRODUCT, answered=answered)
         find_strategy(strategy)
         self._index.seals.raise_if_damaged()
         model = self.model.known_name if isinstance(self.model, CircuitModel) else self.model and self.model.name
@@ -166,7 +174,7 @@ class Engine:
     @property
     def strategies(self) -> tuple[str, ...]:
         """The names of the strategies that this index has all the parts for."""
-        request = self._request("?", 1, "tfidf", answered=False)
+        request = self._request("?", 1, None, PRODUCT, answered=False)
         names = []
         for name, strategy in STRATEGIES.items():
             try:
@@ -187,11 +195,20 @@ class Engine:
         self._index.close()
 
     def _request(
-        self, question: str, k: int, keyword_order: KeywordOrder, *, answered: bool, every_record: bool = False
+        self,
+        question: str,
+        k: int,
+        keyword_order: KeywordOrder | None,
+        settings: SearchSettings,
+        *,
+        answered: bool,
+        every_record: bool = False,
     ) -> Request:
         if not 1 <= k <= LARGEST_K:
             raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
-        return Request(read_question(question), k, answered, every_record, keyword_order)
+        if keyword_order is not None:
+            settings = replace(settings, keyword_order=keyword_order)
+        return Request(read_question(question), k, answered, every_record, settings)
 
     def _run(self, request: Request, strategy: str) -> Asking:
         self._index.seals.raise_if_damaged()
@@ -218,7 +235,10 @@ class Engine:
 
     def _begin(self, request: Request, strategy: str) -> Asking:
         model = OneQuestion(self._resources.model) if self._resources.model is not None else None
-        return Asking(find_strategy(strategy).run(request, replace(self._resources, model=model)), model)
+        resources = replace(self._resources, model=model)
+        if not request.settings.glossary:
+            resources = resources.without_glossary()
+        return Asking(find_strategy(strategy).run(request, resources), model)
 
 
 def open_engine(

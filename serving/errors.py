@@ -31,6 +31,10 @@ class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
 
 
+class SettingRejected(ServingError):
+    """There is no search setting of that name, or it cannot have that value."""
+
+
 class UnknownReranker(ServingError):
     """There is no re-ranker of that name, or not with such options."""
 

@@ -89,15 +89,20 @@ def page_words() -> Mapping[str, Mapping[str, str]]:
     return words
 
 
-@cache
-def _templates() -> jinja2.Environment:
-    templates = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PAGE_FOLDER / "templates"),
+def open_templates(folder: Path) -> jinja2.Environment:
+    """Return the templates of a folder: every value is escaped, and one that is missing is an error."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    templates = open_templates(PAGE_FOLDER / "templates")
     # For attributes that scripts read: Jinja escapes what could end the attribute.
     templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
     templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW}

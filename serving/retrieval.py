@@ -29,6 +29,7 @@ from shrag.serving.fallback import fallen_back
 from shrag.serving.fusion import reciprocal_ranks
 from shrag.serving.generated import generate_answer
 from shrag.serving.papers import show_once
+from shrag.serving.pool_order import PoolOrder
 from shrag.serving.question import Question
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
@@ -74,8 +75,10 @@ def collect(
 def rerank(request: Request, pool: Sequence[AnalysedRecord], reranker: Reranker, reason: Reason) -> Ranking:
     """Return the pool's best ``request.k`` records by the re-ranker's scores, ties by docid, each paper once.
 
-    What the re-ranker gives minus infinity is left out.
+    What the re-ranker gives minus infinity is left out. Where the request's settings want no re-ranking, the pool stays
+    in its order.
     """
+    reranker = reranker if request.settings.rerank else PoolOrder()
     scores = reranker.score(request.question.text, [as_passage(analysed) for analysed in pool])
     shown = [place for place in range(len(pool)) if scores[place] > -math.inf]
     order = sorted(shown, key=lambda place: (-scores[place], pool[place].record.docid))
