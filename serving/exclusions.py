@@ -14,7 +14,7 @@ from shrag.serving.words import Word
 
 _BEFORE = re.compile(
     r"""\b(?: without | except(?:ing)?(?:\ for)? | excluding | other\ than | apart\ from
-            | (?:but|and|or|,)\ ?not(?:\ (?:including|in|on|about|by|for|of))?  )
+            | (?<!whether\ )(?:but|and|or|,)\ ?not(?:\ (?:including|in|on|about|by|for|of))?  )
         (?:\ (?:the|a|an|any|all|those|using|use\ of))*\s+""",
     re.IGNORECASE | re.VERBOSE,
 )
