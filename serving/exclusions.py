@@ -38,6 +38,11 @@ class Wishes(NamedTuple):
         return [keyword for keyword in keywords if excluded.isdisjoint(keyword.terms)]
 
 
+def excludes(question: str) -> bool:
+    """Say whether a question has a cue; whether anything stands beside it is for :func:`read_wishes`."""
+    return _BEFORE.search(question) is not None or _BEHIND.search(question) is not None
+
+
 def read_wishes(question: str, words: Sequence[Word]) -> Wishes:
     """Tell a question's ``words`` apart; where all would be excluded, none is."""
     ordered = sorted(words, key=lambda word: word.start)
