@@ -14,7 +14,7 @@ from shrag.serving.words import Word
 
 _BEFORE = re.compile(
     r"""\b(?: without | except(?:ing)?(?:\ for)? | excluding | other\ than | apart\ from
-            | (?:but|and|or|,)\ ?not(?:\ (?:including|in|on|about|by|for|of))?  )
+            | (?<!whether\ )(?:but|and|or|,)\ ?not(?:\ (?:including|in|on|about|by|for|of))?  )
         (?:\ (?:the|a|an|any|all|those|using|use\ of))*\s+""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -36,6 +36,11 @@ class Wishes(NamedTuple):
         """Return the ``keywords`` that share no term with what is excluded."""
         excluded = {term for phrase in self.unwanted for word in phrase for term in word.terms}
         return [keyword for keyword in keywords if excluded.isdisjoint(keyword.terms)]
+
+
+def excludes(question: str) -> bool:
+    """Say whether a question has a cue; whether anything stands beside it is for :func:`read_wishes`."""
+    return _BEFORE.search(question) is not None or _BEHIND.search(question) is not None
 
 
 def read_wishes(question: str, words: Sequence[Word]) -> Wishes:

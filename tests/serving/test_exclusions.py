@@ -26,6 +26,7 @@ NOTS = SearchSettings(nots=True)
         ("Why does soil not hold carbon?", []),
         ("그래핀 말고기 소재", []),
         ("without", []),
+        ("Whether or not soil holds carbon", []),
         ("", []),
     ],
 )
