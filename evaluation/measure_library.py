@@ -15,8 +15,7 @@ from ir_measures import measures, providers
 from shrag.corpora.records import Qrel
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.query_success import ranking_at, recall, relevant_at, success
-from shrag.evaluation.runs import RunLine
-from shrag.evaluation.trec_order import trec_order
+from shrag.evaluation.trec_order import trec_ranking
 
 Measure: TypeAlias = Any
 Judgements: TypeAlias = Any
@@ -68,8 +67,8 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]
         self._qrels = qrels
 
     def _iter_calc(self, run: Ranking) -> Iterator[Any]:
-        docs = ir_measures.util.RunConverter(run).as_namedtuple_iter()
-        rankings = trec_order(RunLine(doc.query_id, doc.doc_id, 0, doc.score, "") for doc in docs)
+        scores = ir_measures.util.RunConverter(run).as_dict_of_dict()
+        rankings = {qid: trec_ranking(qid, list(docs), list(docs.values())) for qid, docs in scores.items()}
         for measure in self.measures:
             compute, level, rel = _COMPUTED[measure.NAME], measure["level"], measure["rel"]
             cutoff = measure.params.get("cutoff")
@@ -148,29 +147,25 @@ def calculate(
     The tools behind ir-measures break ties differently, so they are given scores that have none: the places. Raises
     :class:`EvaluationError` for a grade beyond :data:`LARGEST_GRADE`.
     """
-    run = [
-        ir_measures.ScoredDoc(qid, docid, float(len(ranking) - place))
+    run = {
+        qid: dict(zip(ranking, map(float, range(len(ranking), 0, -1)), strict=True))
         for qid, ranking in rankings.items()
-        for place, docid in enumerate(ranking)
-    ]
+    }
     for metric in _TOOLS.iter_calc(list(wanted), _safe(qrels), run):
         yield metric.measure, metric.query_id, float(metric.value)
 
 
-def _safe(qrels: Sequence[Qrel]) -> list[Judgements]:
-    """Return judgements that trec_eval's code can take.
+def _safe(qrels: Sequence[Qrel]) -> dict[str, dict[str, int]]:
+    """Return qid → docid → grade such that trec_eval's code can take it.
 
     Where all grades of a topic are negative, pytrec_eval 0.5 writes past its memory and crashes, or hangs, or not. A
     negative grade is as little relevant as 0, so such a topic gets zeros.
     """
-    best: dict[str, int] = {}
+    topics: dict[str, dict[str, int]] = {}
     for qrel in qrels:
         if abs(qrel.relevance) > LARGEST_GRADE:
             raise EvaluationError(
                 f"Topic {qrel.qid} grades {qrel.docid} with {qrel.relevance}: a grade is at most {LARGEST_GRADE:,}."
             )
-        best[qrel.qid] = max(best.get(qrel.qid, qrel.relevance), qrel.relevance)
-    return [
-        ir_measures.Qrel(qrel.qid, qrel.docid, max(0, qrel.relevance) if best[qrel.qid] < 0 else qrel.relevance)
-        for qrel in qrels
-    ]
+        topics.setdefault(qrel.qid, {})[qrel.docid] = qrel.relevance
+    return {qid: grades if max(grades.values()) >= 0 else dict.fromkeys(grades, 0) for qid, grades in topics.items()}

@@ -23,10 +23,11 @@ def trec_order(run: Iterable[RunLine]) -> dict[str, list[str]]:
         docids, scores = topics.setdefault(line.qid, ([], []))
         docids.append(line.docid)
         scores.append(line.score)
-    return {qid: _sorted(qid, docids, scores) for qid, (docids, scores) in topics.items()}
+    return {qid: trec_ranking(qid, docids, scores) for qid, (docids, scores) in topics.items()}
 
 
-def _sorted(qid: str, docids: Sequence[str], scores: Sequence[float]) -> list[str]:
+def trec_ranking(qid: str, docids: Sequence[str], scores: Sequence[float]) -> list[str]:
+    """Return the documents of one topic in that order; errors as :func:`trec_order`."""
     if len(set(docids)) < len(docids):
         twice = Counter(docids).most_common(1)[0][0]
         raise EvaluationError(f"Topic {qid} has {twice} twice in the run: each document may stand once for a topic.")
