@@ -8,7 +8,7 @@ import msgspec
 
 from shrag.indexing.engine import Hit
 from shrag.serving.answer_text import answer_text
-from shrag.serving.engine import AskResult, SearchResult
+from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.events import Answer
 
 SHOWN = 5
