@@ -3,7 +3,7 @@
 A server of its own over the index NAME is asked by CLIENTS at once, each asking again as soon as it is answered: four
 of five search (by ``wrk``, where it is installed), one of five asks and reads the stream to its end (by raw sockets).
 Printed are requests a second, p50/p95/p99, what went wrong, and the memory of the first third against the last.
-The server has its defaults, and no language model: answers are extractive.
+The server has its defaults, but that it keeps no answers, and no language model: answers are extractive.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def main() -> None:
 @contextmanager
 def _server(name: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Run a server on a free port; stop it in order."""
-    process = subprocess.Popen([str(SERVER), name, "--port", "0"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([str(SERVER), name, "--port", "0", "--no-cache"], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     first = process.stderr.readline()
     match = re.search(r":(\d+)/", first)

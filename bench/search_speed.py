@@ -139,7 +139,7 @@ def timed(callers: int, work: Sequence[Sequence[Or]], take: Callable[[Sequence[O
 def measure_server(home: Path, name: str, questions: Sequence[str]) -> dict[str, float]:
     """Return the most questions a second of ``shrag-serve``, by strategy."""
     best = {}
-    command = [str(BIN / "shrag-serve"), name, "--port", "8391"]
+    command = [str(BIN / "shrag-serve"), name, "--port", "8391", "--no-cache"]
     with server(command, 8391, {"SHRAG_HOME": str(home)}, "/health/ready"):
         for strategy in ("bm25", "shrag"):
             bodies = [json.dumps({"question": question, "k": 10, "strategy": strategy}) for question in questions]

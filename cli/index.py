@@ -179,7 +179,7 @@ def rollback(home: Home, name: str, to: int | None) -> None:
 
     manifest = roll_back(home.indexes, name, to)
     click.echo(f"index {name}: generation {manifest.generation} is current, {manifest.records:,} records")
-    click.echo("A running server keeps the generation it opened until it is started again.", err=True)
+    click.echo("A running server takes it up within seconds.", err=True)
 
 
 @command.command("list")

@@ -8,7 +8,7 @@ import click
 
 from shrag.cli.access import access_options, chosen_key
 from shrag.cli.language_model import asked_language_model, llm_settings, no_model_option
-from shrag.cli.settings import Home, reranker_options, verify_option
+from shrag.cli.settings import Home, cache_options, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
@@ -21,6 +21,7 @@ from shrag.indexing.seals import Verify
 @reranker_options
 @no_model_option
 @verify_option
+@cache_options
 @click.pass_obj
 def command(
     home: Home,
@@ -34,6 +35,8 @@ def command(
     min_score: float | None,
     no_model: bool,
     verify: Verify,
+    cache_mib: int,
+    no_cache: bool,
 ) -> None:
     """Serve the indexes NAME (default: demo) to agents by the Model Context Protocol.
 
@@ -49,7 +52,8 @@ def command(
     check_installed()
     key = chosen_key(api_key_file) if http else None
     model = asked_language_model(no_model=no_model)
-    cache = AnswerCache(settings=f"{llm_settings().fingerprint} {reranker} {min_score}")
+    settings = f"{llm_settings().fingerprint} {reranker} {min_score}"
+    cache = None if no_cache else AnswerCache(cache_mib << 20, settings)
 
     def open_named(name: str, checked: Verify) -> Engine:
         return open_engine(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from shrag.cli.access import access_options, chosen_key
-from shrag.cli.settings import Home, reranker_options, verify_option
+from shrag.cli.settings import Home, cache_options, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
@@ -30,6 +30,7 @@ from shrag.indexing.seals import Verify
     show_default=True,
     help="Seconds a request may take.",
 )
+@cache_options
 @click.option("--log-questions", is_flag=True, help="Let the log have the words of questions.")
 @click.pass_obj
 def command(
@@ -45,6 +46,8 @@ def command(
     asks: int,
     queued_asks: int,
     deadline: float,
+    cache_mib: int,
+    no_cache: bool,
     log_questions: bool,
 ) -> None:
     """Serve the index NAME (default: demo): the page at /, the interface under /v1, its description at /docs.
@@ -56,6 +59,7 @@ def command(
     Example: shrag-serve sci --port 8080
     """
     from shrag.cli.language_model import llm_settings, running_language_model
+    from shrag.serving.answer_cache import AnswerCache
     from shrag.serving.engine import Engine
     from shrag.serving.limits import Limits
     from shrag.serving.server import serve
@@ -67,7 +71,9 @@ def command(
         writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
         click.echo(f"{writes} Ctrl-C stops.", err=True)
 
-    with running_language_model(llm_settings(), home, name) as model:
+    llm = llm_settings()
+    cache = None if no_cache else AnswerCache(cache_mib << 20, f"{llm.fingerprint} {reranker} {min_score}")
+    with running_language_model(llm, home, name) as model:
         serve(
             home.indexes,
             name,
@@ -78,6 +84,7 @@ def command(
             ready=ready,
             verify=verify,
             model=model,
+            cache=cache,
             limits=Limits(asks=asks, queued_asks=queued_asks, deadline=deadline),
             log_questions=log_questions,
             reranker=reranker,

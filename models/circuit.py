@@ -37,11 +37,16 @@ class CircuitModel:
         self._last_failure = ""
         self._answered = clock()
         self._name = ""
+        self._named = False
 
     @property
     def name(self) -> str:
-        """See :class:`~shrag.models.language_model.LanguageModel`; a model may have to be asked for it."""
-        self._name = self._model.name
+        """See :class:`~shrag.models.language_model.LanguageModel`.
+
+        A model that has answered is not asked for it again, nor one that fails: that takes a request each time.
+        """
+        if not (self._named or (self._name and self.state == "open")):
+            self._name = self._model.name
         return self._name
 
     @property
@@ -120,7 +125,11 @@ class CircuitModel:
     def answered(self) -> None:
         """Count a success."""
         with self._lock:
+            failed = self._failures > 0
             self._failures, self._last_failure, self._answered = 0, "", self._clock()
+        if failed or not self._named:  # behind a failure there may be another model than before
+            self._name = self._model.name
+            self._named = True
 
     def failed(self, error: ModelUnavailable, *, final: bool = False) -> None:
         """Count a failure; a ``final`` one opens the circuit by itself."""

@@ -13,11 +13,11 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.serving.answer_text import answer_text
 from shrag.serving.connector_results import Result, results_of, results_text
-from shrag.serving.engine import SearchResult
 from shrag.serving.events import Answer, Doubt, Fallback, Part, RankedRecord, Reason
 from shrag.serving.json_size import cut_to_json
 from shrag.serving.phrases import DOUBTS, REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
+from shrag.serving.results import SearchResult
 from shrag.serving.served_indexes import ServedIndex
 
 MOST_RECORD_BYTES = 2_048
@@ -51,11 +51,12 @@ class FoundRecord:
 class SearchReply:
     """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any.
 
-    ``results`` are the same records for clients that go on with fetch.
+    ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
+    earlier question like this one.
     """
 
     index: str
-    generation: int
+    index_generation: int
     strategy: str
     language: AnswerLanguage
     keywords: tuple[str, ...]
@@ -63,6 +64,7 @@ class SearchReply:
     message: str
     records: tuple[FoundRecord, ...]
     results: tuple[Result, ...]
+    cached: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,12 @@ class CitedRecord:
 class AskReply:
     """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
 
-    ``precision`` is the share of its citations whose sentences passed the checks, null where it has none.
+    ``precision`` is the share of its citations whose sentences passed the checks, null where it has none. ``cached``
+    says that it was made for an earlier question like this one.
     """
 
     index: str
-    generation: int
+    index_generation: int
     strategy: str
     language: AnswerLanguage
     kind: str
@@ -105,6 +108,7 @@ class AskReply:
     sentences: tuple[SaidSentence, ...]
     citations: tuple[CitedRecord, ...]
     fallbacks: tuple[str, ...]
+    cached: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ class DocumentReply:
     """
 
     index: str
-    generation: int
+    index_generation: int
     docid: str
     title: str
     text: str
@@ -144,7 +148,7 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
     language, reason = result.question.language, result.ranking.reason
     return SearchReply(
         index=result.index,
-        generation=result.generation,
+        index_generation=result.generation,
         strategy=result.strategy,
         language=language,
         keywords=tuple(cut_to_json(keyword.text, _MOST_NAME_BYTES) for keyword in result.keywords.keywords),
@@ -152,10 +156,13 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
         message=REASONS[language][reason] if reason else "",
         records=tuple(_found(ranked) for ranked in result.ranking.records),
         results=results_of([ranked.record for ranked in result.ranking.records], named),
+        cached=result.timings.cached,
     )
 
 
-def ask_reply(index: str, generation: int, strategy: str, answer: Answer, fallbacks: Sequence[Fallback]) -> AskReply:
+def ask_reply(
+    index: str, generation: int, strategy: str, answer: Answer, fallbacks: Sequence[Fallback], *, cached: bool
+) -> AskReply:
     """Return an answer."""
     said = [
         SaidSentence(section.part, cut_to_json(each.text, _MOST_SENTENCE_BYTES), each.citations, each.sound, each.doubt)
@@ -164,7 +171,7 @@ def ask_reply(index: str, generation: int, strategy: str, answer: Answer, fallba
     ]
     return AskReply(
         index=index,
-        generation=generation,
+        index_generation=generation,
         strategy=strategy,
         language=answer.language,
         kind=answer.kind,
@@ -178,6 +185,7 @@ def ask_reply(index: str, generation: int, strategy: str, answer: Answer, fallba
             CitedRecord(each.number, each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.citations
         ),
         fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in fallbacks),
+        cached=cached,
     )
 
 
@@ -189,7 +197,7 @@ def document_reply(
     end = offset + len(text)
     return DocumentReply(
         index=index,
-        generation=generation,
+        index_generation=generation,
         docid=record.docid,
         title=cut_to_json(record.title, MOST_RECORD_BYTES),
         text=text,

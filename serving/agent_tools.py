@@ -205,7 +205,7 @@ def _ask(indexes: ServedIndexes, given: AskArguments, call: Call) -> Outcome:
     if not answers:
         raise QuestionError("withdrawn", "The question was withdrawn: ask it again.")
     fallbacks = [event for event in events if isinstance(event, Fallback)]
-    reply = ask_reply(index, generation, given.strategy, answers[0], fallbacks)
+    reply = ask_reply(index, generation, given.strategy, answers[0], fallbacks, cached=asking.cached)
     return Outcome(reply, ask_text(reply))
 
 

@@ -1,20 +1,21 @@
 """Answers kept, and identical questions answered once.
 
-What is kept are a question's events, whole: a search, an answer and a stream of the same question are the same events.
-Their timings are those of the time when they were made.
+What is kept are a question's events: an answer and a stream of the same question are the same events. Given again,
+they say so and have timings of their own; calls of a model, which are not made again, are not among them.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
 
 from shrag.serving.asking import Asking
-from shrag.serving.events import Event, Fallback, Timings
+from shrag.serving.events import Event, Fallback, ModelCall, Timings
 from shrag.serving.memory_size import memory_size
 from shrag.serving.shared_question import Outcome, SharedQuestion
 from shrag.serving.strategy import Request
@@ -54,6 +55,33 @@ class CacheCounters:
     bytes: int
 
 
+class KeptAnswer:
+    """An answer found in a cache: its events as they are given again, and what they were encoded as before."""
+
+    def __init__(self, cache: AnswerCache, key: AnswerKey, kept: _Kept, started: float) -> None:
+        self.key = key
+        self.timings = Timings({"cache": time.perf_counter() - started}, cached=True)
+        self._cache = cache
+        self._kept = kept
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events, the timings of finding them last."""
+        return (*self._kept.events, self.timings)
+
+    def asking(self) -> Asking:
+        """Return the events as of a question being answered."""
+        return Asking(_replay(self.events), None, cached=True)
+
+    def encoded(self, form: str) -> bytes | None:
+        """Return what :meth:`keep_encoded` was given under the name ``form``, None where nothing was."""
+        return self._kept.encoded.get(form)
+
+    def keep_encoded(self, form: str, data: bytes) -> None:
+        """Keep ``data`` beside the answer, as long as that is kept; it counts in the cache's bytes."""
+        self._cache.keep_encoded(self.key, self._kept, form, data)
+
+
 class AnswerCache:
     """Keeps the answers asked for last, in at most ``most_bytes``; 0 keeps none. Safe to share between threads.
 
@@ -65,7 +93,7 @@ class AnswerCache:
         if most_bytes < 0:
             raise ValueError(f"most_bytes must be at least 0, got {most_bytes}.")
         self.settings = settings
-        self._most_bytes = most_bytes
+        self.most_bytes = most_bytes
         self._turn = threading.Lock()
         self._kept: OrderedDict[AnswerKey, _Kept] = OrderedDict()
         self._bytes = 0
@@ -86,12 +114,10 @@ class AnswerCache:
         given to all who wait for it, and the next one who asks begins anew.
         """
         place = (owner, key)
+        started = time.perf_counter()
         with self._turn:
-            kept = self._kept.get(key)
-            if kept is not None:
-                self._kept.move_to_end(key)
-                self._hits += 1
-                return Asking(_replay(kept.events), None)
+            if (kept := self._find(key)) is not None:
+                return KeptAnswer(self, key, kept, started).asking()
             began = False
             while (asking := self._join(place)) is None:
                 self._asked[place] = SharedQuestion(begin(), partial(self._over, place, may_keep))
@@ -99,6 +125,31 @@ class AnswerCache:
             self._misses += began
             self._joined += not began
             return asking
+
+    def find(self, key: AnswerKey) -> KeptAnswer | None:
+        """Return the answer kept for ``key``; None where there is none, which counts only once it is asked for."""
+        started = time.perf_counter()
+        with self._turn:
+            kept = self._find(key)
+        return KeptAnswer(self, key, kept, started) if kept is not None else None
+
+    def keep_encoded(self, key: AnswerKey, kept: _Kept, form: str, data: bytes) -> None:
+        """Keep ``data`` beside what is kept for ``key``, unless that is gone; for :class:`KeptAnswer`."""
+        size = memory_size((form, data))
+        with self._turn:
+            if self._kept.get(key) is not kept or form in kept.encoded or kept.size + size > self.most_bytes:
+                return
+            kept.encoded[form] = data
+            kept.size += size
+            self._bytes += size
+            self._push_out()
+
+    def _find(self, key: AnswerKey) -> _Kept | None:
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._kept.move_to_end(key)
+            self._hits += 1
+        return kept
 
     def _join(self, place: _Place) -> Asking | None:
         shared = self._asked.get(place)
@@ -108,25 +159,35 @@ class AnswerCache:
         """Count a question out, and keep its events where they may be kept."""
         key = place[1]
         keep = outcome is not None and _is_whole(outcome) and may_keep()
-        size = memory_size((key, outcome)) if keep else 0
+        events = tuple(each for each in outcome or () if not isinstance(each, ModelCall | Timings))
+        size = memory_size((key, events)) + _EMPTY_SIZE if keep else 0
         with self._turn:
             if self._asked.get(place) is shared:
                 del self._asked[place]
-            if outcome is None or not keep or size > self._most_bytes:
+            if not keep or size > self.most_bytes:
                 return
-            self._bytes += size - self._kept.pop(key, _NOTHING).size
-            self._kept[key] = _Kept(outcome, size)
-            while self._bytes > self._most_bytes:
-                self._bytes -= self._kept.popitem(last=False)[1].size
-                self._evicted += 1
+            if (before := self._kept.pop(key, None)) is not None:
+                self._bytes -= before.size
+            self._kept[key] = _Kept(events, size)
+            self._bytes += size
+            self._push_out()
+
+    def _push_out(self) -> None:
+        while self._bytes > self.most_bytes:
+            self._bytes -= self._kept.popitem(last=False)[1].size
+            self._evicted += 1
 
 
-class _Kept(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """Events without those that are of their first time alone; what they were encoded as, by its name."""
+
     events: tuple[Event, ...]
     size: int
+    encoded: dict[str, bytes] = field(default_factory=dict)
 
 
-_NOTHING = _Kept((), 0)
+_EMPTY_SIZE = sys.getsizeof(_Kept((), 0)) + sys.getsizeof({"": b""})
 
 _Place = tuple[Hashable, AnswerKey]
 

@@ -1,4 +1,4 @@
-"""The HTTP application: a function of an engine. What each group of routes does stands in a file of its own."""
+"""The HTTP application: a function of an index. What each group of routes does stands in a file of its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from shrag.serving.access import Access
 from shrag.serving.docs_page import add_docs_page
 from shrag.serving.document_routes import add_document_routes
 from shrag.serving.engine import Engine
+from shrag.serving.engine_source import EngineSource, FixedEngine
 from shrag.serving.health_routes import add_health_routes
 from shrag.serving.layers import add_layers
 from shrag.serving.limits import Limits
@@ -28,13 +29,18 @@ from shrag.serving.service import Service
 
 
 def create_app(
-    engine: Engine, access: Access | None = None, limits: Limits | None = None, *, log_questions: bool = False
+    index: EngineSource | Engine,
+    access: Access | None = None,
+    limits: Limits | None = None,
+    *,
+    log_questions: bool = False,
 ) -> FastAPI:
-    """Return the application over ``engine``, for whom ``access`` lets ask. It closes the engine when it ends.
+    """Return the application over ``index``, for whom ``access`` lets ask. It closes the index when it ends.
 
     Its :class:`~shrag.serving.service.Service` is ``app.state.service``.
     """
-    service = Service(engine, limits or Limits(), log_questions=log_questions)
+    source = FixedEngine(index) if isinstance(index, Engine) else index
+    service = Service(source, limits or Limits(), log_questions=log_questions)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -20,7 +20,7 @@ class Asking(Iterator[Event]):
     """The events of one question. They are taken, and it is closed, by one thread; :meth:`cancel` is for any.
 
     ``work`` is what a cancellation is passed on to. ``ended`` is called once: behind the last event, where answering
-    fails, or when it is closed.
+    fails, or when it is closed. ``cached`` says that the events were made before, and that nothing is waited for.
     """
 
     def __init__(
@@ -28,7 +28,10 @@ class Asking(Iterator[Event]):
         events: Generator[Event, None, None],
         work: Withdrawable | None,
         ended: Callable[[], None] | None = None,
+        *,
+        cached: bool = False,
     ) -> None:
+        self.cached = cached
         self._events = events
         self._work = work
         self._ended = ended

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import aclosing
+from dataclasses import replace
 
 import msgspec
 
@@ -30,13 +32,16 @@ _DONE = b"data: [DONE]\n\n"
 
 
 class ChatAnswer:
-    """One answer under way. ``model`` is the name it was asked by, ``address`` gives a record's address."""
+    """One answer under way. ``model`` is the name it was asked by, ``address`` gives a record's address.
+
+    ``about`` says what the answer is made from, but for the records found.
+    """
 
     def __init__(
         self,
         model: str,
         language: AnswerLanguage,
-        about: Callable[[tuple[SourceRecord, ...]], ShragFields],
+        about: ShragFields,
         address: Callable[[str], str],
     ) -> None:
         self._id = f"chatcmpl-{trace_id() or uuid.uuid4().hex}"
@@ -62,19 +67,22 @@ class ChatAnswer:
             self._model,
             (choice,),
             self._usage(),
-            self._about(self._hits),
+            replace(self._about, hits=self._hits),
         )
 
-    async def stream(self, events: AsyncIterator[Event | None], *, include_usage: bool) -> AsyncGenerator[bytes, None]:
+    async def stream(
+        self, events: AsyncGenerator[Event | None, None], *, include_usage: bool
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the answer as it is sent: the records, the text as it grows, its sources, its end, ``[DONE]``.
 
         A failure is an event of its own: a stream that just ends looks like a whole answer to ``openai``.
         """
         try:
-            async for event in events:
-                if event is None:
-                    yield KEEP_ALIVE
-                else:
+            async with aclosing(events):
+                async for event in events:
+                    if event is None:
+                        yield KEEP_ALIVE
+                        continue
                     for chunk in self._chunks(event, include_usage=include_usage):
                         yield _data(chunk)
             for chunk in self._last(include_usage=include_usage):
@@ -88,7 +96,7 @@ class ChatAnswer:
         usage = None if include_usage else msgspec.UNSET
         if isinstance(event, Ranking):
             first = self._chunk(Delta(role="assistant", content=""), usage=usage)
-            first.shrag = self._about(self._hits)
+            first.shrag = replace(self._about, hits=self._hits)
             yield first
         elif added:
             yield self._chunk(Delta(content=added), usage=usage)

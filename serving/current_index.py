@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 from shrag.corpora.durable import DiskFull
@@ -22,8 +21,8 @@ from shrag.indexing.seals import Verify
 from shrag.models.errors import ModelError
 from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
+from shrag.serving.engine_source import Standing
 from shrag.serving.errors import IndexClosed, ServingError
-from shrag.serving.events import Event
 from shrag.serving.leased_engine import Lease, LeasedEngine
 
 OpenEngine = Callable[[Verify], Engine]
@@ -39,23 +38,8 @@ _STOP_SECONDS = 2.0
 _UNHEARD_WORD = "색인교체준비완료여부"
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What is served and what is not.
-
-    ``generation`` is what new questions go to, ``closing`` are those before it that still have questions to answer.
-    ``problem`` says why what is published is not what is served, empty where it is. ``swaps`` counts the generations
-    taken up since the start.
-    """
-
-    generation: int
-    closing: tuple[int, ...]
-    problem: str
-    swaps: int
-
-
 class CurrentIndex:
-    """Holds the engine of one index's current generation. Safe to share between threads.
+    """Implements :class:`~shrag.serving.engine_source.EngineSource` over one index's current generation.
 
     ``index`` is the index's folder. The first generation is opened at once, its files checked as ``verify`` says;
     raises as ``open_engine`` does. Those after it are read through before they are taken up: there is one that answers
@@ -78,17 +62,19 @@ class CurrentIndex:
         self._refused: tuple[_Pointer, float] | None = None
 
     @property
+    def name(self) -> str:
+        """See :class:`~shrag.serving.engine_source.EngineSource`."""
+        return self._index.name
+
+    @property
     def standing(self) -> Standing:
-        """What is served and what is not."""
+        """See :class:`~shrag.serving.engine_source.EngineSource`."""
         with self._turn:
             closing = tuple(each.generation for each in self._closing if not each.closed)
             return Standing(self._serving.generation, closing, self._problem, self._swaps)
 
     def use(self) -> Lease:
-        """Return a lease on the engine: ``with current.use() as engine:`` keeps it open, and the same, to the end.
-
-        Raises :class:`IndexClosed`.
-        """
+        """See :class:`~shrag.serving.engine_source.EngineSource`."""
         with self._turn:
             lease = self._serving.lease()
         if lease is None:
@@ -100,18 +86,7 @@ class CurrentIndex:
 
         Raises :class:`IndexClosed`, and as ``begin`` does.
         """
-        lease = self.use()
-        try:
-            asking = begin(lease.engine)
-        except BaseException:
-            lease.release()
-            raise
-
-        def ended() -> None:
-            asking.close()
-            lease.release()
-
-        return Asking(_each(asking), asking, ended)
+        return self.use().asking(begin)
 
     def refresh(self) -> bool:
         """Look once whether another generation was published, and take it up; return whether one was.
@@ -211,10 +186,6 @@ def _check_golden(folder: Path, engine: Engine) -> None:
     for query, wrong in ask_again(folder / GOLDEN, engine.open_index.engine):
         if wrong:
             raise IndexDamaged(f"{folder} {wrong}, by the query {query!r}: {way_out(folder.parent)}.")
-
-
-def _each(asking: Asking) -> Generator[Event, None, None]:
-    yield from asking
 
 
 def _sentence(error: Exception) -> str:

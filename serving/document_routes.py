@@ -20,10 +20,14 @@ def add_document_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/documents", response_model=Record, responses=problems(404, 422, 429, 503), tags=["documents"])
     async def document(docid: Annotated[str, Query(min_length=1, max_length=512)], request: Request) -> Response:
         """Return one record. The identifier is a parameter because it may hold ``#``, ``/`` and ``;``."""
-        engine = service.engine
-        record = await service.run(service.searches, lambda: engine.document(docid), request)
+
+        def fetch() -> Record | None:
+            with service.index.use() as engine:
+                return engine.document(docid)
+
+        record = await service.run(service.searches, fetch, request)
         if record is None:
-            raise Refusal(404, "document_missing", f"Index {engine.name} has no document {docid!r}.")
+            raise Refusal(404, "document_missing", f"Index {service.index.name} has no document {docid!r}.")
         return Response(msgspec.json.encode(record), media_type="application/json")
 
     @app.get("/v1/indexes", response_model=IndexList, responses=problems(), tags=["documents"])

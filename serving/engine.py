@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from shrag.corpora.records import Record
 from shrag.indexing.lexical_reranker import LexicalReranker
@@ -14,33 +12,22 @@ from shrag.indexing.manifest import IndexManifest, manifest_digest
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.seals import Verify
 from shrag.indexing.vector_card import weights_beside
+from shrag.models.circuit import CircuitModel
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
-from shrag.serving.answer_cache import AnswerCache, AnswerKey
+from shrag.serving.answer_cache import AnswerCache, AnswerKey, KeptAnswer
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
-from shrag.serving.events import (
-    Answer,
-    Event,
-    Fallback,
-    Hits,
-    KeywordOrder,
-    Keywords,
-    ModelCall,
-    Queries,
-    Ranking,
-    Timings,
-)
+from shrag.serving.events import KeywordOrder
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.one_question import OneQuestion
-from shrag.serving.question import Question, read_question
+from shrag.serving.question import read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
+from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
-
-_Kind = TypeVar("_Kind")
 
 DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
@@ -49,31 +36,6 @@ LARGEST_K = 1_000
 STRATEGIES: Mapping[str, Strategy] = {
     strategy.name: strategy for strategy in (ShragStrategy(), Bm25Strategy(), HybridStrategy())
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """What happened up to the ranking, and how long it took."""
-
-    question: Question
-    strategy: str
-    index: str
-    generation: int
-    keywords: Keywords
-    queries: Queries
-    hits: Hits
-    ranking: Ranking
-    timings: Timings
-    model_calls: tuple[ModelCall, ...] = ()
-    fallbacks: tuple[Fallback, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AskResult:
-    """An answer, and the search it was made from; the search's timings are those of both."""
-
-    answer: Answer
-    search: SearchResult
 
 
 class Engine:
@@ -92,7 +54,8 @@ class Engine:
     ) -> None:
         self._index = index
         self._cache = cache
-        self._digest = manifest_digest(index.manifest) if cache is not None else ""
+        self._digest = manifest_digest(index.manifest)
+        self._prompts = prompts_fingerprint()
         if reranker is None:
             reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
         self._resources = Resources(index, reranker, model)
@@ -111,6 +74,16 @@ class Engine:
     def model(self) -> LanguageModel | None:
         """The language model it asks, None where it works without."""
         return self._resources.model
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of its manifest."""
+        return self._digest
+
+    @property
+    def cache(self) -> AnswerCache | None:
+        """What its answers are kept in, None where they are not."""
+        return self._cache
 
     @property
     def open_index(self) -> OpenIndex:
@@ -134,7 +107,7 @@ class Engine:
         questions are answered has found damage.
         """
         request = self._request(question, k, keyword_order, answered=False, every_record=every_record)
-        return self._search_result(request, strategy, list(self._run(request, strategy)))
+        return search_result(self.name, self.manifest.generation, request, strategy, list(self._run(request, strategy)))
 
     def ask(
         self,
@@ -156,7 +129,7 @@ class Engine:
         events = list(asking)
         if not events or events[-1].event != "timings":
             raise ClientLeft("The question was withdrawn: ask it again.")
-        return AskResult(_first(Answer, events), self._search_result(request, strategy, events))
+        return ask_result(self.name, self.manifest.generation, request, strategy, events)
 
     def events(
         self,
@@ -168,6 +141,27 @@ class Engine:
     ) -> Asking:
         """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
         return self._run(self._request(question, k, keyword_order, answered=True), strategy)
+
+    def kept(
+        self,
+        question: str,
+        *,
+        answered: bool,
+        k: int = DEFAULT_K,
+        strategy: str = DEFAULT_STRATEGY,
+        keyword_order: KeywordOrder = "tfidf",
+    ) -> KeptAnswer | None:
+        """Return what the cache has of asking ``question`` (``answered``) or of searching for it, None for nothing.
+
+        Nothing is waited for: a model whose name is not known yet is not asked for it. Raises as :meth:`search` does.
+        """
+        request = self._request(question, k, keyword_order, answered=answered)
+        find_strategy(strategy)
+        self._index.seals.raise_if_damaged()
+        model = self.model.known_name if isinstance(self.model, CircuitModel) else self.model and self.model.name
+        if self._cache is None or model == "":
+            return None
+        return self._cache.find(self._key(request, strategy, model or ""))
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -203,40 +197,28 @@ class Engine:
         self._index.seals.raise_if_damaged()
         if self._cache is None:
             return self._begin(request, strategy)
-        key = AnswerKey(
+        key = self._key(request, strategy, self.model.name if self.model is not None else "")
+        # Outside the cache's turn, in which others wait: an encoder may have to be loaded. Unused, it has not begun.
+        begun = self._begin(request, strategy)
+        # While its files are still being read through, what an index says is not known to be sound.
+        return self._cache.ask(key, self, lambda: begun, lambda: self._index.seals.state == "whole")
+
+    def _key(self, request: Request, strategy: str, model: str) -> AnswerKey:
+        return AnswerKey(
             index=self._index.name,
             generation=self._index.manifest.generation,
             manifest=self._digest,
             request=request,
             strategy=strategy,
-            prompts=prompts_fingerprint(),
-            model=self.model.name if self.model is not None else "",
+            prompts=self._prompts,
+            model=model,
             reranker=self._resources.reranker.name,
-            settings=self._cache.settings,
-        )
-        # While its files are still being read through, what an index says is not known to be sound.
-        return self._cache.ask(
-            key, self, partial(self._begin, request, strategy), lambda: self._index.seals.state == "whole"
+            settings=self._cache.settings if self._cache is not None else "",
         )
 
     def _begin(self, request: Request, strategy: str) -> Asking:
         model = OneQuestion(self._resources.model) if self._resources.model is not None else None
         return Asking(find_strategy(strategy).run(request, replace(self._resources, model=model)), model)
-
-    def _search_result(self, request: Request, strategy: str, events: Sequence[Event]) -> SearchResult:
-        return SearchResult(
-            question=request.question,
-            strategy=strategy,
-            index=self._index.name,
-            generation=self._index.manifest.generation,
-            keywords=_first(Keywords, events),
-            queries=_first(Queries, events),
-            hits=_first(Hits, events),
-            ranking=_first(Ranking, events),
-            timings=_first(Timings, events),
-            model_calls=tuple(event for event in events if isinstance(event, ModelCall)),
-            fallbacks=tuple(event for event in events if isinstance(event, Fallback)),
-        )
 
 
 def open_engine(
@@ -270,7 +252,3 @@ def find_strategy(name: str) -> Strategy:
         return STRATEGIES[name]
     except KeyError:
         raise UnknownStrategy(f"There is no strategy {name!r}: use one of {', '.join(STRATEGIES)}.") from None
-
-
-def _first(kind: type[_Kind], events: Iterable[Event]) -> _Kind:
-    return next(event for event in events if isinstance(event, kind))

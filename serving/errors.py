@@ -67,11 +67,13 @@ class ClientLeft(ServingError):
     """Nobody waits for the answer any more."""
 
 
-class QuestionAbandoned(ServingError):
+class QuestionAbandoned(NotServed):
     """The answering of a question was stopped while others waited for it; asking again is all there is to do."""
 
+    code = "abandoned"
 
-class IndexClosed(ServingError):
+
+class IndexClosed(Stopping):
     """The server is stopping and takes no more questions."""
 
 

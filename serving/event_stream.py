@@ -7,8 +7,8 @@ does not take the connection for dead. Source: the HTML Living Standard, 9.2, Se
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
 from typing import Protocol
 
 import msgspec
@@ -32,11 +32,16 @@ class Happening(Protocol):
         """The name it is sent under."""
 
 
-async def stream_events(events: AsyncIterator[Happening | None]) -> AsyncGenerator[bytes, None]:
-    """Yield the events as they are sent; None among them is a time without any."""
+async def stream_events(
+    events: AsyncGenerator[Happening | None, None], first: Happening | None = None
+) -> AsyncGenerator[bytes, None]:
+    """Yield ``first`` and the events as they are sent; None among them is a time without any."""
     try:
-        async for event in events:
-            yield KEEP_ALIVE if event is None else _message(event.event, msgspec.json.encode(event))
+        if first is not None:
+            yield _message(first.event, msgspec.json.encode(first))
+        async with aclosing(events):
+            async for event in events:
+                yield KEEP_ALIVE if event is None else _message(event.event, msgspec.json.encode(event))
     except Exception as error:
         yield _message("error", msgspec.json.encode(problem(error)))
 

@@ -199,9 +199,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds each stage took, in order; the last event of every stream."""
+    """Seconds each stage took, in order; the last event of every stream.
+
+    ``cached`` says that the answer was made for an earlier question like this one: the only stage is finding it again.
+    """
 
     seconds: dict[str, float]
+    cached: bool = False
     event: Literal["timings"] = "timings"
 
 

@@ -26,15 +26,17 @@ def add_health_routes(app: FastAPI, service: Service) -> None:
         """Say that questions are answered, over what, and by whom. A failing language model is no reason for a 503."""
         if service.draining:
             raise Stopping("The server is being stopped: ask again once it is back.", retry_after=5)
-        engine = service.engine
-        engine.open_index.seals.raise_if_damaged()
         circuit = service.circuit
+        with service.index.use() as engine:
+            engine.open_index.seals.raise_if_damaged()
+            manifest, files = engine.manifest, engine.open_index.seals.state
         health = Health(
             status="ready",
-            index=engine.name,
-            index_generation=engine.manifest.generation,
-            records=engine.manifest.records,
-            files=engine.open_index.seals.state,
+            index=service.index.name,
+            index_generation=manifest.generation,
+            index_problem=service.index.standing.problem,
+            records=manifest.records,
+            files=files,
             generation=service.generation,
             generation_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
             language_model=_model_name(service),
@@ -51,4 +53,4 @@ def _model_name(service: Service) -> str | None:
     """Return the language model's name without asking it: whoever is asked for health does not wait for a model."""
     if service.circuit is not None:
         return service.circuit.known_name
-    return service.engine.model.name if service.engine.model is not None else None
+    return service.model.name if service.model is not None else None

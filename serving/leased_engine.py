@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Callable, Generator
 
 from shrag.indexing.jvm import detach_thread
+from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
+from shrag.serving.events import Event
 
 
 class LeasedEngine:
@@ -88,9 +91,30 @@ class Lease:
         """Release it."""
         self.release()
 
+    def asking(self, begin: Callable[[Engine], Asking]) -> Asking:
+        """Return what ``begin`` asks of the engine; this is released when the events end or are closed.
+
+        Raises as ``begin`` does, and is released then too.
+        """
+        try:
+            asking = begin(self.engine)
+        except BaseException:
+            self.release()
+            raise
+
+        def ended() -> None:
+            asking.close()
+            self.release()
+
+        return Asking(_each(asking), asking, ended, cached=asking.cached)
+
     def release(self) -> None:
         """Say that the engine is not used any more."""
         with self._turn:
             leased, self._leased = self._leased, None
         if leased is not None:
             leased.release()
+
+
+def _each(asking: Asking) -> Generator[Event, None, None]:
+    yield from asking

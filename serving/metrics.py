@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from collections.abc import Callable, Iterator
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from shrag.serving.answer_cache import CacheCounters
+from shrag.serving.engine_source import Standing
 from shrag.serving.events import Answer, Event, Fallback, Timings
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -44,6 +50,9 @@ class Metrics:
         self._index = Gauge(
             "shrag_index_info", "1 for the index served.", ("name", "generation", "digest"), registry=registry
         )
+        self._standing = Standing(0, (), "", 0)
+        self._cache: CacheCounters | None = None
+        registry.register(_Counted(self._counted))
         self._model = Gauge(
             "shrag_llm_up", "1 where the language model answers, 0 where it fails or there is none.", registry=registry
         )
@@ -79,6 +88,14 @@ class Metrics:
         self._index.clear()
         self._index.labels(name, str(generation), digest).set(1)
 
+    def standing(self, standing: Standing) -> None:
+        """Set what is served and what is not."""
+        self._standing = standing
+
+    def cache(self, counters: CacheCounters) -> None:
+        """Set what the cache of answers did and holds."""
+        self._cache = counters
+
     def model(self, up: bool) -> None:
         """Set whether the language model answers."""
         self._model.set(up)
@@ -86,3 +103,42 @@ class Metrics:
     def text(self) -> bytes:
         """Return all of it, as Prometheus scrapes it."""
         return generate_latest(self._registry)
+
+    def _counted(self) -> Iterator[Metric]:
+        """Yield what is counted elsewhere."""
+        standing, cache = self._standing, self._cache
+        yield _counter("shrag_index_swaps", "Generations taken up since the start.", standing.swaps)
+        yield _gauge("shrag_index_closing", "Generations replaced that still answer.", len(standing.closing))
+        yield _gauge("shrag_index_refused", "1 where the published generation is refused.", bool(standing.problem))
+        if cache is None:
+            return
+        questions = CounterMetricFamily(
+            "shrag_cache_questions",
+            "Questions answered from what is kept, anew, or with another one's.",
+            labels=("how",),
+        )
+        for how, count in (("hit", cache.hits), ("miss", cache.misses), ("joined", cache.joined)):
+            questions.add_metric((how,), count)
+        yield questions
+        yield _counter("shrag_cache_evictions", "Kept answers pushed out by others.", cache.evicted)
+        yield _gauge("shrag_cache_answers", "Answers kept.", cache.answers)
+        yield _gauge("shrag_cache_bytes", "Memory that kept answers take.", cache.bytes)
+
+
+class _Counted(Collector):
+    """Gives the registry figures at the time it is asked."""
+
+    def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
+        self._collect = collect
+
+    def collect(self) -> Iterator[Metric]:
+        """See ``prometheus_client``."""
+        return self._collect()
+
+
+def _counter(name: str, says: str, value: float) -> Metric:
+    return CounterMetricFamily(name, says, value)
+
+
+def _gauge(name: str, says: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, says, value)

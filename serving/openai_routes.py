@@ -10,7 +10,6 @@ import msgspec
 from fastapi import FastAPI, Request, Response
 
 from shrag.serving.chat_answer import ChatAnswer
-from shrag.serving.event_feed import feed
 from shrag.serving.event_stream import EventStream
 from shrag.serving.openai_wire import (
     ChatRequest,
@@ -25,7 +24,7 @@ from shrag.serving.question import read_question
 from shrag.serving.route_problems import openai_problems, stream_of
 from shrag.serving.service import Service
 from shrag.serving.trace_id import trace_id
-from shrag.serving.wire import AskRequest, SourceRecord
+from shrag.serving.wire import AskRequest
 
 _STREAM = stream_of("The answer, or its chunks.")
 
@@ -53,30 +52,26 @@ def add_openai_routes(app: FastAPI, service: Service) -> None:
         """Answer the last message of the user from the records found; with ``stream``, as it happens."""
         strategy = _find(service, body.model).id.partition("/")[2]
         question = read_question(_question(body))
-        answer = ChatAnswer(
-            body.model,
-            question.language,
-            lambda hits: _about(service, strategy, hits),
-            lambda docid: _url(request, docid),
-        )
         patience = service.patience(request)
-        asking = await service.events(AskRequest(question=question.text, strategy=strategy), patience)
+        answering = await service.events(AskRequest(question=question.text, strategy=strategy), patience)
+        about = ShragFields(service.index.name, answering.generation, strategy, answering.cached, trace_id(), ())
+        answer = ChatAnswer(body.model, question.language, about, lambda docid: _url(request, docid))
         if body.stream:
             usage = body.stream_options is not None and body.stream_options.include_usage
-            streamed = feed(asking, service.asks.workers, patience.of_stream(), service.saw)
-            return EventStream(answer.stream(streamed, include_usage=usage), service.asks.leave)
-        events = feed(asking, service.asks.workers, patience, service.saw)
+            streamed = answering.feed(patience.of_stream(), service.saw)
+            return EventStream(answer.stream(streamed, include_usage=usage), answering.leave)
+        events = answering.feed(patience, service.saw)
         try:
             async with aclosing(events):
                 return _json(await answer.whole(events))
         finally:
-            service.asks.leave()
+            answering.leave()
 
 
 def _models(service: Service) -> tuple[ModelEntry, ...]:
-    engine = service.engine
-    created = int(datetime.fromisoformat(engine.manifest.created).timestamp())
-    return tuple(ModelEntry(f"{engine.name}/{strategy}", created) for strategy in engine.strategies)
+    with service.index.use() as engine:
+        created = int(datetime.fromisoformat(engine.manifest.created).timestamp())
+        return tuple(ModelEntry(f"{engine.name}/{strategy}", created) for strategy in engine.strategies)
 
 
 def _find(service: Service, name: str) -> ModelEntry:
@@ -103,11 +98,6 @@ def _question(body: ChatRequest) -> str:
     if not texts:
         raise Refusal(400, "no_user_message", "No message is of the user: the last one of them is the question.")
     return texts[-1]
-
-
-def _about(service: Service, strategy: str, hits: tuple[SourceRecord, ...]) -> ShragFields:
-    engine = service.engine
-    return ShragFields(engine.name, engine.manifest.generation, strategy, trace_id(), hits)
 
 
 def _url(request: Request, docid: str) -> str:

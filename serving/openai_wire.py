@@ -76,11 +76,15 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class ShragFields:
-    """What the answer was made from, beside OpenAI's own fields."""
+    """What the answer was made from, beside OpenAI's own fields.
+
+    ``cached`` says that it was made for an earlier question like this one: no model was asked, and no token used.
+    """
 
     index: str
-    generation: int
+    index_generation: int
     strategy: str
+    cached: bool
     trace_id: str
     hits: tuple[SourceRecord, ...]
 

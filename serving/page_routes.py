@@ -8,10 +8,10 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from shrag.serving.engine import Engine
-from shrag.serving.event_feed import feed
 from shrag.serving.event_stream import EventStream, stream_events
 from shrag.serving.page_request import read_asked
 from shrag.serving.page_stream import PageStream
+from shrag.serving.question import read_question
 from shrag.serving.references import REFERENCE_FILES, ReferenceFormat, write_references
 from shrag.serving.rendering import render_page
 from shrag.serving.service import Service
@@ -26,17 +26,25 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
         asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
-        status, html = await service.run(service.asks, lambda: render_page(service.engine, asked), request)
+
+        def work() -> tuple[int, str]:
+            with service.index.use() as engine:
+                return render_page(engine, asked)
+
+        status, html = await service.run(service.asks, work, request)
         return HTMLResponse(html, status, headers={"Vary": "Accept-Language", "Cache-Control": "no-store"})
 
     @app.get("/stream", include_in_schema=False)
     async def stream(request: Request) -> Response:
         asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
         patience = service.patience(request)
-        pieces = PageStream(service.engine.events(asked.question or "", k=asked.k), service.engine, asked)
-        await service.enter(patience)
-        events = feed(pieces, service.asks.workers, patience.of_stream())
-        return EventStream(stream_events(events), service.asks.leave)
+        read_question(asked.question or "")  # refused before it waits for its turn
+        answering = await service.begin(
+            lambda engine: engine.events(asked.question or "", k=asked.k),
+            lambda asking, engine: PageStream(asking, engine, asked),
+            patience,
+        )
+        return EventStream(stream_events(answering.feed(patience.of_stream())), answering.leave)
 
     @app.get("/references", include_in_schema=False)
     async def references(
@@ -44,7 +52,12 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
         docid: Annotated[list[str], Query(min_length=1, max_length=MOST_REFERENCES)],
         form: ReferenceFormat = "bibtex",
     ) -> Response:
-        text = await service.run(service.searches, lambda: _references(service.engine, docid, form), request)
+
+        def work() -> str:
+            with service.index.use() as engine:
+                return _references(engine, docid, form)
+
+        text = await service.run(service.searches, work, request)
         file = REFERENCE_FILES[form]
         headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
         # The files are UTF-8, which neither media type has a default for.

@@ -61,7 +61,8 @@ class PageStream(Iterator[PageEvent]):
         self._asking = asking
         self._asked = asked
         self._analyzer = engine.open_index.analyzer
-        self._seen = Seen(question.text, question.language)
+        self.cached = asking.cached
+        self._seen = Seen(question.text, question.language, cached=asking.cached)
         self._part: Part | None = None
         self._ready: deque[PageEvent] = deque()
 

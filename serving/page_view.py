@@ -11,7 +11,6 @@ from shrag.corpora.language import detect_language
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import Analyzer
 from shrag.serving.answer_text import answer_text
-from shrag.serving.engine import AskResult
 from shrag.serving.events import (
     Answer,
     Event,
@@ -30,6 +29,7 @@ from shrag.serving.page_request import Asked, Filters
 from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS
 from shrag.serving.question import AnswerLanguage
 from shrag.serving.references import reference_line
+from shrag.serving.results import AskResult
 from shrag.serving.way_picture import bar_lengths, ranking_lines, stage_shares
 
 _SNIPPET_SENTENCES = 2
@@ -50,6 +50,7 @@ class Seen:
     answer: Answer | None = None
     timings: Timings | None = None
     fallbacks: tuple[Fallback, ...] = ()
+    cached: bool = False
 
     def add(self, event: Event) -> None:
         """Take an event in; those that the page does not show are passed over."""
@@ -75,7 +76,12 @@ class Seen:
 def seen_of(result: AskResult) -> Seen:
     """Return what has happened where everything has."""
     search = result.search
-    seen = Seen(search.question.text, search.question.language, fallbacks=search.fallbacks)
+    seen = Seen(
+        search.question.text,
+        search.question.language,
+        fallbacks=search.fallbacks,
+        cached=search.timings.cached,
+    )
     for event in (search.keywords, search.queries, search.hits, search.ranking, result.answer, search.timings):
         seen.add(event)
     return seen
@@ -94,6 +100,7 @@ def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
         "generated": answer.kind == "generated",
         "model": answer.model,
         "cut_short": not answer.complete,
+        "cached": seen.cached,
         "doubted": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
         "fallbacks": [
             {"stage": fallback.stage, "says": FALLBACKS[asked.language][fallback.cause]} for fallback in seen.fallbacks

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
-import msgspec
 from fastapi import FastAPI, Query, Request, Response
 
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
-from shrag.serving.event_feed import feed
 from shrag.serving.event_stream import EventStream, stream_events
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.route_problems import problems, stream_of
 from shrag.serving.service import Service
-from shrag.serving.wire import (
-    AskRequest,
-    AskResponse,
-    QuestionRequest,
-    SearchResponse,
-    ask_response,
-    search_response,
-)
+from shrag.serving.trace_id import trace_id
+from shrag.serving.wire import AskRequest, AskResponse, Begun, QuestionRequest, SearchResponse
 
 _PROBLEMS = problems(409, 413, 415, 422, 429, 503)
 
 _STREAM = stream_of(
     "The answer, or its events.",
+    "begun",
     *(kind.__dataclass_fields__["event"].default for kind in get_args(Event)),
     "error",
 )
@@ -44,24 +37,25 @@ def add_question_routes(app: FastAPI, service: Service) -> None:
     ) -> Response:
         """Find records for a question given in the address."""
         body = QuestionRequest(question=q, k=k, strategy=strategy, keyword_order=keyword_order)
-        return _json(search_response(await service.search(body, request)))
+        return _json(await service.search(body, request))
 
     @app.post("/v1/search", response_model=SearchResponse, responses=_PROBLEMS, tags=["questions"])
     async def search(body: QuestionRequest, request: Request) -> Response:
         """Find records for a question."""
-        return _json(search_response(await service.search(body, request)))
+        return _json(await service.search(body, request))
 
     @app.post("/v1/ask", response_model=AskResponse, responses=_PROBLEMS | _STREAM, tags=["questions"])
     async def ask(body: AskRequest, request: Request) -> Response:
         """Answer a question from the records found, with citations; with ``stream``, as it happens."""
         if not body.stream:
-            return _json(ask_response(await service.ask(body, request), body.format))
+            return _json(await service.ask(body, request))
         patience = service.patience(request)
-        asking = await service.events(body, patience)
+        answering = await service.events(body, patience)
+        begun = Begun(service.index.name, answering.generation, body.strategy, answering.cached, trace_id())
         # The response itself sees the client leave; asking twice would take the one message that says so.
-        events = feed(asking, service.asks.workers, patience.of_stream(), service.saw)
-        return EventStream(stream_events(events), service.asks.leave)
+        events = answering.feed(patience.of_stream(), service.saw)
+        return EventStream(stream_events(events, begun), answering.leave)
 
 
-def _json(value: object) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json")
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

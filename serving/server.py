@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Protocol, TextIO
@@ -17,13 +17,16 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from shrag.corpora.names import check_name
 from shrag.indexing.seals import Verify
 from shrag.models.circuit import CircuitModel
 from shrag.models.language_model import LanguageModel
 from shrag.serving.access import access_at
+from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.api_key import ApiKey
 from shrag.serving.app import create_app
 from shrag.serving.connection import Deadlines
+from shrag.serving.current_index import CurrentIndex
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken
 from shrag.serving.guard import LARGEST_HEADERS, LONGEST_ADDRESS
@@ -51,13 +54,16 @@ def serve(
     model: LanguageModel | None = None,
     reranker: str = AUTO,
     min_score: float | None = None,
+    cache: AnswerCache | None = None,
     limits: Limits | None = None,
     log_questions: bool = False,
 ) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
 
-    ``model`` answers where there is one; while it does not, answers are extractive and say so. ``limits`` say how much
-    is taken on at once. The log, JSON lines on stderr, has the words of questions only with ``log_questions``.
+    Another generation that is published is taken up meanwhile. ``model`` answers where there is one; while it does not,
+    answers are extractive and say so. Answers are kept in ``cache``, which stands for these settings and no others.
+    ``limits`` say how much is taken on at once. The log, JSON lines on stderr, has the words of questions only with
+    ``log_questions``.
 
     Whoever asks needs the ``key`` where there is one, and asks under this machine's own names, ``host`` or ``names``.
 
@@ -67,9 +73,22 @@ def serve(
     access = access_at(host, key, names)
     with listen(host, port) as listener:
         guarded = CircuitModel(model) if model is not None else None
-        engine = open_engine(indexes, name, verify=verify, model=guarded, reranker=reranker, min_score=min_score)
-        ready(engine, address_of(host, listener) + "/")
-        run(create_app(engine, access, limits, log_questions=log_questions), listener)
+
+        def open_checked(checked: Verify) -> Engine:
+            return open_engine(
+                indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score, cache=cache
+            )
+
+        with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
+            current.watch()
+            _say_ready(current, ready, address_of(host, listener) + "/")
+            run(create_app(current, access, limits, log_questions=log_questions), listener)
+
+
+def _say_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], address: str) -> None:
+    # In a function of its own: a name that stays would keep the engine, and its files mapped, behind its closing.
+    with current.use() as engine:
+        ready(engine, address)
 
 
 class Work(Protocol):

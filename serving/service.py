@@ -1,28 +1,33 @@
-"""What all routes share: the engine, the places in which it works, the figures, and whether the server is going."""
+"""What all routes share: the index, the places in which it works, the figures, and whether the server is going."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request
 
-from shrag.indexing.manifest import manifest_digest
 from shrag.models.circuit import CircuitModel
 from shrag.serving.admission import Gate
+from shrag.serving.answer_cache import KeptAnswer
+from shrag.serving.answering import Answering, Begun
 from shrag.serving.asking import Asking
-from shrag.serving.engine import AskResult, Engine, SearchResult
+from shrag.serving.encoded_answer import encode_ask, encode_kept_ask, encode_kept_search, encode_search
+from shrag.serving.engine import Engine
+from shrag.serving.engine_source import EngineSource
 from shrag.serving.errors import NotServed, Stopping
 from shrag.serving.events import Event
 from shrag.serving.limits import Limits
 from shrag.serving.metrics import Metrics
 from shrag.serving.patience import Patience
+from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.tracing import note
 from shrag.serving.wire import AskRequest, Generation, IndexEntry, QuestionRequest
 
 _Done = TypeVar("_Done")
+_Event = TypeVar("_Event")
 
 _CLOSING_SECONDS = 1.0
 
@@ -30,8 +35,11 @@ _CLOSING_SECONDS = 1.0
 class Service:
     """The parts of a running application. ``log_questions`` lets the log have the words of questions."""
 
-    def __init__(self, engine: Engine, limits: Limits, *, log_questions: bool) -> None:
-        self.engine = engine
+    def __init__(self, index: EngineSource, limits: Limits, *, log_questions: bool) -> None:
+        self.index = index
+        with index.use() as engine:  # every generation has the same
+            self.model = engine.model
+            self.cache = engine.cache
         self.limits = limits
         self.metrics = Metrics()
         self.searches = Gate("search", limits.searches, limits.queued_searches)
@@ -48,12 +56,12 @@ class Service:
     @property
     def circuit(self) -> CircuitModel | None:
         """The circuit before the language model, where there is one."""
-        return self.engine.model if isinstance(self.engine.model, CircuitModel) else None
+        return self.model if isinstance(self.model, CircuitModel) else None
 
     @property
     def generation(self) -> Generation:
         """Who writes the answers."""
-        if self.engine.model is None:
+        if self.model is None:
             return "extractive"
         return "degraded" if self.circuit is not None and self.circuit.state == "open" else "ready"
 
@@ -71,26 +79,37 @@ class Service:
         until = asyncio.get_running_loop().time() + seconds
         return Patience(until, seconds, lambda: self.ended, request.is_disconnected)
 
-    async def search(self, body: QuestionRequest, request: Request) -> SearchResult:
-        """Return what a search finds, in its turn."""
-        self._note(body.question, body.strategy)
+    async def search(self, body: QuestionRequest, request: Request) -> bytes:
+        """Return the response to a search: at once where it is kept, else in its turn."""
+        self._note(body)
+        kept = self._kept(body, answered=False)
+        if kept is not None:
+            self._saw_kept(kept)
+            return encode_kept_search(kept)
 
         def work() -> SearchResult:
-            return self.engine.search(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
+            with self.index.use() as engine:
+                return engine.search(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
 
         result = await self.run(self.searches, work, request)
         self._saw(result)
-        return result
+        return encode_search(result)
 
-    async def ask(self, body: AskRequest, request: Request) -> AskResult:
-        """Return an answer, in its turn; a client that leaves stops the work on it."""
-        self._note(body.question, body.strategy)
+    async def ask(self, body: AskRequest, request: Request) -> bytes:
+        """Return the response that answers a question, likewise; a client that leaves stops the work on it."""
+        self._note(body)
+        kept = self._kept(body, answered=True)
+        if kept is not None:
+            self._saw_kept(kept)
+            return encode_kept_ask(kept, body.format)
         begun: list[Asking] = []
 
         def work() -> AskResult:
-            return self.engine.ask(
-                body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order, begun=begun.append
-            )
+            with self.index.use() as engine:
+                return engine.ask(
+                    body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
+                    begun=begun.append,
+                )  # fmt: skip
 
         def give_up() -> None:
             for asking in begun:
@@ -99,14 +118,55 @@ class Service:
         result = await self.run(self.asks, work, request, give_up)
         self.metrics.saw(result.answer)
         self._saw(result.search)
-        return result
+        return encode_ask(result, body.format)
 
-    async def events(self, body: AskRequest, patience: Patience) -> Asking:
-        """Return the events of an answer once it is its turn; whoever took them calls ``asks.leave`` at their end."""
-        self._note(body.question, body.strategy)
-        asking = self.engine.events(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
+    async def events(self, body: AskRequest, patience: Patience) -> Answering[Event]:
+        """Return an answer to be streamed, once it is its turn where it is not kept; the caller leaves it."""
+        self._note(body)
+        kept = self._kept(body, answered=True)
+        if kept is not None:
+            return Answering(kept.asking(), kept.key.generation, None)
+        return await self.begin(
+            lambda engine: engine.events(
+                body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order
+            ),
+            lambda asking, _: asking,
+            patience,
+        )
+
+    async def begin(
+        self,
+        ask: Callable[[Engine], Asking],
+        shown: Callable[[Asking, Engine], Begun[_Event]],
+        patience: Patience,
+    ) -> Answering[_Event]:
+        """Return what ``shown`` makes of what is asked, once it is its turn; the caller leaves it.
+
+        Raises as ``ask`` does, and as :meth:`Gate.enter`.
+        """
+
+        def work() -> tuple[Begun[_Event], int]:
+            lease = self.index.use()
+            engine = lease.engine
+            asking = lease.asking(ask)
+            try:
+                return shown(asking, engine), engine.manifest.generation
+            except BaseException:
+                asking.close()
+                raise
+
         await self.enter(patience)
-        return asking
+        # In a thread: a model may have to be asked for its name, an encoder to be loaded.
+        beginning = asyncio.get_running_loop().run_in_executor(self.asks.workers, work)
+        try:
+            await patience.wait(beginning)
+            asking, generation = beginning.result()
+        except BaseException:
+            beginning.add_done_callback(_let_go)
+            self.asks.leave()
+            raise
+        note(generation=generation)
+        return Answering(asking, generation, self.asks)
 
     async def enter(self, patience: Patience) -> None:
         """Take a place for an answer; whoever took one calls ``asks.leave``. Raises as :meth:`Gate.enter` does."""
@@ -133,38 +193,38 @@ class Service:
         self.metrics.saw(event)
         if event.event == "timings":
             note(stages=event.seconds)
+            if event.cached:
+                note(cached=True)
 
     def index_entry(self) -> IndexEntry:
         """Return what is said of the index served."""
-        manifest = self.engine.manifest
-        return IndexEntry(
-            self.engine.name,
-            manifest.generation,
-            manifest.records,
-            manifest.created,
-            manifest_digest(manifest),
-            self.engine.strategies,
-        )
+        with self.index.use() as engine:
+            manifest = engine.manifest
+            return IndexEntry(
+                engine.name, manifest.generation, manifest.records, manifest.created, engine.digest, engine.strategies
+            )
 
     def scrape(self) -> bytes:
         """Return the figures as they are now."""
         for gate in (self.searches, self.asks):
             self.metrics.work(gate.stage, gate.queued, gate.busy)
-        manifest = self.engine.manifest
-        self.metrics.index(self.engine.name, manifest.generation, manifest_digest(manifest))
+        with self.index.use() as engine:
+            self.metrics.index(engine.name, engine.manifest.generation, engine.digest)
+        self.metrics.standing(self.index.standing)
+        if self.cache is not None:
+            self.metrics.cache(self.cache.counters)
         self.metrics.model(self.generation == "ready")
         return self.metrics.text()
 
     async def close(self) -> None:
-        """Take no more work and close the engine, unless a thread still works with it."""
+        """Take no more work and close the index; an engine that a thread still works with is closed behind that."""
         for gate in (self.searches, self.asks):
             gate.close()
         waiting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="closing")
         idle = asyncio.get_running_loop().run_in_executor(waiting, self._join)
-        done, _ = await asyncio.wait([idle], timeout=_CLOSING_SECONDS)
+        await asyncio.wait([idle], timeout=_CLOSING_SECONDS)
         waiting.shutdown(wait=False)
-        if done:
-            self.engine.close()
+        self.index.close()
 
     def _join(self) -> None:
         for gate in (self.searches, self.asks):
@@ -174,13 +234,39 @@ class Service:
         if self.draining:
             raise Stopping("The server is being stopped: ask again once it is back.", retry_after=5)
 
-    def _note(self, question: str, strategy: str) -> None:
-        note(strategy=strategy, index=self.engine.name, generation=self.engine.manifest.generation)
+    def _kept(self, body: QuestionRequest, *, answered: bool) -> KeptAnswer | None:
+        """Return the answer where it is kept: it needs no place, so that a full server still gives it.
+
+        Raises where the question cannot be asked.
+        """
+        self._refuse_when_draining()
+        with self.index.use() as engine:
+            note(generation=engine.manifest.generation)
+            return engine.kept(
+                body.question,
+                answered=answered,
+                k=body.k,
+                strategy=body.strategy,
+                keyword_order=body.keyword_order,
+            )
+
+    def _note(self, body: QuestionRequest) -> None:
+        note(strategy=body.strategy, index=self.index.name)
         if self._log_questions:
-            note(question=question)
+            note(question=body.question)
 
     def _saw(self, result: SearchResult) -> None:
         self.metrics.saw(result.timings)
         for fallback in result.fallbacks:
             self.metrics.saw(fallback)
-        note(stages=result.timings.seconds)
+        note(stages=result.timings.seconds, generation=result.generation)
+
+    def _saw_kept(self, kept: KeptAnswer) -> None:
+        for event in kept.events:
+            self.saw(event)
+
+
+def _let_go(beginning: asyncio.Future[tuple[Begun[Any], int]]) -> None:
+    """Close what begins too late."""
+    if not beginning.cancelled() and beginning.exception() is None:
+        beginning.result()[0].close()

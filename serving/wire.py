@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from shrag.serving.answer_text import AnswerFormat, answer_text
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AskResult, SearchResult
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.events import (
     Citation,
     Fallback,
@@ -22,6 +22,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.phrases import REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
+from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.trace_id import trace_id
 
 
@@ -45,12 +46,16 @@ class AskRequest(QuestionRequest):
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse:
-    """What was found, and how. ``reason`` and its sentence ``message`` are empty where there is something."""
+    """What was found, and how. ``reason`` and its sentence ``message`` are empty where there is something.
+
+    ``cached`` says that it was found for an earlier question like this one, in the same generation of the index.
+    ``seconds`` and ``model_calls`` are of this request: a model is not asked again for what is kept.
+    """
 
     question: str
     language: AnswerLanguage
     index: str
-    generation: int
+    index_generation: int
     strategy: str
     reason: Reason
     message: str
@@ -65,11 +70,13 @@ class SearchResponse:
     reranker: str
     reranker_is_model: bool
     records: tuple[RankedRecord, ...]
-    seconds: dict[str, float]
     keyword_order: KeywordOrder
     keyword_model: str
-    model_calls: tuple[ModelCall, ...]
     fallbacks: tuple[Fallback, ...]
+    # From here on, what is of this request alone: shrag.serving.encoded_answer counts on its being last.
+    model_calls: tuple[ModelCall, ...]
+    seconds: dict[str, float]
+    cached: bool
     trace_id: str = ""
 
 
@@ -99,6 +106,18 @@ class AskResponse:
     answer: AnswerBody
     search: SearchResponse
     trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The first event of a streamed answer: what it is from, and whether it was made for an earlier question."""
+
+    index: str
+    index_generation: int
+    strategy: str
+    cached: bool
+    trace_id: str
+    event: Literal["begun"] = "begun"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +166,13 @@ class Health:
 
     ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on. Where
     ``generation`` is ``degraded``, ``generation_failure`` says why; searches and extractive answers go on.
+    ``index_problem`` says why the generation that is published is not the one that answers, empty where it is.
     """
 
     status: str
     index: str
     index_generation: int
+    index_problem: str
     records: int
     files: str
     generation: Generation
@@ -178,7 +199,7 @@ def search_response(result: SearchResult) -> SearchResponse:
         question=result.question.text,
         language=result.question.language,
         index=result.index,
-        generation=result.generation,
+        index_generation=result.generation,
         strategy=result.strategy,
         reason=reason,
         message=REASONS[result.question.language][reason] if reason else "",
@@ -193,11 +214,12 @@ def search_response(result: SearchResult) -> SearchResponse:
         reranker=result.ranking.reranker,
         reranker_is_model=result.ranking.reranker_is_model,
         records=result.ranking.records,
-        seconds=result.timings.seconds,
         keyword_order=result.keywords.order,
         keyword_model=result.keywords.model,
-        model_calls=result.model_calls,
         fallbacks=result.fallbacks,
+        model_calls=result.model_calls,
+        seconds=result.timings.seconds,
+        cached=result.timings.cached,
         trace_id=trace_id(),
     )
 

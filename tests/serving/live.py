@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from shrag.models.language_model import LanguageModel
 from shrag.serving.app import create_app
@@ -87,7 +88,13 @@ def live(
     demo: Engine, model: LanguageModel | None = None, limits: Limits | None = None, *, log_questions: bool = False
 ) -> Iterator[Live]:
     """Serve the demonstration index on a free port."""
-    app = create_app(KeptEngine(demo.open_index, model), limits=limits, log_questions=log_questions)
+    with live_app(create_app(KeptEngine(demo.open_index, model), limits=limits, log_questions=log_questions)) as server:
+        yield server
+
+
+@contextmanager
+def live_app(app: FastAPI) -> Iterator[Live]:
+    """Serve an application on a free port."""
     with listen("127.0.0.1", 0) as listener:
         server = make_server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -58,15 +58,26 @@ def publish_copy(
     return number
 
 
-def open_files(index: Path) -> set[str]:
-    """Return the generations of which this process has a file open or mapped, removed ones too."""
+def flip(file: str) -> Callable[[Path], None]:
+    """Return what changes one bit in the middle of a generation's file."""
+
+    def change(folder: Path) -> None:
+        data = bytearray((folder / file).read_bytes())
+        data[len(data) // 2] ^= 1
+        (folder / file).write_bytes(data)
+
+    return change
+
+
+def open_files(index: Path, process: int | str = "self") -> set[str]:
+    """Return the generations of which a process has a file open or mapped, removed ones too."""
     links = []
-    for descriptor in Path("/proc/self/fd").iterdir():
+    for descriptor in Path(f"/proc/{process}/fd").iterdir():
         try:
             links.append(str(descriptor.readlink()))
-        except FileNotFoundError:  # the folder's own
+        except FileNotFoundError:  # the folder's own, or closed meanwhile
             continue
-    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    maps = Path(f"/proc/{process}/maps").read_text(encoding="utf-8").splitlines()
     paths = [*links, *(line.split(maxsplit=5)[5] for line in maps if len(line.split(maxsplit=5)) > 5)]
     prefix = f"{index.resolve()}/gen-"
     return {f"gen-{path.removeprefix(prefix)[:6]}" for path in paths if path.startswith(prefix)}

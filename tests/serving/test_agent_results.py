@@ -82,8 +82,8 @@ def test_an_answer_says_who_wrote_it_what_is_doubted_and_what_it_cites() -> None
     answer = Answer(
         "generated", "ko", (Section("body", sentences),), (Citation(1, "A#1", "제목"),), model="m", precision=0.5
     )
-    reply = ask_reply("demo", 3, "shrag", answer, [Fallback("keywords", "unavailable", "no model")])
-    assert (reply.generation, reply.precision, reply.fallbacks) == (3, 0.5, ("no model",))
+    reply = ask_reply("demo", 3, "shrag", answer, [Fallback("keywords", "unavailable", "no model")], cached=True)
+    assert (reply.index_generation, reply.precision, reply.fallbacks, reply.cached) == (3, 0.5, ("no model",), True)
     assert [(each.text, each.sound, each.doubt) for each in reply.sentences] == [
         ("맞다.", True, ""),
         ("틀리다.", False, "number"),
@@ -103,7 +103,7 @@ def test_an_answer_says_who_wrote_it_what_is_doubted_and_what_it_cites() -> None
 def test_an_answer_of_any_length_is_bounded() -> None:
     sentences = tuple(Sentence("가" * 10_000, (1,)) for _ in range(500))
     answer = Answer("generated", "ko", (Section("body", sentences),), (Citation(1, "A#1", "제" * 9_999),), model="m")
-    reply = ask_reply("demo", 1, "shrag", answer, [Fallback("answer", "refused", "x" * 9_999)])
+    reply = ask_reply("demo", 1, "shrag", answer, [Fallback("answer", "refused", "x" * 9_999)], cached=False)
     assert len(msgspec.json.encode(reply.answer)) <= MOST_ANSWER_BYTES + 2
     assert len(msgspec.json.encode(reply)) < 100_000
 

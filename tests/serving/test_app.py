@@ -27,7 +27,7 @@ def test_search_returns_what_the_engine_ranks(client: TestClient, demo: Engine) 
     body = client.post("/v1/search", json={"question": QUESTION, "k": 3}).json()
     ranked = demo.search(QUESTION, k=3).ranking.records
     assert [record["record"]["docid"] for record in body["records"]] == [r.record.docid for r in ranked]
-    assert (body["language"], body["index"], body["generation"], body["reason"]) == ("ko", "demo", 1, "")
+    assert (body["language"], body["index"], body["index_generation"], body["reason"]) == ("ko", "demo", 1, "")
     assert [keyword["text"] for keyword in body["keywords"]][:2] == ["재택근무", "갈등"]
     assert body["reranker_is_model"] is False
     assert set(body["seconds"]) == {"keywords", "search", "ranking"}
@@ -121,8 +121,15 @@ def test_a_missing_document_is_a_404_whatever_its_name(client: TestClient, docid
 
 def test_health_says_what_is_served(client: TestClient) -> None:
     assert client.get("/health/live").json() == {"status": "live"}
-    ready = {"status": "ready", "index": "demo", "index_generation": 1, "records": 170, "files": "whole"}
-    ready |= {"generation": "extractive", "generation_failure": "", "language_model": None}
+    ready = {
+        "status": "ready",
+        "index": "demo",
+        "index_generation": 1,
+        "index_problem": "",
+        "records": 170,
+        "files": "whole",
+    }
+    ready |= {"files": "whole", "generation": "extractive", "generation_failure": "", "language_model": None}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 

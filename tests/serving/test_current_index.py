@@ -20,11 +20,13 @@ from shrag.indexing.rollback import roll_back
 from shrag.indexing.seals import Verify
 from shrag.serving import current_index
 from shrag.serving.answer_cache import AnswerCache
-from shrag.serving.current_index import CurrentIndex, Standing
-from shrag.serving.engine import AskResult, Engine, open_engine
+from shrag.serving.current_index import CurrentIndex
+from shrag.serving.engine import Engine, open_engine
+from shrag.serving.engine_source import Standing
 from shrag.serving.errors import IndexClosed, QuestionError
 from shrag.serving.events import Answer, RankedRecord, Ranking
-from tests.serving.published import open_files, publish_copy, two_contents, wait_for
+from shrag.serving.results import AskResult
+from tests.serving.published import flip, open_files, publish_copy, wait_for
 
 pytestmark = pytest.mark.usefixtures("one_kiwi")
 
@@ -39,24 +41,6 @@ SWAPS = 20
 THREADS = 16
 
 Outcome = tuple[Answer, tuple[RankedRecord, ...]]
-
-
-@pytest.fixture(scope="module")
-def contents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an index folder with generations of two contents. Tests only read it."""
-    home = tmp_path_factory.mktemp("contents") / "home"
-    two_contents(home)
-    return home / "indexes" / "demo"
-
-
-@pytest.fixture
-def index(contents: Path, tmp_path: Path) -> Path:
-    """Return an index folder whose current generation, 1, has the first content; a test may change it."""
-    folder = tmp_path / "indexes" / "demo"
-    shutil.copytree(contents, folder)
-    roll_back(folder.parent, "demo", to=1)
-    shutil.rmtree(generation_folder(folder, 2))
-    return folder
 
 
 def _open(index: Path, cache: AnswerCache | None = None) -> Callable[[Verify], Engine]:
@@ -183,19 +167,10 @@ def test_a_step_back_is_taken_up_as_well(contents: Path, index: Path, current: C
     assert current.standing.generation == 1
 
 
-def _flip(file: str) -> Callable[[Path], None]:
-    def flip(folder: Path) -> None:
-        data = bytearray((folder / file).read_bytes())
-        data[len(data) // 2] ^= 1
-        (folder / file).write_bytes(data)
-
-    return flip
-
-
 def test_a_damaged_generation_is_refused_with_its_reason_and_a_whole_one_taken_up_after_it(
     contents: Path, index: Path, current: CurrentIndex
 ) -> None:
-    publish_copy(index, generation_folder(contents, 2), change=_flip("glossary.sqlite"))
+    publish_copy(index, generation_folder(contents, 2), change=flip("glossary.sqlite"))
     assert not current.refresh()
     standing = current.standing
     assert (standing.generation, standing.swaps) == (1, 0)

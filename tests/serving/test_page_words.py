@@ -24,7 +24,7 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     computed |= {f"step_{step}" for step in ("keywords", "pool", "ranking", "whole")}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
     computed |= {f"order_{order}" for order in get_args(KeywordOrder)}
-    computed |= {f"stage_{stage}" for stage in ("keywords", "search", "ranking", "answer")}
+    computed |= {f"stage_{stage}" for stage in ("keywords", "search", "ranking", "answer", "cache")}
     assert used | computed == page_words()["ko"].keys()
 
 

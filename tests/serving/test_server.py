@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shrag.indexing.generations import generation_folder
 from shrag.serving.server import listen
+from tests.serving.published import open_files, publish_copy, wait_for
 
 COMMAND = [sys.executable, "-m", "shrag.cli.main"]
 
@@ -82,3 +84,15 @@ def test_answers_are_not_held_back_until_their_headers_are_acknowledged() -> Non
     # What asyncio looks at before it sets TCP_NODELAY on a connection.
     with listen("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
+
+
+def test_a_generation_published_while_it_serves_is_taken_up_within_seconds(index: Path, contents: Path) -> None:
+    with serve_process(index.parents[1], "demo") as (server, address):
+
+        def ready() -> dict[str, object]:
+            return dict(json.loads(_get(address + "health/ready")[1]))
+
+        assert (ready()["index_generation"], ready()["index_problem"]) == (1, "")
+        publish_copy(index, generation_folder(contents, 2))
+        assert wait_for(lambda: ready()["index_generation"] == 2)
+        assert wait_for(lambda: open_files(index, server.pid) == {"gen-000002"}, 5)
