@@ -51,8 +51,8 @@ class FoundRecord:
 class SearchReply:
     """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any.
 
-    ``cached`` says that they were found for an earlier question like this one.
-    ``results`` are the same records for clients that go on with fetch.
+    ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
+    earlier question like this one.
     """
 
     index: str
@@ -63,8 +63,8 @@ class SearchReply:
     reason: Reason
     message: str
     records: tuple[FoundRecord, ...]
-    cached: bool
     results: tuple[Result, ...]
+    cached: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
         reason=reason,
         message=REASONS[language][reason] if reason else "",
         records=tuple(_found(ranked) for ranked in result.ranking.records),
-        cached=result.timings.cached,
         results=results_of([ranked.record for ranked in result.ranking.records], named),
+        cached=result.timings.cached,
     )
 
 

@@ -36,7 +36,7 @@ class Metadata:
     """What is known of a record fetched. ``cut``: get_document has the rest of its text."""
 
     index: str
-    generation: int
+    index_generation: int
     language: str
     year: int | None
     journal: str
@@ -82,7 +82,7 @@ def fetch_reply(index: str, generation: int, record: Record, named: str = "") ->
         url=citable_url(record, named),
         metadata=Metadata(
             index=index,
-            generation=generation,
+            index_generation=generation,
             language=record.language,
             year=record.year,
             journal=record.journal,
