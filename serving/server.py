@@ -57,19 +57,20 @@ def serve(
     cache: AnswerCache | None = None,
     limits: Limits | None = None,
     log_questions: bool = False,
+    shared: bool = False,
 ) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
 
     Another generation that is published is taken up meanwhile. ``model`` answers where there is one; while it does not,
     answers are extractive and say so. Answers are kept in ``cache``, which stands for these settings and no others.
     ``limits`` say how much is taken on at once. The log, JSON lines on stderr, has the words of questions only with
-    ``log_questions``.
+    ``log_questions``. Where the address is ``shared``, other processes of the same server listen there too.
 
     The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`; for an address that
     other machines can reach, :class:`ServingError`: there is no access control yet.
     """
     _check_loopback(host)
-    with listen(host, port) as listener:
+    with listen(host, port, shared=shared) as listener:
         guarded = CircuitModel(model) if model is not None else None
 
         def open_checked(checked: Verify) -> Engine:
@@ -80,6 +81,8 @@ def serve(
         with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
             current.watch()
             bound = listener.getsockname()[1]
+            if shared:  # only now, or the system would send connections here that others could answer at once
+                listener.listen(socket.SOMAXCONN)
             with current.use() as engine:
                 ready(engine, f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
             with _logging(sys.stderr):
@@ -206,16 +209,34 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there; port 0 takes any free one. Raises :class:`AddressTaken`."""
+def reserve(host: str, port: int) -> socket.socket:
+    """Return a socket that holds an address for workers, which listen there themselves; port 0 takes any free one.
+
+    Raises as :func:`serve` does.
+    """
+    _check_loopback(host)
+    # Another server's workers share their address with whoever asks for a share: who does not is told that it is taken.
+    with listen(host, port) as free:
+        port = free.getsockname()[1]
+    return listen(host, port, shared=True)
+
+
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """Return a socket that listens there; port 0 takes any free one. Raises :class:`AddressTaken`.
+
+    A ``shared`` one is bound beside others that are, and does not listen yet.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol by name: asyncio sets TCP_NODELAY only on sockets that say they are TCP's, and without it every
     # answer waits 40 ms between its headers and its body.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((host, port))
-        listener.listen(socket.SOMAXCONN)
+        if not shared:
+            listener.listen(socket.SOMAXCONN)
     except OSError as error:
         listener.close()
         raise AddressTaken(
