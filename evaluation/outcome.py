@@ -8,8 +8,8 @@ import msgspec
 
 from shrag.indexing.engine import Hit
 from shrag.serving.answer_text import answer_text
-from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.events import Answer
+from shrag.serving.results import AskResult, SearchResult
 
 SHOWN = 5
 """Records at the top of a ranking that a report names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -28,10 +28,14 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The names of ``hosts`` under which requests are answered, and the ``key`` they need; None is none."""
+    """The names of ``hosts`` under which requests are answered, and the ``key`` they need; None is none.
+
+    ``sessions`` are those of browsers that signed in with it.
+    """
 
     hosts: tuple[str, ...] = LOOPBACK
     key: ApiKey | None = None
+    sessions: Sessions = field(default_factory=Sessions)
 
 
 def access_at(host: str, key: ApiKey | None = None, names: Iterable[str] = ()) -> Access:

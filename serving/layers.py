@@ -9,7 +9,6 @@ from starlette.applications import Starlette
 from shrag.serving.access import Access, KeyNeeded
 from shrag.serving.failed_keys import FailedKeys
 from shrag.serving.guard import Guard, SafeHeaders
-from shrag.serving.sessions import Sessions
 from shrag.serving.sign_in import SignIn
 from shrag.serving.tracing import Tracing
 
@@ -22,7 +21,7 @@ def add_layers(
     Where a key is needed and ``people`` come, they are asked for it by a form.
     """
     if access.key is not None:
-        sessions, failed = Sessions(), FailedKeys()
+        sessions, failed = access.sessions, FailedKeys()
         sign_in = SignIn(access.key, sessions, failed) if people else None
         if sign_in is not None:
             sign_in.add_routes(app)

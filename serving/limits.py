@@ -6,8 +6,12 @@ import os
 from dataclasses import dataclass, field
 
 
-def _searches() -> int:
-    return max(4, os.cpu_count() or 1)
+def searches_at_once(workers: int = 1) -> int:
+    """Return how many searches one of so many processes works on at once.
+
+    One process needs a few more than it has interpreters, for while one waits for Lucene another can run.
+    """
+    return max(4, (os.cpu_count() or 1) // workers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class Limits:
     comes when the rush is over wait behind it.
     """
 
-    searches: int = field(default_factory=_searches)
+    searches: int = field(default_factory=searches_at_once)
     queued_searches: int = 64
     asks: int = 16
     queued_asks: int = 128

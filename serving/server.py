@@ -8,7 +8,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -22,9 +22,8 @@ from shrag.corpora.names import check_name
 from shrag.indexing.seals import Verify
 from shrag.models.circuit import CircuitModel
 from shrag.models.language_model import LanguageModel
-from shrag.serving.access import access_at
+from shrag.serving.access import Access, access_at
 from shrag.serving.answer_cache import AnswerCache
-from shrag.serving.api_key import ApiKey
 from shrag.serving.app import create_app
 from shrag.serving.connection import Deadlines
 from shrag.serving.current_index import CurrentIndex
@@ -48,8 +47,7 @@ def serve(
     *,
     host: str,
     port: int,
-    key: ApiKey | None = None,
-    names: Sequence[str] = (),
+    access: Access | None = None,
     ready: Callable[[Engine, str], None],
     verify: Verify = "full",
     model: LanguageModel | None = None,
@@ -58,21 +56,22 @@ def serve(
     cache: AnswerCache | None = None,
     limits: Limits | None = None,
     log_questions: bool = False,
+    shared: bool = False,
 ) -> None:
     """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
 
     Another generation that is published is taken up meanwhile. ``model`` answers where there is one; while it does not,
     answers are extractive and say so. Answers are kept in ``cache``, which stands for these settings and no others.
     ``limits`` say how much is taken on at once. The log, JSON lines on stderr, has the words of questions only with
-    ``log_questions``.
+    ``log_questions``. Where the address is ``shared``, other processes of the same server listen there too.
 
-    Whoever asks needs the ``key`` where there is one, and asks under this machine's own names, ``host`` or ``names``.
+    ``access`` says who may ask, by default whoever listens on this machine alone may allow.
 
-    The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`, and
-    :class:`ServingError` for an address that :func:`~shrag.serving.access.access_at` refuses.
+    The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`, and without
+    ``access`` :class:`ServingError` for an address that :func:`~shrag.serving.access.access_at` refuses.
     """
-    access = access_at(host, key, names)
-    with listen(host, port) as listener:
+    access = access or access_at(host)
+    with listen(host, port, shared=shared) as listener:
         guarded = CircuitModel(model) if model is not None else None
 
         def open_checked(checked: Verify) -> Engine:
@@ -82,6 +81,8 @@ def serve(
 
         with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
             current.watch()
+            if shared:  # only now, or the system would send connections here that others could answer at once
+                listener.listen(socket.SOMAXCONN)
             _say_ready(current, ready, address_of(host, listener) + "/")
             run(create_app(current, access, limits, log_questions=log_questions), listener)
 
@@ -196,16 +197,33 @@ def _logging(stream: TextIO) -> Iterator[None]:
         lines.close()
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there; port 0 takes any free one. Raises :class:`AddressTaken`."""
+def reserve(host: str, port: int) -> socket.socket:
+    """Return a socket that holds an address for workers, which listen there themselves; port 0 takes any free one.
+
+    Raises :class:`AddressTaken`.
+    """
+    # Another server's workers share their address with whoever asks for a share: who does not is told that it is taken.
+    with listen(host, port) as free:
+        port = free.getsockname()[1]
+    return listen(host, port, shared=True)
+
+
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """Return a socket that listens there; port 0 takes any free one. Raises :class:`AddressTaken`.
+
+    A ``shared`` one is bound beside others that are, and does not listen yet.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol by name: asyncio sets TCP_NODELAY only on sockets that say they are TCP's, and without it every
     # answer waits 40 ms between its headers and its body.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((host, port))
-        listener.listen(socket.SOMAXCONN)
+        if not shared:
+            listener.listen(socket.SOMAXCONN)
     except OSError as error:
         listener.close()
         raise AddressTaken(
