@@ -12,8 +12,8 @@ from shrag.corpora.topics import read_qrels, read_topics
 from shrag.evaluation.measures import evaluate
 from shrag.evaluation.runs import RunLine
 from shrag.serving.engine import open_engine
-from shrag.serving.results import SearchResult
 from shrag.serving.exclusions import excludes
+from shrag.serving.results import SearchResult
 from shrag.serving.search_settings import SearchSettings
 
 SETS = {
