@@ -13,11 +13,10 @@ import pytest
 from shrag.serving.engine import Engine
 from tests.serving.clients import Exchange, closed_loop, faults, mixed, percentile
 from tests.serving.live import live, wait_until
-from tests.serving.process_figures import MINUTES, MemoryWatch, held, slope
+from tests.serving.process_figures import MINUTES, WARM_SECONDS, MemoryWatch, held, slope
 from tests.serving.served_process import served
 
 CLIENTS = 64
-WARM_SECONDS = 60
 STEEPEST = 1.0
 """MiB a minute, once warm."""
 
