@@ -8,13 +8,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Set on the command line only: some shells export a HOST of their own.
 CORPUS := demo
+EXPERIMENT := demo
 HOST := 127.0.0.1
 PORT := 8080
 ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 
-.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix bench bench-gpu load clean
+.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix openapi evaluate bench bench-gpu load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -34,7 +35,7 @@ serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
-soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, hostile texts
+soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
 
 test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
@@ -49,6 +50,13 @@ check: $(VENV)/.dev .typing ## lint, format and strict types, over source and te
 fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+openapi: $(VENV)/.dev index ## write docs/openapi.json anew, after a change of the HTTP interface
+	$(BIN)/shrag openapi > docs/openapi.json
+
+evaluate: $(VENV)/.evaluation ## run EXPERIMENT (default: demo; DATA=FOLDER has its files), or go on with it, and write its report
+	$(BIN)/shrag experiment $(EXPERIMENT) --resume $(if $(DATA),--data $(DATA))
+	$(BIN)/shrag report $(EXPERIMENT)
 
 bench: $(VENV)/.dev ## measure cold start and quality (the latter where the development corpora are)
 	$(BIN)/python bench/run.py
@@ -77,6 +85,11 @@ $(VENV)/.lean: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.lean
 	@echo "Adding what tests and checks need."
 	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.evaluation: $(VENV)/.lean
+	@echo "Adding what plots and peers need."
+	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[evaluation,peers]'
 	@touch $@
 
 # vLLM pins its own torch and transformers, so it never shares an environment with anything else.

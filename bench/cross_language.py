@@ -2,7 +2,7 @@
 
     SHRAG_DATA=... python bench/cross_language.py
 
-The questions of ``cross-language.tsv`` (number, question, record; this project's own) are asked of ``scholarly-ko``,
+The questions of ``corpora/cross_language`` (this project's own) are asked of ``scholarly-ko``,
 and the demonstration corpus's of itself, with the index's glossary and without. Odd numbers were tuned on, even not.
 """
 
@@ -50,9 +50,10 @@ def main() -> None:
 
 
 def own_questions() -> list[Question]:
-    """Return the questions of ``cross-language.tsv``."""
-    rows = (ROOT / "bench" / "cross-language.tsv").read_text(encoding="utf-8").splitlines()
-    return [Question(qid, text, {docid}) for qid, text, docid in (row.split("\t") for row in rows)]
+    """Return the questions of ``corpora/cross_language``."""
+    folder = ROOT / "corpora" / "cross_language"
+    judged = {qrel.qid: {qrel.docid} for qrel in read_qrels(folder / "qrels.txt")}
+    return [Question(topic.qid, topic.text, judged[topic.qid]) for topic in read_topics(folder / "topics.tsv")]
 
 
 def demo_questions() -> list[Question]:

@@ -1,9 +1,15 @@
-"""The server under load, on loopback: ``make load``, or ``python bench/load.py [--seconds N] [--clients N] [NAME]``.
+"""The server under load, on loopback: ``make load``, or ``python -m bench.load [--seconds N] [--clients N] [NAME]``.
 
-A server of its own over the index NAME is asked by CLIENTS at once, each asking again as soon as it is answered: four
-of five search (by ``wrk``, where it is installed), one of five asks and reads the stream to its end (by raw sockets).
-Printed are requests a second, p50/p95/p99, what went wrong, and the memory of the first third against the last.
-The server has its defaults, but that it keeps no answers, and no language model: answers are extractive.
+A server of its own over the index NAME, with no answer kept, is first asked alone, then by CLIENTS at once, each
+asking again as soon as it is answered: four of five search, one of five asks and reads the stream to its end. Every
+answer is held to the one that the same question got alone. Printed are requests a second, p50/p95/p99, what went wrong,
+the memory of the first third against the last, and the server's own share of a search: all but Lucene and vectors, of
+the median request. There is no language model: answers are extractive. Exit status 1 where an answer was wrong or
+memory grew.
+
+With ``--pyserini PYTHON``, an interpreter that can import ``pyserini.server.rest``, its server is asked in the same run
+over the same terms of the same passages, taking turns with SHRAG's: each question worked out, and questions repeated as
+people repeat them (the n-th most frequent 1/n times as often), which SHRAG answers from memory.
 """
 
 from __future__ import annotations
@@ -12,204 +18,205 @@ import argparse
 import asyncio
 import itertools
 import json
-import re
-import shutil
-import signal
+import os
+import random
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from bench.beside_pyserini import PATH, build_pyserini, pyserini_bodies, pyserini_server
+from bench.http_load import Tally, ask_for, connection, post, press
+from bench.served import Served, served
 from shrag.corpora.topics import read_topics
+from shrag.serving.engine import open_engine
 
 ROOT = Path(__file__).resolve().parent.parent
 TOPICS = ROOT / "corpora" / "demo" / "topics.tsv"
-SERVER = Path(sys.executable).with_name("shrag-serve")
 MOST_SECONDS, MOST_CLIENTS = 1_800, 512
 STREAM_SHARE = 5
-_WARM_SECONDS, _ALONE_SECONDS = 3, 3
+ALONE = 150
+"""Questions that are asked alone first, and under load from then on."""
 
-_LUA = """
-local bodies = {%s}
-local turn = 0
-request = function()
-  turn = turn + 1
-  return wrk.format("POST", "/v1/search", {["Content-Type"] = "application/json"}, bodies[turn %% #bodies + 1])
-end
-done = function(summary, latency, requests)
-  io.stderr:write(string.format("%%d %%d %%d %%d %%d %%d %%d %%d %%d\\n", summary.requests, summary.duration,
-    latency:percentile(50), latency:percentile(95), latency:percentile(99), summary.errors.status,
-    summary.errors.connect, summary.errors.read, summary.errors.timeout))
-end
-"""
+ROUNDS, WINDOW_SECONDS, WARM_SECONDS = 3, 8, 4
+REPEATED = 10_000
+PYSERINI_PORT = 8392
+MOST_GROWTH = 1.10
+"""The last third's mean memory over the first third's; Java's heap still grows a little in a short run."""
 
-
-@dataclass(slots=True)
-class Tally:
-    """What one kind of client met: seconds of each answer, and answers that were not whole, by what they were."""
-
-    seconds: list[float] = field(default_factory=list)
-    wrong: dict[str, int] = field(default_factory=dict)
-
-    def count(self, what: str) -> None:
-        """Count an answer that was not whole."""
-        self.wrong[what] = self.wrong.get(what, 0) + 1
+_NEVER_THE_SAME = {"seconds", "trace_id", "cached"}
 
 
 def main() -> None:
-    """Measure and print; exit status 1 where an answer was not whole."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure and print; exit status 1 where an answer was wrong or memory grew."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="?", default="demo", help="the index (%(default)s)")
-    parser.add_argument("--seconds", type=int, default=30, help=f"at most {MOST_SECONDS} (%(default)s)")
+    parser.add_argument("--seconds", type=int, default=30, help=f"of load, at most {MOST_SECONDS} (%(default)s)")
     parser.add_argument("--clients", type=int, default=64, help=f"at most {MOST_CLIENTS} (%(default)s)")
-    parser.add_argument("--topics", type=Path, default=TOPICS, help="the questions, id TAB question a line")
+    parser.add_argument(
+        "--topics", type=Path, nargs="+", default=[TOPICS], help="the questions, id TAB question a line"
+    )
+    parser.add_argument("--pyserini", type=Path, help="a Python with all that Pyserini declares")
+    parser.add_argument("--server-options", default="", help="given to shrag-serve, in one string")
     chosen = parser.parse_args()
     seconds, clients = min(chosen.seconds, MOST_SECONDS), min(chosen.clients, MOST_CLIENTS)
-    questions = [topic.text for topic in read_topics(chosen.topics)]
-    streams = max(1, clients // STREAM_SHARE)
-    with _server(chosen.name) as (process, port):
-        asyncio.run(_search_by_sockets(port, questions, 4, _WARM_SECONDS))
-        _say("search, 1 client (raw sockets)", _alone(port, questions), _ALONE_SECONDS)
+    questions = [topic.text for path in chosen.topics for topic in read_topics(path)]
+    random.Random(1).shuffle(questions)
+    options = chosen.server_options.split()
+    sound = under_load(chosen.name, questions, seconds, clients, options)
+    if chosen.pyserini:
+        beside_pyserini(chosen.name, chosen.pyserini, questions, clients, options)
+    raise SystemExit(0 if sound else 1)
+
+
+def under_load(name: str, questions: Sequence[str], seconds: int, clients: int, options: Sequence[str]) -> bool:
+    """Ask alone, then from all clients at once; print, and return whether every answer was right and memory flat."""
+    with served(name, ["--no-cache", *options]) as server:
+        alone = asyncio.run(_ask_alone(server.port, questions[:ALONE]))
+        server.searches.clear()
+        again = asyncio.run(_search(server.port, alone, 1, WARM_SECONDS))
+        print(f"search, 1 client: {again}")
+        print(f"the server's own share of a search, 1 client: median {server.own_share():.2f} ms", flush=True)
         memory: list[float] = []
         stop = threading.Event()
-        watching = threading.Thread(target=_watch, args=(process.pid, memory, stop))
+        watching = threading.Thread(target=_watch, args=(server, memory, stop))
         watching.start()
-        asks = Tally()
-        asking = threading.Thread(target=lambda: asyncio.run(_ask(port, questions, streams, seconds, asks)))
-        asking.start()
-        wrong = _search(port, questions, clients - streams, seconds)
-        asking.join()
+        streams = max(1, clients // STREAM_SHARE)
+        searched, asked = asyncio.run(_mixed(server.port, alone, clients - streams, streams, seconds))
         stop.set()
         watching.join()
-        _say(f"ask, streamed, {streams} clients", asks, seconds)
-        third = max(1, len(memory) // 3)
-        first, last = statistics.mean(memory[:third]), statistics.mean(memory[-third:])
-        print(f"memory: {first:.0f} MiB in the first third, {last:.0f} MiB in the last")
-    raise SystemExit(1 if wrong or asks.wrong else 0)
+        print(f"search, {clients - streams} clients: {searched}")
+        print(f"ask, streamed, {streams} clients: {asked}")
+    third = max(1, len(memory) // 3)
+    first, last = statistics.mean(memory[:third]), statistics.mean(memory[-third:])
+    print(f"memory: {first:.0f} MiB in the first third, {last:.0f} MiB in the last", flush=True)
+    return not (again.wrong or searched.wrong or asked.wrong) and last <= MOST_GROWTH * first
 
 
-@contextmanager
-def _server(name: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Run a server on a free port; stop it in order."""
-    process = subprocess.Popen([str(SERVER), name, "--port", "0", "--no-cache"], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    first = process.stderr.readline()
-    match = re.search(r":(\d+)/", first)
-    if match is None:
-        raise SystemExit(f"The server did not start: {first}")
-    drain = threading.Thread(target=lambda: [None for _ in process.stderr or ()], daemon=True)
-    drain.start()
-    try:
-        yield process, int(match.group(1))
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(20)
+@dataclass(frozen=True)
+class Alone:
+    """The answers that questions got alone: of a search and of a stream, without what differs from time to time."""
+
+    search: Mapping[str, object]
+    stream: Mapping[str, object]
 
 
-def _search(port: int, questions: Sequence[str], clients: int, seconds: int) -> bool:
-    """Search by ``wrk``, else by sockets; print, and return whether anything went wrong."""
-    wrk = shutil.which("wrk")
-    if wrk is None:
-        tally = asyncio.run(_search_by_sockets(port, questions, clients, seconds))
-        _say(f"search, {clients} clients (raw sockets; wrk is not installed)", tally, seconds)
-        return bool(tally.wrong)
-    bodies = ", ".join(json.dumps(json.dumps({"question": question}), ensure_ascii=False) for question in questions)
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "search.lua"
-        script.write_text(_LUA % bodies, encoding="utf-8")
-        command = [wrk, "-t", "2", "-c", str(clients), "-d", f"{seconds}s", "--timeout", "30s", "-s", str(script)]
-        done = subprocess.run([*command, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
-    line = done.stderr.strip().splitlines()[-1]
-    requests, duration, p50, p95, p99, status, connect, read, timeout = map(int, line.split())
-    print(
-        f"search, {clients} clients (wrk): {requests / duration * 1e6:.0f} requests/s, "
-        f"p50 {p50 / 1e3:.1f} ms, p95 {p95 / 1e3:.1f} ms, p99 {p99 / 1e3:.1f} ms; "
-        f"not 2xx {status}, connect {connect}, read {read}, timeout {timeout}"
-    )
-    return bool(status or connect or read or timeout)
+async def _ask_alone(port: int, questions: Sequence[str]) -> Alone:
+    search: dict[str, object] = {}
+    stream: dict[str, object] = {}
+    async with connection(port) as (reader, writer):
+        for question in questions:
+            for path, asked, answers, read in (
+                ("/v1/search", {"question": question}, search, _read_search),
+                ("/v1/ask", {"question": question, "stream": True}, stream, _read_stream),
+            ):
+                status, body = await post(reader, writer, path, asked)
+                if status != 200:
+                    raise SystemExit(f"{path} answered {status} to {question!r}: {body[:300]!r}")
+                answers[question] = read(body)
+    return Alone(search, stream)
 
 
-def _alone(port: int, questions: Sequence[str]) -> Tally:
-    return asyncio.run(_search_by_sockets(port, questions, 1, _ALONE_SECONDS))
+async def _mixed(port: int, alone: Alone, searching: int, asking: int, seconds: int) -> tuple[Tally, Tally]:
+    return await asyncio.gather(_search(port, alone, searching, seconds), _ask(port, alone, asking, seconds))
 
 
-async def _search_by_sockets(port: int, questions: Sequence[str], clients: int, seconds: float) -> Tally:
-    tally = Tally()
-    until = time.monotonic() + seconds
+async def _search(port: int, alone: Alone, clients: int, seconds: float) -> Tally:
+    turn = itertools.cycle(alone.search)
 
-    async def client(number: int) -> None:
-        for question in itertools.islice(itertools.cycle(questions), number, None):
-            if time.monotonic() >= until:
-                return
-            body = await _exchange(port, "/v1/search", {"question": question}, tally)
-            if body and not body.rstrip().endswith(b"}"):
-                tally.count("cut")
+    def judge(asked: object, body: bytes) -> str:
+        return "" if _read_search(body) == alone.search[_question(asked)] else "another answer than alone"
 
-    await asyncio.gather(*(client(number) for number in range(clients)))
-    return tally
+    return await ask_for(port, "/v1/search", clients, seconds, lambda: {"question": next(turn)}, judge)
 
 
-async def _ask(port: int, questions: Sequence[str], clients: int, seconds: float, tally: Tally) -> None:
-    until = time.monotonic() + seconds
+async def _ask(port: int, alone: Alone, clients: int, seconds: float) -> Tally:
+    turn = itertools.cycle(alone.stream)
 
-    async def client(number: int) -> None:
-        for question in itertools.islice(itertools.cycle(questions), number, None):
-            if time.monotonic() >= until:
-                return
-            body = await _exchange(port, "/v1/ask", {"question": question, "stream": True}, tally)
-            if body and b"event: timings" not in body[-2_000:]:
-                tally.count("stream without an end")
+    def judge(asked: object, body: bytes) -> str:
+        return "" if _read_stream(body) == alone.stream[_question(asked)] else "another answer than alone"
 
-    await asyncio.gather(*(client(number) for number in range(clients)))
+    return await ask_for(port, "/v1/ask", clients, seconds, lambda: {"question": next(turn), "stream": True}, judge)
 
 
-async def _exchange(port: int, path: str, asked: object, tally: Tally) -> bytes:
-    """Send one request on a connection of its own; return the body, empty where the status is not 200."""
-    started = time.perf_counter()
-    data = json.dumps(asked).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n"
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
-        answer = await asyncio.wait_for(reader.read(-1), 60)
-        writer.close()
-    except (OSError, TimeoutError) as error:
-        tally.count(type(error).__name__)
-        return b""
-    tally.seconds.append(time.perf_counter() - started)
-    first, _, body = answer.partition(b"\r\n\r\n")
-    status = first[9:12].decode()
-    if status != "200":
-        tally.count(status or "no answer")
-        return b""
-    return body
+def _question(asked: object) -> str:
+    assert isinstance(asked, dict)
+    return str(asked["question"])
 
 
-def _watch(pid: int, memory: list[float], stop: threading.Event) -> None:
-    """Note the resident memory of ``pid`` in MiB, every half second."""
+def _read_search(body: bytes) -> object:
+    return _lasting(json.loads(body))
+
+
+def _read_stream(body: bytes) -> object:
+    """Return a stream's events in order; one that was cut ends in what is not JSON or lacks the last event."""
+    events = [block.split("\n") for block in body.decode().strip().split("\n\n")]
+    read = [
+        (line.partition(": ")[0], _lasting(json.loads(line.partition(": ")[2])) if line.startswith("data:") else line)
+        for lines in events
+        for line in lines
+    ]
+    return [*read, "whole" if b"event: timings" in body[-2_000:] else "cut"]
+
+
+def _lasting(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _lasting(part) for key, part in value.items() if key not in _NEVER_THE_SAME}
+    return [_lasting(part) for part in value] if isinstance(value, list) else value
+
+
+def _watch(server: Served, memory: list[float], stop: threading.Event) -> None:
     while not stop.wait(0.5):
-        match = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="ascii"))
-        if match:
-            memory.append(int(match.group(1)) / 1024)
+        memory.append(server.memory())
 
 
-def _say(what: str, tally: Tally, seconds: float) -> None:
-    p50, p95, p99 = (_percentile(tally.seconds, share) * 1e3 for share in (50, 95, 99))
-    rate = len(tally.seconds) / seconds
-    wrong = ", ".join(f"{name} {count}" for name, count in sorted(tally.wrong.items())) or "nothing"
-    print(f"{what}: {rate:.0f} requests/s, p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms; wrong: {wrong}")
+def beside_pyserini(name: str, python: Path, questions: Sequence[str], clients: int, options: Sequence[str]) -> None:
+    """Ask SHRAG's server and Pyserini's in turn, by the same questions over the same passages; print the ratios."""
+    engine = open_engine(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", name)
+    repeated = _as_people_repeat(questions)
+    with tempfile.TemporaryDirectory() as scratch:
+        index = build_pyserini(engine, Path(scratch))
+        theirs = {"worked out": pyserini_bodies(engine, questions), "repeated": pyserini_bodies(engine, repeated)}
+        engine.close()
+        with (
+            served(name, ["--no-cache", *options]) as working,
+            served(name, options) as keeping,
+            pyserini_server(python, index, PYSERINI_PORT),
+        ):
+            rates: dict[str, list[float]] = {}
+            plan = [
+                (f"SHRAG {strategy}, questions {kind}", server.port, "/v1/search", _bodies(asked, strategy))
+                for kind, server, asked in (("worked out", working, questions), ("repeated", keeping, repeated))
+                for strategy in ("bm25", "shrag")
+            ]
+            plan += [(f"Pyserini's server, questions {kind}", PYSERINI_PORT, PATH, theirs[kind]) for kind in theirs]
+            for _, port, path, bodies in plan:
+                press(port, path, bodies, clients, WARM_SECONDS)
+            for _, (what, port, path, bodies) in itertools.product(range(ROUNDS), plan):
+                rate, line = press(port, path, bodies, clients, WINDOW_SECONDS)
+                rates.setdefault(what, []).append(rate)
+                print(f"{what}: {line}", flush=True)
+    best = {what: statistics.median(found) for what, found in rates.items()}
+    for kind in theirs:
+        beside = best[f"Pyserini's server, questions {kind}"]
+        for strategy in ("bm25", "shrag"):
+            ours = best[f"SHRAG {strategy}, questions {kind}"]
+            ratio = f"{ours / beside:.2f} times Pyserini's {beside:.0f}"
+            print(f"questions {kind}: SHRAG {strategy} {ours:.0f} requests/s, {ratio}")
 
 
-def _percentile(seconds: Sequence[float], share: int) -> float:
-    """Return the nearest-rank percentile; 0 of none."""
-    ranked = sorted(seconds)
-    return ranked[max(0, -(-len(ranked) * share // 100) - 1)] if ranked else 0.0
+def _bodies(questions: Sequence[str], strategy: str) -> list[str]:
+    return [
+        json.dumps({"question": question, "strategy": strategy, "k": 10}, ensure_ascii=False) for question in questions
+    ]
+
+
+def _as_people_repeat(questions: Sequence[str]) -> list[str]:
+    """Return questions drawn by Zipf's law: the n-th 1/n times as often as the first."""
+    weights = [1 / rank for rank in range(1, len(questions) + 1)]
+    return random.Random(2).choices(questions, weights, k=REPEATED)
 
 
 if __name__ == "__main__":

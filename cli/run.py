@@ -8,7 +8,7 @@ import click
 
 from shrag.cli.language_model import asked_language_model, no_model_option
 from shrag.cli.progress import progress
-from shrag.cli.settings import Home, keyword_order_option, reranker_options, verify_option
+from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
 from shrag.indexing.seals import Verify
 from shrag.serving.engine import DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_engine
 from shrag.serving.events import KeywordOrder
@@ -26,6 +26,7 @@ from shrag.serving.events import KeywordOrder
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Records a topic at most.")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
 @keyword_order_option
+@set_option
 @reranker_options
 @no_model_option
 @verify_option
@@ -37,7 +38,8 @@ def command(
     output: Path,
     k: int,
     strategy: str,
-    keyword_order: KeywordOrder,
+    keyword_order: KeywordOrder | None,
+    settings: tuple[str, ...],
     reranker: str,
     min_score: float | None,
     no_model: bool,
@@ -50,11 +52,21 @@ def command(
     from shrag.corpora.topics import read_topics
     from shrag.evaluation.batch import write_run
 
+    varied = read_settings(settings)
     asked = read_topics(topics)
     model = asked_language_model(no_model=no_model)
     engine = open_engine(home.indexes, name, verify=verify, model=model, reranker=reranker, min_score=min_score)
     with progress(len(asked)) as report:
-        written = write_run(engine, asked, output, k=k, strategy=strategy, keyword_order=keyword_order, report=report)
+        written = write_run(
+            engine,
+            asked,
+            output,
+            k=k,
+            strategy=strategy,
+            keyword_order=keyword_order,
+            settings=varied,
+            report=report,
+        )
     click.echo(f"{output}: {len(asked):,} topics, {written.empty:,} of them without a record", err=True)
     if written.fallbacks:
         click.echo(f"The language model failed for {written.fallbacks:,} of them, ranked without it.", err=True)

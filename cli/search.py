@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from shrag.cli.language_model import asked_language_model, no_model_option
-from shrag.cli.settings import Home, keyword_order_option, reranker_options, verify_option
+from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
 from shrag.indexing.seals import Verify
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_engine
 from shrag.serving.events import KeywordOrder, Ranking
@@ -18,6 +18,7 @@ from shrag.serving.phrases import REASONS
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=DEFAULT_K, show_default=True, help="Records at most.")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
 @keyword_order_option
+@set_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @reranker_options
 @no_model_option
@@ -29,7 +30,8 @@ def command(
     question: str,
     k: int,
     strategy: str,
-    keyword_order: KeywordOrder,
+    keyword_order: KeywordOrder | None,
+    settings: tuple[str, ...],
     as_json: bool,
     reranker: str,
     min_score: float | None,
@@ -40,9 +42,10 @@ def command(
 
     Example: shrag search demo "그래핀 전자파 차폐" -k 3
     """
+    varied = read_settings(settings)
     model = asked_language_model(no_model=no_model)
     engine = open_engine(home.indexes, name, question, verify, model=model, reranker=reranker, min_score=min_score)
-    result = engine.search(question, k=k, strategy=strategy, keyword_order=keyword_order)
+    result = engine.search(question, k=k, strategy=strategy, keyword_order=keyword_order, settings=varied)
     if as_json:
         print_json_records(result.ranking)
     elif result.ranking.reason:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import click
 
+from shrag.cli.access import access_options, chosen_key
 from shrag.cli.settings import Home, cache_options, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
 @click.command()
 @click.argument("name", default="demo")
-@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine only.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; others need a key.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any free one.")
+@access_options
 @reranker_options
 @verify_option
 @click.option("--asks", type=click.IntRange(1, 512), default=16, show_default=True, help="Answers worked on at once.")
@@ -27,6 +32,13 @@ from shrag.indexing.seals import Verify
     show_default=True,
     help="Seconds a request may take.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that answer, each with its own half gigabyte, places, kept answers and figures.",
+)
 @cache_options
 @click.option("--log-questions", is_flag=True, help="Let the log have the words of questions.")
 @click.pass_obj
@@ -35,50 +47,83 @@ def command(
     name: str,
     host: str,
     port: int,
+    api_key_file: Path | None,
+    names_allowed: tuple[str, ...],
     reranker: str,
     min_score: float | None,
     verify: Verify,
     asks: int,
     queued_asks: int,
     deadline: float,
+    workers: int,
     cache_mib: int,
     no_cache: bool,
     log_questions: bool,
-) -> None:
+) -> int:
     """Serve the index NAME (default: demo): the page at /, the interface under /v1, its description at /docs.
+
+    Other machines can ask where --host is an address of the network and there is an API key (shrag key).
 
     The log goes to stderr, one JSON object a line.
 
     Example: shrag-serve sci --port 8080
     """
     from shrag.cli.language_model import llm_settings, running_language_model
+    from shrag.serving.access import access_at
     from shrag.serving.answer_cache import AnswerCache
     from shrag.serving.engine import Engine
-    from shrag.serving.limits import Limits
-    from shrag.serving.server import serve
+    from shrag.serving.limits import Limits, searches_at_once
+    from shrag.serving.server import reserve, serve
+    from shrag.serving.workers import run_workers
 
-    def ready(engine: Engine, address: str) -> None:
-        click.echo(f"SHRAG serves {engine.name} ({engine.manifest.records:,} records) at {address}", err=True)
-        writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
-        click.echo(f"{writes} Ctrl-C stops.", err=True)
-
+    # Before there are workers, so that a browser signed in at one of them is at all.
+    access = access_at(host, chosen_key(api_key_file), names_allowed)
     llm = llm_settings()
-    cache = None if no_cache else AnswerCache(cache_mib << 20, f"{llm.fingerprint} {reranker} {min_score}")
-    with running_language_model(llm, home, name) as model:
-        serve(
-            home.indexes,
-            name,
-            host=host,
-            port=port,
-            ready=ready,
-            verify=verify,
-            model=model,
-            cache=cache,
-            limits=Limits(asks=asks, queued_asks=queued_asks, deadline=deadline),
-            log_questions=log_questions,
-            reranker=reranker,
-            min_score=min_score,
+    if workers > 1 and llm.command:
+        raise click.UsageError(
+            "Each worker would start a language model of its own by [llm] command: "
+            "start its server by itself and give its url, or use one worker."
         )
+
+    def work(port: int, tell: Callable[[str], None]) -> None:
+        cache = None if no_cache else AnswerCache(cache_mib << 20, f"{llm.fingerprint} {reranker} {min_score}")
+        with running_language_model(llm, home, name) as model:
+
+            def ready(engine: Engine, address: str) -> None:
+                by = f" by {workers} workers" if workers > 1 else ""
+                writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
+                tell(
+                    f"SHRAG serves {engine.name} ({engine.manifest.records:,} records) at {address}{by}\n"
+                    f"{writes} Ctrl-C stops."
+                )
+
+            serve(
+                home.indexes,
+                name,
+                host=host,
+                port=port,
+                access=access,
+                ready=ready,
+                verify=verify,
+                model=model,
+                cache=cache,
+                limits=Limits(
+                    searches=searches_at_once(workers), asks=asks, queued_asks=queued_asks, deadline=deadline
+                ),
+                log_questions=log_questions,
+                reranker=reranker,
+                min_score=min_score,
+                shared=workers > 1,
+            )
+
+    def say(text: str) -> None:
+        click.echo(text, err=True)
+
+    if workers == 1:
+        work(port, say)
+        return 0
+    with reserve(host, port) as held:
+        return run_workers(workers, partial(work, held.getsockname()[1]), say)
 
 
 def main() -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from shrag.cli.default_group import DefaultGroup
 from shrag.indexing.seals import Verify
 from shrag.serving.events import KeywordOrder
+
+if TYPE_CHECKING:
+    from shrag.serving.search_settings import SearchSettings
 
 CONFIG_FILE = "shrag.toml"
 
@@ -51,11 +54,31 @@ verify_option = click.option(
 keyword_order_option = click.option(
     "--keyword-order",
     type=click.Choice(get_args(KeywordOrder)),
-    default="tfidf",
-    show_default=True,
+    show_default="tfidf",
     help="What keywords are ranked by; the model's order is there only where a language model chooses them.",
 )
 """For commands that ask questions."""
+
+set_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A search setting for experiments (docs/search-settings.md), such as ands=1; repeatable.",
+)
+"""For commands that search."""
+
+
+def read_settings(pairs: Sequence[str]) -> SearchSettings:
+    """Return what ``--set`` asks for; the last of two values for one key counts."""
+    from shrag.serving.search_settings import SearchSettings
+
+    for pair in pairs:
+        if "=" not in pair:
+            raise click.UsageError(f"--set {pair} has no value: write KEY=VALUE, such as ands=1.")
+    keys_and_values = (pair.partition("=") for pair in pairs)
+    return SearchSettings.from_mapping({key.strip(): value.strip() for key, _, value in keys_and_values})
+
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

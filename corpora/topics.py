@@ -52,16 +52,24 @@ def read_topics(path: Path) -> list[Topic]:
 def read_qrels(path: Path) -> list[Qrel]:
     """Read judgements separated by any whitespace, whichever of the two layouts the file has.
 
-    TREC's ``qid iteration docid relevance``; behind the header ``query-id corpus-id score`` BEIR's
-    ``qid docid relevance``.
+    TREC's ``qid iteration docid relevance``, which is MIRACL's too; behind the header ``query-id corpus-id score``
+    BEIR's ``qid docid relevance``. Raises :class:`CorpusError` naming the line that is no judgement, or that judges a
+    document of a topic a second time.
     """
     qrels: list[Qrel] = []
+    judged: set[tuple[str, str]] = set()
     beir = False
     for number, text in read_text_lines(path):
         if not qrels and not beir and tuple(text.split()) == _BEIR_HEADER:
             beir = True
             continue
-        qrels.append(_judgement(path, number, text.split(), beir))
+        qrel = _judgement(path, number, text.split(), beir)
+        if (qrel.qid, qrel.docid) in judged:
+            raise CorpusError(
+                f"{path} line {number} judges {qrel.docid} for topic {qrel.qid} a second time: keep one of them."
+            )
+        judged.add((qrel.qid, qrel.docid))
+        qrels.append(qrel)
     if not qrels:
         raise CorpusError(
             f"{path} holds no judgement: expected lines of qid, 0, docid, relevance, or BEIR's "

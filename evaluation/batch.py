@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.runs import write_topic
+from shrag.evaluation.runs import open_run, write_topic
 from shrag.indexing.engine import Hit
-from shrag.serving.engine import Engine, find_strategy
+from shrag.serving.engine import PRODUCT, Engine, find_strategy
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
+from shrag.serving.search_settings import SearchSettings
 
 
 class Written(NamedTuple):
@@ -29,23 +30,30 @@ def write_run(
     *,
     k: int,
     strategy: str,
-    keyword_order: KeywordOrder = "tfidf",
+    keyword_order: KeywordOrder | None = None,
+    settings: SearchSettings = PRODUCT,
     report: Callable[[str, int], None] = lambda stage, done: None,
 ) -> Written:
     """Write the ranking of every topic to ``output``, tagged ``shrag-STRATEGY``.
 
     A paper that the index has under two numbers is ranked under both, since judgements may name either. The file is
-    written whole or not at all. Raises :class:`EvaluationError` naming the topic that cannot be asked.
+    written whole or not at all, compressed where its name ends in ``.gz``. Raises :class:`EvaluationError` naming the
+    topic that cannot be asked.
     """
     tag = f"shrag-{find_strategy(strategy).name}"
-    draft = output.with_name(f".{output.name}.part")
+    draft = output.with_name(f".part-{output.name}")
     empty = fallbacks = 0
     try:
-        with draft.open("w", encoding="utf-8") as stream:
+        with open_run(draft) as stream:
             for done, topic in enumerate(topics, 1):
                 try:
                     result = engine.search(
-                        topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order
+                        topic.text,
+                        k=k,
+                        strategy=strategy,
+                        every_record=True,
+                        keyword_order=keyword_order,
+                        settings=settings,
                     )
                 except QuestionError as error:
                     raise EvaluationError(f"Topic {topic.qid} cannot be asked: {error}") from None

@@ -1,30 +1,41 @@
-"""Judging a run by ir-measures; the only file that imports it."""
+"""What a run is worth on each judged topic, and on average."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shrag.corpora.records import Qrel
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.runs import RunLine
+from shrag.evaluation.trec_order import trec_order
+
+Judged = dict[str, dict[str, float]]
+"""Measure → qid → value, every measure over the same topics."""
+
+
+def judge(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str]) -> Judged:
+    """Return each measure's value on every judged topic, measures in the given order, topics in that of ``qrels``.
+
+    Measures are named in ir-measures' notation (``nDCG@10``, ``R@100``, ``QSR(level='article')@50``). A judged topic
+    that the run does not have scores zero, whatever the measure; a topic without judgements does not count. Every
+    measure sees one order of the documents, trec_eval's (:func:`shrag.evaluation.trec_order.trec_order`).
+    """
+    from shrag.evaluation.measure_library import calculate, parse_measure
+
+    parsed = {name: parse_measure(name) for name in measures}
+    topics = dict.fromkeys(qrel.qid for qrel in qrels)
+    if not topics:
+        raise EvaluationError("There is no judgement, so nothing can be measured: give those of one topic or more.")
+    rankings = {qid: docids for qid, docids in trec_order(run).items() if qid in topics}
+    found = {(measure, qid): value for measure, qid, value in calculate(set(parsed.values()), qrels, rankings)}
+    return {name: {qid: found[measure, qid] for qid in topics} for name, measure in parsed.items()}
 
 
 def evaluate(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str]) -> dict[str, float]:
-    """Return each measure's mean over all judged topics, by its name in ir-measures' notation (``nDCG@10``, ``R@100``).
+    """Return each measure's mean over all judged topics; names and errors as :func:`judge`."""
+    return means(judge(qrels, run, measures))
 
-    A judged topic that the run does not have scores zero; it does not vanish from the mean.
-    """
-    import ir_measures
 
-    parsed = {}
-    for name in measures:
-        try:
-            parsed[name] = ir_measures.parse_measure(name)
-        except (NameError, SyntaxError, ValueError, TypeError, KeyError):
-            raise EvaluationError(
-                f"{name!r} is no measure: write it as ir-measures does, such as nDCG@10, R@100, Success@1 or RR@10."
-            ) from None
-    judged = [ir_measures.Qrel(qrel.qid, qrel.docid, qrel.relevance) for qrel in qrels]
-    found = [ir_measures.ScoredDoc(line.qid, line.docid, line.score) for line in run]
-    means = ir_measures.calc_aggregate(list(parsed.values()), judged, found)
-    return {name: float(means[measure]) for name, measure in parsed.items()}
+def means(judged: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each measure over its topics."""
+    return {name: sum(values.values()) / len(values) for name, values in judged.items()}

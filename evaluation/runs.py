@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
 import numpy as np
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.lines import read_lines
+from shrag.corpora.text_lines import read_text_lines
 from shrag.evaluation.errors import EvaluationError
 from shrag.indexing.engine import Hit
 
@@ -42,22 +46,52 @@ def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None
 
 
 def read_run(path: Path) -> list[RunLine]:
-    """Read a run file, plain or gzip; raises :class:`EvaluationError` naming the first line that is none."""
+    """Read a run file, plain or gzip, in its order.
+
+    Raises :class:`EvaluationError` naming the first line that is none, whose score is no number, or that has a document
+    of a topic a second time. A file without a line is a run that found nothing.
+    """
     return list(_parse(path))
 
 
+@contextmanager
+def open_run(path: Path) -> Iterator[TextIO]:
+    """Open ``path`` for writing a run; a name that ends in ``.gz`` is compressed, the same lines to the same bytes."""
+    with path.open("wb") as file:
+        if path.suffix != ".gz":
+            with io.TextIOWrapper(file, encoding="utf-8", newline="\n") as stream:
+                yield stream
+            return
+        with (
+            gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as stream,
+        ):
+            yield stream
+
+
 def _parse(path: Path) -> Iterator[RunLine]:
+    seen: set[tuple[str, str]] = set()
     try:
-        for line in read_lines(path):
-            text = (line.data or b"").decode("utf-8", "replace")
-            if not text.strip():
-                continue
-            try:
-                qid, _, docid, rank, score, tag = text.split()
-                yield RunLine(qid, docid, int(rank), float(score), tag)
-            except ValueError:
+        for number, text in read_text_lines(path):
+            line = _run_line(text)
+            if line is None:
+                raise EvaluationError(f"{path} line {number} is no run line: expected qid Q0 docid rank score tag.")
+            if isnan(line.score):
+                raise EvaluationError(f"{path} line {number} has a score that is no number: a score orders the hits.")
+            if (line.qid, line.docid) in seen:
                 raise EvaluationError(
-                    f"{path} line {line.number} is no run line: expected qid Q0 docid rank score tag."
-                ) from None
+                    f"{path} line {number} gives topic {line.qid} the document {line.docid} a second time: each may "
+                    "stand once for a topic."
+                )
+            seen.add((line.qid, line.docid))
+            yield line
     except CorpusError as error:
         raise EvaluationError(str(error)) from None
+
+
+def _run_line(text: str) -> RunLine | None:
+    try:
+        qid, _, docid, rank, score, tag = text.split()
+        return RunLine(qid, docid, int(rank), float(score), tag)
+    except ValueError:
+        return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -45,15 +45,25 @@ def term_scores(
     query: AbstractSet[str], terms: Sequence[str], field: FieldStatistics, parameters: Bm25
 ) -> dict[str, float]:
     """Return what each term of ``query`` that stands in ``terms``, one field of a document, adds to its score."""
-    counts = Counter(term for term in terms if term in query)
-    if not counts:
-        return {}
-    length = byte_length(len(terms))
-    norm = parameters.k1 * (1 - parameters.b + parameters.b * length / field.average_length)
-    return {
-        term: idf(field.document_frequencies[term], field.documents) * count / (count + norm)
-        for term, count in counts.items()
-    }
+    return FieldScores(query, field, parameters).of(Counter(term for term in terms if term in query), len(terms))
+
+
+class FieldScores:
+    """What terms add to a document's score in one field, for a question asked of many documents."""
+
+    def __init__(self, query: Iterable[str], field: FieldStatistics, parameters: Bm25) -> None:
+        self._idf = {term: idf(field.document_frequencies[term], field.documents) for term in query}
+        self._average_length = field.average_length
+        self._parameters = parameters
+
+    def of(self, counts: Mapping[str, int], length: int) -> dict[str, float]:
+        """Return each term's part, of a field of ``length`` terms that has the query's terms as often as ``counts``."""
+        if not counts:
+            return {}
+        k1, b = self._parameters.k1, self._parameters.b
+        norm = k1 * (1 - b + b * byte_length(length) / self._average_length)
+        idfs = self._idf
+        return {term: idfs[term] * count / (count + norm) for term, count in counts.items()}
 
 
 def byte_length(length: int) -> int:

@@ -44,6 +44,7 @@ class Entry(NamedTuple):
 
 _ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score FROM entries"
 _SUREST_FIRST = "ORDER BY score DESC, korean, english"
+_MOST_SEEN_FIRST = "ORDER BY records DESC, score DESC, korean, english"
 
 
 _REMEMBERED = 20_000
@@ -56,6 +57,7 @@ class Glossary:
         self._database = open_sealed(path)
         self._turn = threading.Lock()
         self._known = lru_cache(maxsize=_REMEMBERED)(self._look_up)
+        self._most = lru_cache(maxsize=1)(self._most_seen)  # it reads every entry
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
         """Return the entries of each phrase, a sequence of terms in either language, the surest first."""
@@ -68,6 +70,10 @@ class Glossary:
             for row in rows.fetchall():
                 yield _entry(row)
 
+    def most_seen(self, most: int) -> list[Entry]:
+        """Return ``most`` entries at most, those seen in most records first, then the surest, then by their words."""
+        return list(self._most(most))
+
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()
@@ -76,6 +82,11 @@ class Glossary:
         with self._turn:
             count: int = self._database.execute("SELECT count(*) FROM entries").fetchone()[0]
         return count
+
+    def _most_seen(self, most: int) -> tuple[Entry, ...]:
+        with self._turn:
+            rows = self._database.execute(f"{_ALL} {_MOST_SEEN_FIRST} LIMIT ?", (most,)).fetchall()
+        return tuple(_entry(row) for row in rows)
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
         with self._turn:

@@ -62,6 +62,9 @@ def start_java() -> None:
             f"-Xmx{_HEAP}",
             "-Xrs",  # signals are Python's
             "-XX:+UseSerialGC",
+            # With -Xrs it would open a socket in /tmp by which others can load code into it, and write counters there.
+            "-XX:+DisableAttachMechanism",
+            "-XX:-UsePerfData",
             classpath=[str(lucene_jar())],
         )
         _quiet(jpype)

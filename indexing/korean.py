@@ -47,7 +47,6 @@ _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/"
 
 # Kiwi's time grows with the square of an unbroken string: 2,000 letters take 0.1 s, a megabyte half a minute.
 _LONGEST_PIECE = 200
-_LONGEST_SENTENCE = 2_000
 _CACHED_WORDS = 400_000
 
 
@@ -74,6 +73,7 @@ class KoreanEnglishAnalyzer:
         self._dictionary = dictionary
         self._user_words = UserWords(dictionary)
         self._kiwi = kiwi
+        self._shared: _SharedKiwi | None = None
         self._cached_words = cached_words
         self._notice = notice
         self._before_piece = before_piece
@@ -193,8 +193,32 @@ class KoreanEnglishAnalyzer:
         if self._kiwi is None:
             with self._loading:
                 if self._kiwi is None:
-                    self._kiwi = _shared_kiwi(self._dictionary)
+                    self._shared = _shared_kiwi(self._dictionary)
+                    self._kiwi = self._shared.kiwi
         return self._kiwi
+
+
+class KoreanMorphemes:
+    """Splits text into all of its morphemes, particles, endings and punctuation too, each with its tag.
+
+    For measures of answers, which count what an index leaves out; it knows no user's words, so that a figure is the
+    same whatever index was asked.
+    """
+
+    def __init__(self) -> None:
+        self._shared: _SharedKiwi | None = None
+
+    def split(self, text: str) -> list[Morpheme]:
+        """Return the morphemes of ``text``, which is folded (:func:`shrag.indexing.folding.fold`), in its order."""
+        if self._shared is None:
+            self._shared = _shared_kiwi(NO_WORDS)
+        found: list[Morpheme] = []
+        for begin, piece in _stretches(_SURROGATE.sub(" ", text)):
+            for each in self._shared.kiwi.tokenize(for_kiwi(piece)):
+                start, end, tag = begin + each.start, begin + each.start + each.len, each.tag.partition("-")[0]
+                # What stands for a sign that Kiwi does not read is the sign again: β, %.
+                found.append(Morpheme(text[start:end] if tag == "SL" else each.form, tag, start, end))
+        return found
 
 
 class _WordTerms(dict[str, tuple[str, ...]]):
@@ -215,17 +239,28 @@ def _make_room(cache: dict[str, Any], most: int) -> None:
             del cache[old]
 
 
-_loaded: WeakValueDictionary[str, Kiwi] = WeakValueDictionary()
+class _SharedKiwi:
+    """Holds a Kiwi for those who share it.
+
+    Kiwi's own type leaves weak references to it as they are when it goes, so that following one ends the process; this
+    one's are cleared.
+    """
+
+    def __init__(self, kiwi: Kiwi) -> None:
+        self.kiwi = kiwi
+
+
+_loaded: WeakValueDictionary[str, _SharedKiwi] = WeakValueDictionary()
 _loading = threading.Lock()
 
 
-def _shared_kiwi(dictionary: UserDictionary) -> Kiwi:
+def _shared_kiwi(dictionary: UserDictionary) -> _SharedKiwi:
     """Return the Kiwi that another analyser of the same dictionary has, or load one: two generations need but one."""
     with _loading:
-        kiwi = _loaded.get(dictionary.fingerprint)
-        if kiwi is None:
-            kiwi = _loaded[dictionary.fingerprint] = load_kiwi(dictionary)
-        return kiwi
+        shared = _loaded.get(dictionary.fingerprint)
+        if shared is None:
+            shared = _loaded[dictionary.fingerprint] = _SharedKiwi(load_kiwi(dictionary))
+        return shared
 
 
 def load_kiwi(dictionary: UserDictionary = NO_WORDS) -> Kiwi:
@@ -243,15 +278,6 @@ def load_kiwi(dictionary: UserDictionary = NO_WORDS) -> Kiwi:
     return kiwi
 
 
-def parse_sentence(text: str) -> list[Morpheme]:
-    """Return all morphemes of a Korean sentence, particles and endings too, as Kiwi reads it whole.
-
-    For what a sentence says of its own structure; terms come from an analyser. Its first 2,000 characters are read.
-    """
-    found = _shared_kiwi(NO_WORDS).tokenize(_SURROGATE.sub(" ", text[:_LONGEST_SENTENCE]))
-    return [Morpheme(each.form, each.tag.partition("-")[0], each.start, each.start + each.len) for each in found]
-
-
 def eojeols(text: str) -> list[tuple[int, str]]:
     """Split at whitespace and drop punctuation at the edges, so that the same word is the same key."""
     found: list[tuple[int, str]] = []
@@ -265,6 +291,18 @@ def eojeols(text: str) -> list[tuple[int, str]]:
         if core := core.rstrip(_EDGE):
             found.append((start, core))
     return found
+
+
+def _stretches(text: str) -> Iterator[tuple[int, str]]:
+    """Yield ``text`` in pieces that Kiwi can take, cut at a space where there is one."""
+    start = 0
+    while start < len(text):
+        end = start + _LONGEST_PIECE
+        if end < len(text):
+            space = text.rfind(" ", start + 1, end)
+            end = space if space > start else end
+        yield start, text[start:end]
+        start = end
 
 
 def _pieces(unbroken: str, start: int) -> Iterator[tuple[int, str]]:

@@ -2,7 +2,8 @@
 
 A ladder's queries are nested, so one call shares what they have in common: each term is looked up in the dictionary
 once, each hit's docid is read once, and the queries run side by side. What ten queries then cost beside the longest of
-them alone: docs/benchmarks.md.
+them alone: docs/benchmarks.md. The index does not change, so terms, docids and records asked for lately are kept: a
+call into Java costs some microseconds, and gives the interpreter's lock away and waits for it again.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from shrag.indexing.analysed import AnalysedRecord, unpack_stored
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.engine import FieldStatistics, Hit, Statistics
 from shrag.indexing.errors import IndexingError
+from shrag.indexing.index_terms import IndexTerms
 from shrag.indexing.jvm import JavaClass, java, java_errors, lucene
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
 from shrag.indexing.lexical_query import QueryTranslation
 from shrag.indexing.query import Query
+from shrag.indexing.recent_bytes import RecentBytes
 
 _REMEMBERED_PLACES = 100_000
 
@@ -36,7 +39,7 @@ class LexicalReader:
         self._term_query = lucene("search.TermQuery")
         self._collector = lucene("search.TopScoreDocCollector")
         self._doc_values = lucene("index.MultiDocValues")
-        self._terms = lucene("index.MultiTerms")
+        self._postings = lucene("index.MultiTerms")
         self._bytes = lucene("util.BytesRef")
         self._with_counts = lucene("index.PostingsEnum").FREQS
         self._sorted_collector = lucene("search.TopFieldCollector")
@@ -48,9 +51,14 @@ class LexicalReader:
             self._searcher = lucene("search.IndexSearcher")(self._reader)
             self._searcher.setSimilarity(similarity(parameters))
         self._documents = int(self._reader.numDocs())
+        self._terms = IndexTerms(self._searcher, parameters)
+        self._translation = QueryTranslation(self._terms)
         # Where the documents found lately stand, so that fetching them needs no second search.
         self._places: dict[str, int] = {}
+        self._found: dict[int, str] = {}
         self._remembering = threading.Lock()
+        self._recent = RecentBytes()
+        self._collections: dict[str, tuple[int, float]] = {}
 
     def about(self) -> dict[str, str]:
         """Return what :meth:`LexicalWriter.commit` was told of this content."""
@@ -69,8 +77,7 @@ class LexicalReader:
         if not self._documents:
             return [[] for _ in queries]
         with java_errors(self._doing):
-            translation = QueryTranslation(self._searcher, self._parameters)
-            translated = [translation.translate(query) for query in queries]
+            translated = [self._translation.translate(query) for query in queries]
             depth = min(k, self._documents)
             if len(translated) == 1:
                 found = [self._search_one(translated[0], depth)]
@@ -90,7 +97,7 @@ class LexicalReader:
     def frequencies(self, term: str, most: int) -> list[int]:
         """See :class:`~shrag.indexing.engine.SearchEngine`; those that lie first in the index."""
         with java_errors(self._doing):
-            postings = self._terms.getTermPostingsEnum(self._reader, CONTENTS, self._bytes(term), self._with_counts)
+            postings = self._postings.getTermPostingsEnum(self._reader, CONTENTS, self._bytes(term), self._with_counts)
             found: list[int] = []
             while postings is not None and len(found) < most and postings.nextDoc() != postings.NO_MORE_DOCS:
                 found.append(int(postings.freq()))
@@ -99,8 +106,7 @@ class LexicalReader:
     def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
         """See :class:`~shrag.indexing.engine.RecordStore`."""
         with java_errors(self._doing):
-            fields = self._searcher.storedFields()
-            return [self._fetch_one(fields, docid) for docid in docids]
+            return self._read([self._place(docid) for docid in docids])
 
     def count(self) -> int:
         """See :class:`~shrag.indexing.vectors.StoredDocuments`; raises where deleted documents still have numbers."""
@@ -129,7 +135,7 @@ class LexicalReader:
         with java_errors(self._doing):
             fields = self._searcher.storedFields()
             for number in numbers:
-                yield _decode_stored(fields, number)
+                yield unpack_stored(_stored(fields, number))
 
     def _search_one(self, query: JavaClass, k: int) -> list[tuple[int, float]]:
         """Return places in the index and scores of the best ``k``."""
@@ -153,20 +159,37 @@ class LexicalReader:
         return [(int(hit.doc), float(hit.fields[0].floatValue())) for hit in collector.topDocs().scoreDocs]
 
     def _docids(self, places: Iterable[int]) -> dict[int, str]:
-        docids: dict[int, str] = {}
-        values = self._doc_values.getSortedValues(self._reader, DOCID)
-        for place in sorted(places):  # doc values are read forwards only
-            values.advanceExact(place)
-            docids[place] = str(values.lookupOrd(values.ordValue()).utf8ToString())
-        with self._remembering:
-            if len(self._places) > _REMEMBERED_PLACES:
-                self._places.clear()
-            self._places.update((docid, place) for place, docid in docids.items())
+        docids = {place: self._found.get(place, "") for place in places}
+        unknown = sorted(place for place, docid in docids.items() if not docid)  # doc values are read forwards only
+        if unknown:
+            values = self._doc_values.getSortedValues(self._reader, DOCID)
+            for place in unknown:
+                values.advanceExact(place)
+                docids[place] = str(values.lookupOrd(values.ordValue()).utf8ToString())
+            with self._remembering:
+                if len(self._found) > _REMEMBERED_PLACES:
+                    self._places.clear()
+                    self._found.clear()
+                for place in unknown:
+                    self._found[place] = docids[place]
+                    self._places[docids[place]] = place
         return docids
 
-    def _fetch_one(self, fields: JavaClass, docid: str) -> AnalysedRecord | None:
-        place = self._place(docid)
-        return None if place is None else _decode_stored(fields, place)
+    def _read(self, places: Sequence[int | None]) -> list[AnalysedRecord | None]:
+        """Return the records at the places, those kept and those that have to be read."""
+        fields: JavaClass = None
+        records: list[AnalysedRecord | None] = []
+        for place in places:
+            if place is None:
+                records.append(None)
+                continue
+            stored = self._recent.get(place)
+            if stored is None:
+                fields = fields or self._searcher.storedFields()
+                stored = _stored(fields, place)
+                self._recent.keep(place, stored)
+            records.append(unpack_stored(stored))
+        return records
 
     def _place(self, docid: str) -> int | None:
         place = self._places.get(docid)
@@ -176,15 +199,23 @@ class LexicalReader:
         return place
 
     def _field_statistics(self, field: str, terms: Sequence[str]) -> FieldStatistics:
-        collection = self._searcher.collectionStatistics(field)
-        if collection is None:  # no document has a term in the field
-            return FieldStatistics(0, 0.0, dict.fromkeys(terms, 0))
-        documents = int(collection.docCount())
-        return FieldStatistics(
-            documents,
-            int(collection.sumTotalTermFreq()) / documents,
-            {term: int(self._reader.docFreq(self._term(field, term))) for term in terms},
-        )
+        documents, average_length = self._collection(field)
+        found = [self._terms.look_up(term) for term in terms] if documents else []
+        counts = [each.in_contents if field == CONTENTS else each.in_title for each in found] or [0] * len(terms)
+        return FieldStatistics(documents, average_length, dict(zip(terms, counts, strict=True)))
+
+    def _collection(self, field: str) -> tuple[int, float]:
+        """Return how many documents have the field, and its mean length; it is the same each time."""
+        known = self._collections.get(field)
+        if known is None:
+            collection = self._searcher.collectionStatistics(field)
+            if collection is None:  # no document has a term in the field
+                known = 0, 0.0
+            else:
+                documents = int(collection.docCount())
+                known = documents, int(collection.sumTotalTermFreq()) / documents
+            self._collections[field] = known
+        return known
 
 
 @cache
@@ -193,6 +224,6 @@ def _search_threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
 
-def _decode_stored(fields: JavaClass, place: int) -> AnalysedRecord:
+def _stored(fields: JavaClass, place: int) -> bytes:
     stored = fields.document(place).getBinaryValue(STORED)
-    return unpack_stored(bytes(stored.bytes[stored.offset : stored.offset + stored.length]))
+    return bytes(memoryview(stored.bytes)[stored.offset : stored.offset + stored.length])

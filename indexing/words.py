@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -132,6 +133,11 @@ def _spell(part: str) -> str:
     if len(_GREEK_LETTER.findall(bare)) > 2:
         return bare
     return _GREEK_LETTER.sub(lambda match: _GREEK[match.group()], bare)
+
+
+def stem_words(words: Iterable[str]) -> list[str]:
+    """Return each word's stem."""
+    return [_stem(word) for word in words]
 
 
 _local = threading.local()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
@@ -16,6 +17,9 @@ CircuitState = Literal["closed", "open"]
 FAILURES = 3
 """Failures one after another that open the circuit."""
 
+_Kind = Literal["whole", "streamed"]
+_KINDS: tuple[_Kind, ...] = get_args(_Kind)
+
 _CANARY = (Message("user", "1"),)
 
 
@@ -23,7 +27,9 @@ class CircuitModel:
     """Implements :class:`~shrag.models.language_model.LanguageModel` over another.
 
     :class:`~shrag.models.errors.ModelUnavailable` counts as a failure, anywhere in an answer; a refusal does not, since
-    who refuses is there. One success closes the circuit again. An answer that the caller gave up counts as neither.
+    who refuses is there. Whole answers and streamed ones are counted apart: a question needs both, and keywords that
+    come each time would hide that no answer does. One success begins the count of its kind anew, and a token for
+    :meth:`check` closes the circuit. An answer that the caller gave up counts as neither.
     """
 
     def __init__(
@@ -33,7 +39,7 @@ class CircuitModel:
         self._limit = failures
         self._clock = clock
         self._lock = threading.Lock()
-        self._failures = 0
+        self._failures: Counter[_Kind] = Counter()
         self._last_failure = ""
         self._answered = clock()
         self._name = ""
@@ -57,7 +63,7 @@ class CircuitModel:
     @property
     def state(self) -> CircuitState:
         """Whether the model is asked."""
-        return "open" if self._failures >= self._limit else "closed"
+        return "open" if any(count >= self._limit for count in tuple(self._failures.values())) else "closed"
 
     @property
     def last_failure(self) -> str:
@@ -77,9 +83,9 @@ class CircuitModel:
         try:
             completion = self._model.complete(messages, schema, max_tokens=max_tokens)
         except ModelUnavailable as error:
-            self.failed(error)
+            self.failed(error, "whole")
             raise
-        self.answered()
+        self.answered("whole")
         return completion
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
@@ -114,34 +120,38 @@ class CircuitModel:
 
         threading.Thread(target=ask, name="canary", daemon=True).start()
         if done.wait(seconds) and taken[0]:
-            self.answered()
+            self.answered(*_KINDS)
             return True
         given_up.set()
         for stream in streams:
             stream.close()
-        self.failed(ModelUnavailable(f"{self.name} gave no token within {seconds:g} s."), final=True)
+        self.failed(ModelUnavailable(f"{self.name} gave no token within {seconds:g} s."), "streamed", final=True)
         return False
 
-    def answered(self) -> None:
-        """Count a success."""
+    def answered(self, *kinds: _Kind) -> None:
+        """Count a success of these kinds."""
         with self._lock:
-            failed = self._failures > 0
-            self._failures, self._last_failure, self._answered = 0, "", self._clock()
+            failed = any(self._failures[kind] for kind in kinds)
+            for kind in kinds:
+                self._failures[kind] = 0
+            self._answered = self._clock()
+            if not any(self._failures.values()):
+                self._last_failure = ""
         if failed or not self._named:  # behind a failure there may be another model than before
             self._name = self._model.name
             self._named = True
 
-    def failed(self, error: ModelUnavailable, *, final: bool = False) -> None:
+    def failed(self, error: ModelUnavailable, kind: _Kind, *, final: bool = False) -> None:
         """Count a failure; a ``final`` one opens the circuit by itself."""
         with self._lock:
-            self._failures = self._limit if final else self._failures + 1
+            self._failures[kind] = self._limit if final else self._failures[kind] + 1
             self._last_failure = str(error)
 
     def _stream(self, messages: Sequence[Message], max_tokens: int) -> CompletionStream:
         try:
             return _Counted(self._model.stream(messages, max_tokens=max_tokens), self)
         except ModelUnavailable as error:
-            self.failed(error)
+            self.failed(error, "streamed")
             raise
 
     def _refuse_when_open(self) -> None:
@@ -162,10 +172,10 @@ class _Counted:
             yield from self._stream
         except ModelUnavailable as error:
             if not self._closed:
-                self._circuit.failed(error)
+                self._circuit.failed(error, "streamed")
             raise
         if not self._closed:
-            self._circuit.answered()
+            self._circuit.answered("streamed")
 
     def close(self) -> None:
         self._closed = True

@@ -12,10 +12,12 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.serving.answer_text import answer_text
-from shrag.serving.engine import SearchResult
+from shrag.serving.connector_results import Result, results_of, results_text
 from shrag.serving.events import Answer, Doubt, Fallback, Part, RankedRecord, Reason
+from shrag.serving.json_size import cut_to_json
 from shrag.serving.phrases import DOUBTS, REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
+from shrag.serving.results import SearchResult
 from shrag.serving.served_indexes import ServedIndex
 
 MOST_RECORD_BYTES = 2_048
@@ -27,7 +29,6 @@ _MOST_SENTENCE_BYTES = 1_024
 _MOST_LINE_BYTES = 240
 _MOST_AUTHORS = 5
 _MOST_NAME_BYTES = 48
-_ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class FoundRecord:
 class SearchReply:
     """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any.
 
-    ``cached`` says that they were found for an earlier question like this one.
+    ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
+    earlier question like this one.
     """
 
     index: str
@@ -61,6 +63,7 @@ class SearchReply:
     reason: Reason
     message: str
     records: tuple[FoundRecord, ...]
+    results: tuple[Result, ...]
     cached: bool
 
 
@@ -140,18 +143,19 @@ class IndexesReply:
     indexes: tuple[ServedIndex, ...]
 
 
-def search_reply(result: SearchResult) -> SearchReply:
-    """Return what a search found."""
+def search_reply(result: SearchResult, named: str = "") -> SearchReply:
+    """Return what a search found; ``named`` is the index as the caller named it, empty for the first one."""
     language, reason = result.question.language, result.ranking.reason
     return SearchReply(
         index=result.index,
         index_generation=result.generation,
         strategy=result.strategy,
         language=language,
-        keywords=tuple(_cut(keyword.text, _MOST_NAME_BYTES) for keyword in result.keywords.keywords),
+        keywords=tuple(cut_to_json(keyword.text, _MOST_NAME_BYTES) for keyword in result.keywords.keywords),
         reason=reason,
         message=REASONS[language][reason] if reason else "",
         records=tuple(_found(ranked) for ranked in result.ranking.records),
+        results=results_of([ranked.record for ranked in result.ranking.records], named),
         cached=result.timings.cached,
     )
 
@@ -161,7 +165,7 @@ def ask_reply(
 ) -> AskReply:
     """Return an answer."""
     said = [
-        SaidSentence(section.part, _cut(each.text, _MOST_SENTENCE_BYTES), each.citations, each.sound, each.doubt)
+        SaidSentence(section.part, cut_to_json(each.text, _MOST_SENTENCE_BYTES), each.citations, each.sound, each.doubt)
         for section in answer.sections
         for each in section.sentences
     ]
@@ -175,50 +179,45 @@ def ask_reply(
         complete=answer.complete,
         precision=answer.precision,
         reason=answer.reason,
-        answer=_cut(answer_text(answer), MOST_ANSWER_BYTES),
+        answer=cut_to_json(answer_text(answer), MOST_ANSWER_BYTES),
         sentences=tuple(said[:_MOST_SENTENCES]),
         citations=tuple(
-            CitedRecord(each.number, each.docid, _cut(each.title, _MOST_LINE_BYTES)) for each in answer.citations
+            CitedRecord(each.number, each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.citations
         ),
-        fallbacks=tuple(_cut(each.message, _MOST_LINE_BYTES) for each in fallbacks),
+        fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in fallbacks),
         cached=cached,
     )
 
 
-def document_reply(index: str, generation: int, record: Record, offset: int) -> DocumentReply:
-    """Return the page of ``record`` that begins at the character ``offset``."""
-    text = record.text[offset : offset + PAGE_CHARACTERS]
+def document_reply(
+    index: str, generation: int, record: Record, offset: int, most: int = PAGE_CHARACTERS
+) -> DocumentReply:
+    """Return the page of ``record`` that begins at the character ``offset`` and has at most so many."""
+    text = record.text[offset : offset + most]
     end = offset + len(text)
     return DocumentReply(
         index=index,
         index_generation=generation,
         docid=record.docid,
-        title=_cut(record.title, MOST_RECORD_BYTES),
+        title=cut_to_json(record.title, MOST_RECORD_BYTES),
         text=text,
         offset=offset,
         characters=len(record.text),
         next_offset=end if end < len(record.text) else None,
         language=record.language,
         year=record.year,
-        journal=_cut(record.journal, _MOST_LINE_BYTES),
-        publisher=_cut(record.publisher, _MOST_LINE_BYTES),
+        journal=cut_to_json(record.journal, _MOST_LINE_BYTES),
+        publisher=cut_to_json(record.publisher, _MOST_LINE_BYTES),
         authors=_first(record.authors),
-        keywords=tuple(_cut(keyword, _MOST_NAME_BYTES) for keyword in record.keywords[:20]),
-        link=_cut(record.link, MOST_RECORD_BYTES),
+        keywords=tuple(cut_to_json(keyword, _MOST_NAME_BYTES) for keyword in record.keywords[:20]),
+        link=cut_to_json(record.link, MOST_RECORD_BYTES),
         complete=record.complete,
     )
 
 
 def search_text(reply: SearchReply) -> str:
-    """Return a search as text: two lines a record."""
-    if reply.reason:
-        return reply.message
-    lines = []
-    for record in reply.records:
-        about = ", ".join(part for part in (record.language, str(record.year or ""), record.journal) if part)
-        lines.append(f"{record.rank}. {record.docid} ({about}) {record.title}".rstrip())
-        lines.append(f"   {_cut(record.text, _MOST_LINE_BYTES)}")
-    return "\n".join(lines)
+    """Return a search as text: its ``results`` as JSON, which connectors read, and so can a model."""
+    return results_text(reply.results, reply.message)
 
 
 def ask_text(reply: AskReply) -> str:
@@ -254,40 +253,21 @@ def _found(ranked: RankedRecord) -> FoundRecord:
         rank=ranked.rank,
         docid=record.docid,
         score=round(ranked.score, 6),
-        title=_cut(record.title, _MOST_LINE_BYTES),
+        title=cut_to_json(record.title, _MOST_LINE_BYTES),
         text="",
         cut=False,
         language=record.language,
         year=record.year,
-        journal=_cut(record.journal, _MOST_LINE_BYTES),
+        journal=cut_to_json(record.journal, _MOST_LINE_BYTES),
         authors=_first(record.authors),
     )
     room = MOST_RECORD_BYTES - len(msgspec.json.encode(found))
     if room < _MOST_LINE_BYTES:
         found = replace(found, journal="", authors=())
         room = MOST_RECORD_BYTES - len(msgspec.json.encode(found))
-    text = _cut(record.text, room)
+    text = cut_to_json(record.text, room)
     return replace(found, text=text, cut=text != record.text)
 
 
 def _first(authors: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_cut(author, _MOST_NAME_BYTES) for author in authors[:_MOST_AUTHORS])
-
-
-def _cut(text: str, most: int) -> str:
-    """Return ``text``, or so much of its beginning that its JSON is at most ``most`` bytes with the sign of the cut."""
-    if len(text) * 6 <= most or _json_bytes(text) <= most:
-        return text
-    low, high = 0, min(len(text), most)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _json_bytes(text[:middle] + _ELLIPSIS) <= most:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low].rstrip() + _ELLIPSIS
-
-
-def _json_bytes(text: str) -> int:
-    """Return the bytes of ``text`` in JSON, without its quotation marks."""
-    return len(msgspec.json.encode(text)) - 2
+    return tuple(cut_to_json(author, _MOST_NAME_BYTES) for author in authors[:_MOST_AUTHORS])

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from shrag.corpora.records import Record
 from shrag.serving.agent_results import (
     AskReply,
     DocumentReply,
@@ -27,6 +28,7 @@ from shrag.serving.agent_results import (
     search_text,
 )
 from shrag.serving.asking import Asking
+from shrag.serving.connector_results import FetchReply, fetch_reply, fetch_text
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, STRATEGIES
 from shrag.serving.errors import DocumentMissing, QuestionError
 from shrag.serving.events import Answer, Fallback
@@ -78,6 +80,13 @@ class DocumentArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     docid: _Docid
     index: _Index = None
     offset: _Offset = 0
+
+
+class FetchArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What ``fetch`` is called with."""
+
+    id: Annotated[str, Meta(description="A record's id, as search gives it.")]
+    index: _Index = None
 
 
 class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,12 +159,37 @@ class Tool(Generic[_Arguments]):
         return self.work(indexes, given, call)
 
 
+def read_record(indexes: ServedIndexes, docid: str, name: str = "") -> tuple[str, int, Record]:
+    """Return the record ``docid`` of the index ``name`` (empty: the first), with that index's name and generation.
+
+    Raises :class:`DocumentMissing`, and as :meth:`ServedIndexes.use` does.
+    """
+    with indexes.use(name) as engine:
+        record = engine.document(docid)
+        index, generation = engine.name, engine.manifest.generation
+    if record is None:
+        raise DocumentMissing(f"Index {index} has no document {docid!r}: use a docid that search gave.")
+    return index, generation, record
+
+
+def _named(indexes: ServedIndexes, name: str | None) -> str:
+    """Return ``name`` as records' addresses have it: empty for the first index."""
+    return "" if name in {None, "", indexes.names[0]} else str(name)
+
+
 def _search(indexes: ServedIndexes, given: SearchArguments, _: Call) -> Outcome:
     if not 1 <= given.k <= MOST_K:
         raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {given.k}.")
     with indexes.use(given.index or "") as engine:
-        reply = search_reply(engine.search(given.query, k=given.k, strategy=given.strategy))
+        result = engine.search(given.query, k=given.k, strategy=given.strategy)
+    reply = search_reply(result, _named(indexes, given.index))
     return Outcome(reply, search_text(reply))
+
+
+def _fetch(indexes: ServedIndexes, given: FetchArguments, _: Call) -> Outcome:
+    index, generation, record = read_record(indexes, given.id, given.index or "")
+    reply = fetch_reply(index, generation, record, _named(indexes, given.index))
+    return Outcome(reply, fetch_text(reply))
 
 
 def _ask(indexes: ServedIndexes, given: AskArguments, call: Call) -> Outcome:
@@ -176,11 +210,7 @@ def _ask(indexes: ServedIndexes, given: AskArguments, call: Call) -> Outcome:
 
 
 def _document(indexes: ServedIndexes, given: DocumentArguments, _: Call) -> Outcome:
-    with indexes.use(given.index or "") as engine:
-        record = engine.document(given.docid)
-        index, generation = engine.name, engine.manifest.generation
-    if record is None:
-        raise DocumentMissing(f"Index {index} has no document {given.docid!r}: use a docid that search gave.")
+    index, generation, record = read_record(indexes, given.docid, given.index or "")
     if not 0 <= given.offset <= len(record.text):
         raise QuestionError("offset_out_of_range", f"offset must be from 0 to {len(record.text)}, got {given.offset}.")
     reply = document_reply(index, generation, record, given.offset)
@@ -217,6 +247,14 @@ _ALL: tuple[Tool[Any], ...] = (
         DocumentArguments,
         DocumentReply,
         _document,
+    ),
+    Tool(
+        "fetch",
+        "Read a record found",
+        "Return one record that search found, with its whole text.",
+        FetchArguments,
+        FetchReply,
+        _fetch,
     ),
     Tool(
         "list_indexes",

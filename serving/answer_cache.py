@@ -93,7 +93,7 @@ class AnswerCache:
         if most_bytes < 0:
             raise ValueError(f"most_bytes must be at least 0, got {most_bytes}.")
         self.settings = settings
-        self._most_bytes = most_bytes
+        self.most_bytes = most_bytes
         self._turn = threading.Lock()
         self._kept: OrderedDict[AnswerKey, _Kept] = OrderedDict()
         self._bytes = 0
@@ -137,7 +137,7 @@ class AnswerCache:
         """Keep ``data`` beside what is kept for ``key``, unless that is gone; for :class:`KeptAnswer`."""
         size = memory_size((form, data))
         with self._turn:
-            if self._kept.get(key) is not kept or form in kept.encoded or kept.size + size > self._most_bytes:
+            if self._kept.get(key) is not kept or form in kept.encoded or kept.size + size > self.most_bytes:
                 return
             kept.encoded[form] = data
             kept.size += size
@@ -164,7 +164,7 @@ class AnswerCache:
         with self._turn:
             if self._asked.get(place) is shared:
                 del self._asked[place]
-            if not keep or size > self._most_bytes:
+            if not keep or size > self.most_bytes:
                 return
             if (before := self._kept.pop(key, None)) is not None:
                 self._bytes -= before.size
@@ -173,7 +173,7 @@ class AnswerCache:
             self._push_out()
 
     def _push_out(self) -> None:
-        while self._bytes > self._most_bytes:
+        while self._bytes > self.most_bytes:
             self._bytes -= self._kept.popitem(last=False)[1].size
             self._evicted += 1
 

@@ -37,6 +37,9 @@ _EMPHASIS = re.compile(r"\*+|`+|(?<!\w)__?(?=\w)|(?<=\w)__?(?!\w)")
 _SPACE_BEFORE_STOP = re.compile(r"\s+([.,!?。])")
 _MARK_BEHIND_STOP = re.compile(r"(?<=[.!?。])(?=\[)")
 _LONGEST_RANGE = 20
+_MAY_END = re.compile(r"[.!?。…\n]")
+_TOLD_BEHIND = 3
+"""Characters behind the end of a sentence that tell that it is one."""
 
 
 class Said(NamedTuple):
@@ -52,7 +55,7 @@ class AnswerReader:
     def __init__(self) -> None:
         self._text = ""
         self._said: list[Said] = []
-        self._ended = False
+        self._looked = 0
 
     @property
     def refused(self) -> bool:
@@ -63,7 +66,12 @@ class AnswerReader:
     def feed(self, piece: str) -> list[Said]:
         """Take a piece; return the sentences that are whole now."""
         self._text += piece
-        return self._take(ended=False)
+        # All of the text is read again each time: with every piece, of which a sentence has dozens, the time for an
+        # answer would grow with the square of its length.
+        behind = max(self._looked, len(self._text) - _TOLD_BEHIND)
+        ended = _MAY_END.search(self._text, self._looked, behind)
+        self._looked = behind
+        return self._take(ended=False) if ended else []
 
     def end(self) -> list[Said]:
         """Say that nothing follows; return the sentences left."""

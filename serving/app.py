@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
+from shrag.serving.access import Access
 from shrag.serving.docs_page import add_docs_page
 from shrag.serving.document_routes import add_document_routes
 from shrag.serving.engine import Engine
 from shrag.serving.engine_source import EngineSource, FixedEngine
-from shrag.serving.guard import LOOPBACK, Guard, SafeHeaders
 from shrag.serving.health_routes import add_health_routes
+from shrag.serving.layers import add_layers
 from shrag.serving.limits import Limits
 from shrag.serving.model_watch import watch_model
 from shrag.serving.openai_routes import add_openai_routes
@@ -23,19 +24,19 @@ from shrag.serving.openapi_file import describe
 from shrag.serving.page_routes import add_page_routes
 from shrag.serving.problems import add_problems
 from shrag.serving.question_routes import add_question_routes
+from shrag.serving.record_routes import add_record_routes
 from shrag.serving.rendering import PAGE_FOLDER
 from shrag.serving.service import Service
-from shrag.serving.tracing import Tracing
 
 
 def create_app(
     index: EngineSource | Engine,
-    hosts: Iterable[str] = LOOPBACK,
+    access: Access | None = None,
     limits: Limits | None = None,
     *,
     log_questions: bool = False,
 ) -> FastAPI:
-    """Return the application over ``index``, for requests to one of ``hosts``. It closes the index when it ends.
+    """Return the application over ``index``, for whom ``access`` lets ask. It closes the index when it ends.
 
     Its :class:`~shrag.serving.service.Service` is ``app.state.service``.
     """
@@ -62,13 +63,12 @@ def create_app(
         redoc_url=None,
     )
     app.state.service = service
-    app.add_middleware(Guard, hosts=tuple(hosts))
-    app.add_middleware(Tracing, finished=service.metrics.request)
-    app.add_middleware(SafeHeaders)  # added last, it stands outermost
+    add_layers(app, access or Access(), service.metrics.request)
     add_problems(app)
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
 
     add_page_routes(app, service)
+    add_record_routes(app, service)
     add_question_routes(app, service)
     add_document_routes(app, service)
     add_openai_routes(app, service)

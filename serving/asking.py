@@ -66,3 +66,28 @@ class Asking(Iterator[Event]):
         ended, self._ended = self._ended, None
         if ended is not None:
             ended()
+
+
+class Withdrawal:
+    """A way to stop a question from another thread, also before it was begun."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asking: Asking | None = None
+        self._withdrawn = False
+
+    def begun(self, asking: Asking) -> None:
+        """Say what is to be stopped; at once where it was withdrawn already."""
+        with self._lock:
+            self._asking = asking
+            withdrawn = self._withdrawn
+        if withdrawn:
+            asking.cancel()
+
+    def withdraw(self) -> None:
+        """Stop it."""
+        with self._lock:
+            self._withdrawn = True
+            asking = self._asking
+        if asking is not None:
+            asking.cancel()

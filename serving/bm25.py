@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import Query, any_of
+from shrag.serving.errors import SettingRejected
 from shrag.serving.events import Event, Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
 from shrag.serving.papers import show_once
 from shrag.serving.retrieval import collect, finish
@@ -21,7 +22,18 @@ class Bm25Strategy:
     name = "bm25"
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; no re-ranker is used, and a model for the answer alone."""
+        """See :class:`~shrag.serving.strategy.Strategy`; no re-ranker is used, and a model for the answer alone.
+
+        Raises :class:`SettingRejected` for settings, of which it has none: what had no effect would pass for a result.
+        """
+        unused = request.settings.changed.keys() - {"keyword_order"}
+        if unused:
+            raise SettingRejected(
+                f"The strategy {self.name} has no setting {min(unused)}: leave it out, or ask with another strategy."
+            )
+        return self._run(request, resources)
+
+    def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         watch, index = Stopwatch(), resources.index
         with watch.stage("keywords"):
             words = question_words(request.question.text, index.analyzer, index.engine)

@@ -7,6 +7,9 @@ reads.
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import struct
+import termios
 
 import h11
 
@@ -14,7 +17,10 @@ RECEIVE_SECONDS = 10.0
 """From a connection's start, or from the first byte of a later request, to the last byte of the request."""
 
 UNREAD_SECONDS = 60.0
-"""How long a full send buffer (64 KiB) may stay full."""
+"""How long what waits to be read may wait while less than ``LEAST_READ`` of it is."""
+
+LEAST_READ = 16 << 10
+"""Bytes. Who reads slowly, over a slow line, is waited for; who takes a byte now and then to hold a place is not."""
 
 _TOO_SLOW = b"The request did not come in time.\n"
 
@@ -48,7 +54,7 @@ class Deadlines(asyncio.Protocol):
         """See :class:`asyncio.Protocol`."""
         super().pause_writing()
         if self._unread is None:
-            self._unread = asyncio.get_running_loop().call_later(self.unread_seconds, self.transport.abort)
+            self._await_reader(self._unsent())
 
     def resume_writing(self) -> None:
         """See :class:`asyncio.Protocol`."""
@@ -60,6 +66,27 @@ class Deadlines(asyncio.Protocol):
         self._stop_receiving()
         self._stop_unread()
         super().connection_lost(exc)
+
+    def _await_reader(self, unsent: int) -> None:
+        self._unread = asyncio.get_running_loop().call_later(self.unread_seconds, self._too_little_read, unsent)
+
+    def _too_little_read(self, before: int) -> None:
+        """Close the connection, unless enough was read since ``before`` bytes were unsent."""
+        unsent = self._unsent()
+        if before - unsent < LEAST_READ:
+            self.transport.abort()
+        else:
+            self._await_reader(unsent)
+
+    def _unsent(self) -> int:
+        """Return the bytes that the client has not taken: those that wait here, and in the kernel, which takes MiBs."""
+        waiting = self.transport.get_write_buffer_size()
+        try:
+            queued = fcntl.ioctl(self.transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
+        except OSError:  # closed
+            return waiting
+        (in_kernel,) = struct.unpack("i", queued)
+        return waiting + int(in_kernel)
 
     def _await_request(self) -> None:
         if self._receiving is None:

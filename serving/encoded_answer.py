@@ -11,8 +11,8 @@ import msgspec
 
 from shrag.serving.answer_cache import KeptAnswer
 from shrag.serving.answer_text import AnswerFormat
-from shrag.serving.engine import AskResult, SearchResult, kept_ask, kept_search
 from shrag.serving.events import ModelCall
+from shrag.serving.results import AskResult, SearchResult, kept_ask, kept_search
 from shrag.serving.trace_id import trace_id
 from shrag.serving.wire import ask_response, search_response
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from shrag.corpora.records import Record
 from shrag.indexing.lexical_reranker import LexicalReranker
@@ -22,31 +21,22 @@ from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
-from shrag.serving.events import (
-    Answer,
-    Event,
-    Fallback,
-    Hits,
-    KeywordOrder,
-    Keywords,
-    ModelCall,
-    Queries,
-    Ranking,
-    Timings,
-)
+from shrag.serving.events import KeywordOrder
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.one_question import OneQuestion
-from shrag.serving.question import Question, read_question
+from shrag.serving.question import read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
+from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.strategy import Request, Resources, Strategy
 from shrag.serving.tree.strategy import TreeStrategy
 
-_Kind = TypeVar("_Kind")
-
 DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
 LARGEST_K = 1_000
+PRODUCT = SearchSettings()
+"""What is done where nothing is set."""
 
 STRATEGIES: Mapping[str, Strategy] = {
     strategy.name: strategy
@@ -60,31 +50,6 @@ STRATEGIES: Mapping[str, Strategy] = {
         TreeStrategy(),
     )
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """What happened up to the ranking, and how long it took."""
-
-    question: Question
-    strategy: str
-    index: str
-    generation: int
-    keywords: Keywords
-    queries: Queries
-    hits: Hits
-    ranking: Ranking
-    timings: Timings
-    model_calls: tuple[ModelCall, ...] = ()
-    fallbacks: tuple[Fallback, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AskResult:
-    """An answer, and the search it was made from; the search's timings are those of both."""
-
-    answer: Answer
-    search: SearchResult
 
 
 class Engine:
@@ -151,17 +116,19 @@ class Engine:
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
         every_record: bool = False,
-        keyword_order: KeywordOrder = "tfidf",
+        keyword_order: KeywordOrder | None = None,
+        settings: SearchSettings = PRODUCT,
     ) -> SearchResult:
         """Find at most ``k`` records.
 
         A paper that stands in the index under two numbers comes once, as its best-ranked record, unless
-        ``every_record`` asks for each.
-        Raises :class:`QuestionError` and :class:`UnknownStrategy`; ``IndexDamaged`` where a check that goes on while
-        questions are answered has found damage.
+        ``every_record`` asks for each. ``settings`` are for experiments; ``keyword_order`` goes before theirs.
+
+        Raises :class:`QuestionError`, :class:`SettingRejected` and :class:`UnknownStrategy`; ``IndexDamaged`` where a
+        check that goes on while questions are answered has found damage.
         """
-        request = self._request(question, k, keyword_order, answered=False, every_record=every_record)
-        return self._search_result(request, strategy, list(self._run(request, strategy)))
+        request = self._request(question, k, keyword_order, settings, answered=False, every_record=every_record)
+        return search_result(self.name, self.manifest.generation, request, strategy, list(self._run(request, strategy)))
 
     def ask(
         self,
@@ -169,7 +136,9 @@ class Engine:
         *,
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
-        keyword_order: KeywordOrder = "tfidf",
+        every_record: bool = False,
+        keyword_order: KeywordOrder | None = None,
+        settings: SearchSettings = PRODUCT,
         begun: Callable[[Asking], None] = lambda _: None,
     ) -> AskResult:
         """Find at most ``k`` records and answer from the best of them.
@@ -177,13 +146,13 @@ class Engine:
         ``begun`` is given what another thread can cancel it by. Raises as :meth:`search` does, and :class:`ClientLeft`
         where it was cancelled.
         """
-        request = self._request(question, k, keyword_order, answered=True)
+        request = self._request(question, k, keyword_order, settings, answered=True, every_record=every_record)
         asking = self._run(request, strategy)
         begun(asking)
         events = list(asking)
         if not events or events[-1].event != "timings":
             raise ClientLeft("The question was withdrawn: ask it again.")
-        return AskResult(_first(Answer, events), self._search_result(request, strategy, events))
+        return ask_result(self.name, self.manifest.generation, request, strategy, events)
 
     def events(
         self,
@@ -191,10 +160,11 @@ class Engine:
         *,
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
-        keyword_order: KeywordOrder = "tfidf",
+        keyword_order: KeywordOrder | None = None,
+        settings: SearchSettings = PRODUCT,
     ) -> Asking:
         """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
-        return self._run(self._request(question, k, keyword_order, answered=True), strategy)
+        return self._run(self._request(question, k, keyword_order, settings, answered=True), strategy)
 
     def kept(
         self,
@@ -203,13 +173,13 @@ class Engine:
         answered: bool,
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
-        keyword_order: KeywordOrder = "tfidf",
+        keyword_order: KeywordOrder | None = None,
     ) -> KeptAnswer | None:
         """Return what the cache has of asking ``question`` (``answered``) or of searching for it, None for nothing.
 
         Nothing is waited for: a model whose name is not known yet is not asked for it. Raises as :meth:`search` does.
         """
-        request = self._request(question, k, keyword_order, answered=answered)
+        request = self._request(question, k, keyword_order, PRODUCT, answered=answered)
         find_strategy(strategy)
         self._index.seals.raise_if_damaged()
         model = self.model.known_name if isinstance(self.model, CircuitModel) else self.model and self.model.name
@@ -220,7 +190,7 @@ class Engine:
     @property
     def strategies(self) -> tuple[str, ...]:
         """The names of the strategies that this index has all the parts for."""
-        request = self._request("?", 1, "tfidf", answered=False)
+        request = self._request("?", 1, None, PRODUCT, answered=False)
         names = []
         for name, strategy in STRATEGIES.items():
             try:
@@ -241,11 +211,20 @@ class Engine:
         self._index.close()
 
     def _request(
-        self, question: str, k: int, keyword_order: KeywordOrder, *, answered: bool, every_record: bool = False
+        self,
+        question: str,
+        k: int,
+        keyword_order: KeywordOrder | None,
+        settings: SearchSettings,
+        *,
+        answered: bool,
+        every_record: bool = False,
     ) -> Request:
         if not 1 <= k <= LARGEST_K:
             raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
-        return Request(read_question(question), k, answered, every_record, keyword_order)
+        if keyword_order is not None:
+            settings = replace(settings, keyword_order=keyword_order)
+        return Request(read_question(question), k, answered, every_record, settings)
 
     def _run(self, request: Request, strategy: str) -> Asking:
         self._index.seals.raise_if_damaged()
@@ -272,10 +251,10 @@ class Engine:
 
     def _begin(self, request: Request, strategy: str) -> Asking:
         model = OneQuestion(self._resources.model) if self._resources.model is not None else None
-        return Asking(find_strategy(strategy).run(request, replace(self._resources, model=model)), model)
-
-    def _search_result(self, request: Request, strategy: str, events: Sequence[Event]) -> SearchResult:
-        return _search_result(self._index.name, self._index.manifest.generation, request, strategy, events)
+        resources = replace(self._resources, model=model)
+        if not request.settings.glossary:
+            resources = resources.without_glossary()
+        return Asking(find_strategy(strategy).run(request, resources), model)
 
 
 def open_engine(
@@ -309,36 +288,3 @@ def find_strategy(name: str) -> Strategy:
         return STRATEGIES[name]
     except KeyError:
         raise UnknownStrategy(f"There is no strategy {name!r}: use one of {', '.join(STRATEGIES)}.") from None
-
-
-def kept_search(kept: KeptAnswer) -> SearchResult:
-    """Return the search that ``kept`` is, or that its answer was made from."""
-    key = kept.key
-    return _search_result(key.index, key.generation, key.request, key.strategy, kept.events)
-
-
-def kept_ask(kept: KeptAnswer) -> AskResult:
-    """Return the answer that ``kept`` is."""
-    return AskResult(_first(Answer, kept.events), kept_search(kept))
-
-
-def _search_result(
-    index: str, generation: int, request: Request, strategy: str, events: Sequence[Event]
-) -> SearchResult:
-    return SearchResult(
-        question=request.question,
-        strategy=strategy,
-        index=index,
-        generation=generation,
-        keywords=_first(Keywords, events),
-        queries=_first(Queries, events),
-        hits=_first(Hits, events),
-        ranking=_first(Ranking, events),
-        timings=_first(Timings, events),
-        model_calls=tuple(event for event in events if isinstance(event, ModelCall)),
-        fallbacks=tuple(event for event in events if isinstance(event, Fallback)),
-    )
-
-
-def _first(kind: type[_Kind], events: Iterable[Event]) -> _Kind:
-    return next(event for event in events if isinstance(event, kind))

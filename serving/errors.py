@@ -22,6 +22,10 @@ class AddressTaken(ServingError):
     """The server cannot listen where it was told to."""
 
 
+class KeyRejected(ServingError):
+    """An API key cannot be used; the message never has the key."""
+
+
 class StrategyUnavailable(ServingError):
     """The index lacks what the strategy needs."""
 
@@ -37,6 +41,10 @@ class PlanSpent(ModelUnavailable):
         super().__init__(f"The plan has used up the {allowed:g} {spent} it was allowed.")
         self.spent = spent
         self.allowed = allowed
+
+
+class SettingRejected(ServingError):
+    """There is no search setting of that name, or it cannot have that value."""
 
 
 class UnknownReranker(ServingError):

@@ -144,7 +144,10 @@ class Keywords:
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """The queries in the order they are run, each as the keywords it joins by OR."""
+    """The queries in the order they are run, each as the keywords it joins by OR.
+
+    Where settings ask for them, AND is a plus between keywords, and what is left out stands behind a minus.
+    """
 
     queries: tuple[tuple[str, ...], ...]
     event: Literal["queries"] = "queries"

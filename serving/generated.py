@@ -19,6 +19,9 @@ from shrag.serving.question import Question
 LONGEST_ANSWER = 1_500
 """Tokens an answer may have; some 900 words."""
 
+LONGEST_WRITTEN = 8 * LONGEST_ANSWER
+"""Characters that are read of one: an endpoint may not keep to the tokens it was asked for, and never end."""
+
 _ORDER: tuple[Part, ...] = ("title", "introduction", "body", "conclusion")
 
 
@@ -28,13 +31,17 @@ def generate_answer(
     """Yield each sentence as it is written and checked, the call, and the answer that ``evidence`` gives.
 
     Raises :class:`~shrag.models.errors.ModelError`; :class:`InvalidOutput` where no sentence of what was written rests
-    on a record: then nothing of it is an answer. Closing the iterator stops the model.
+    on a record, or where it does not end: then nothing of it is an answer. Closing the iterator stops the model.
     """
     stream = model.stream(_messages(question, evidence), max_tokens=LONGEST_ANSWER)
     reader = AnswerReader()
     said: list[Said] = []
+    length = 0
     try:
         for piece in stream:
+            length += len(piece)
+            if length > LONGEST_WRITTEN:
+                raise InvalidOutput(_endless(model.name))
             for each in reader.feed(piece):
                 said.append(_checked(each, evidence, index))
                 yield AnswerSentence(*said[-1])
@@ -57,6 +64,11 @@ def generate_answer(
     if not reader.refused and not any(each.sentence.sound for each in said if each.part != "title"):
         raise InvalidOutput(f"{model.name} wrote no sentence that rests on a record: ask again, or use another model.")
     yield replace(answer, precision=citation_precision(answer))
+
+
+def _endless(name: str) -> str:
+    wrote = f"{name} wrote more than {LONGEST_WRITTEN:,} characters where {LONGEST_ANSWER:,} tokens were asked for"
+    return f"{wrote}: see that its endpoint keeps to max_tokens."
 
 
 def _messages(question: Question, evidence: Sequence[AnalysedRecord]) -> list[Message]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -33,6 +34,8 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+_HOST = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:@/\[\]\s]+)(:[0-9]{0,5})?")
 
 # What is refused before its body was read: the rest of the body is not waited for.
 _CLOSE = {"Connection": "close"}
@@ -83,7 +86,8 @@ class Guard:
         headers = Headers(scope=scope)
         if _host(headers.get("host", "")) not in self._hosts:
             return PlainTextResponse("This server does not go by that host name.\n", status_code=400)
-        wrong = _wrong_size(scope) or self._wrong_origin(scope, headers) or _wrong_body(headers)
+        wrong = _wrong_size(scope) or self._wrong_origin(scope, headers) or _wrong_fetch(scope, headers)
+        wrong = wrong or _wrong_body(headers)
         return refusal(scope["path"], wrong) if wrong else None
 
     def _wrong_origin(self, scope: Scope, headers: Headers) -> Refusal | None:
@@ -95,6 +99,19 @@ class Guard:
         except ValueError:
             known = False
         return None if known else Refusal(403, "foreign_origin", "A page of another site may not ask here.", _CLOSE)
+
+
+def _wrong_fetch(scope: Scope, headers: Headers) -> Refusal | None:
+    """Let other sites' pages link here and nothing else, where the browser says who asks (W3C, Fetch Metadata).
+
+    Another port of this machine is another site's page too, though it goes by our host name.
+    """
+    if headers.get("sec-fetch-site", "none") in {"same-origin", "none"}:
+        return None
+    visit = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+    if visit and scope["method"] in {"GET", "HEAD"}:
+        return None
+    return Refusal(403, "foreign_origin", "A page of another site may not ask here.", _CLOSE)
 
 
 def _wrong_size(scope: Scope) -> Refusal | None:
@@ -140,6 +157,6 @@ def _bounded(receive: Receive) -> Receive:
 
 
 def _host(value: str) -> str:
-    """Return the host of a Host header or an origin, without its port."""
-    value = value.lower()
-    return value.partition("]")[0] + "]" if value.startswith("[") else value.partition(":")[0]
+    """Return the host of a Host header or an origin, without its port; empty where it is neither."""
+    parts = _HOST.fullmatch(value.lower())
+    return parts["host"] if parts else ""

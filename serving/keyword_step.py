@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
+from shrag.serving.compounds import choose_words
 from shrag.serving.events import Event, Fallback, Keyword, KeywordOrder, Keywords, ModelCall
+from shrag.serving.exclusions import Wishes, read_wishes
 from shrag.serving.fallback import fallen_back
 from shrag.serving.keyword_order import rank_keywords
-from shrag.serving.ladder import MOST_KEYWORDS
+from shrag.serving.ladder import in_languages
 from shrag.serving.model_keywords import ModelKeywords, extract_keywords
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
@@ -25,46 +27,50 @@ class Chosen(NamedTuple):
     """The question's own ``words``, and the ``keywords`` to search for, most important first.
 
     ``own`` are the keywords among the question's words where a model chose others: they are searched for too, by one
-    query, so that a model that mistakes the question cannot lose what it says.
+    query, so that a model that mistakes the question cannot lose what it says. ``unwanted`` are the phrases whose
+    records are left out.
     """
 
     words: list[Word]
     keywords: list[Word]
     own: list[Word]
+    unwanted: Sequence[Sequence[Word]] = ()
 
 
 def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) -> Generator[Event, None, Chosen]:
     """Yield the model's calls, or what was done without it, then the keywords; return what was chosen."""
-    index, model = resources.index, resources.model
+    index, model, settings, question = resources.index, resources.model, request.settings, request.question
     with watch.stage("keywords"):
-        words = question_words(request.question.text, index.analyzer, index.engine, index.glossary)
-    candidates = searchable(words)
-    order: KeywordOrder = "tfidf" if request.keyword_order == "model" else request.keyword_order
+        words = question_words(question.text, index.analyzer, index.engine, index.glossary)
+        wishes = read_wishes(question.text, words) if settings.nots else Wishes(words, [])
+    candidates = own = choose_words(searchable(wishes.wanted), question.text, settings.words)
+    order: KeywordOrder = "tfidf" if settings.keyword_order == "model" else settings.keyword_order
     asked = ""
     if model is not None and any(word.keyword for word in words):
         try:
             with watch.stage("keywords"):
-                extracted = extract_keywords(request.question, index, model)
+                extracted = extract_keywords(question, index, model, settings.words)
         except ModelError as error:
             yield fallen_back("keywords", error)
         else:
             yield from _calls(extracted, model)
             if extracted.words:
-                candidates, order, asked = extracted.words, request.keyword_order, model.name
+                candidates, order, asked = wishes.keep(extracted.words), settings.keyword_order, model.name
             else:
                 chosen = ", ".join(keyword for answer in extracted.answers for keyword in answer.value.keywords)
                 message = f"The index has none of what {model.name} chose: {chosen}."
                 yield Fallback("keywords", "invalid_output", message)
     with watch.stage("keywords"):
-        ranked = rank_keywords(candidates, order, index.engine)[:MOST_KEYWORDS]
+        candidates = in_languages(candidates, settings.languages, question.language)
+        ranked = rank_keywords(candidates, order, index.engine)[: settings.keywords]
     yield Keywords(
         keywords=tuple(_keyword(word, weight) for word, weight in ranked),
         unknown=tuple(word.text for word in words if not word.known),
         order=order,
         model=asked,
     )
-    own = rank_keywords(searchable(words), "tfidf", index.engine)[:MOST_KEYWORDS] if asked else []
-    return Chosen(words, [word for word, _ in ranked], [word for word, _ in own])
+    beside = rank_keywords(own, "tfidf", index.engine)[: settings.keywords] if asked else []
+    return Chosen(words, [word for word, _ in ranked], [word for word, _ in beside], wishes.unwanted)
 
 
 def _keyword(word: Word, weight: float) -> Keyword:

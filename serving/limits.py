@@ -6,8 +6,12 @@ import os
 from dataclasses import dataclass, field
 
 
-def _searches() -> int:
-    return max(4, os.cpu_count() or 1)
+def searches_at_once(workers: int = 1) -> int:
+    """Return how many searches one of so many processes works on at once.
+
+    One process needs a few more than it has interpreters, for while one waits for Lucene another can run.
+    """
+    return max(4, (os.cpu_count() or 1) // workers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +20,13 @@ class Limits:
 
     ``searches`` and ``asks`` are worked on at once, in a thread each; ``queued_searches`` and ``queued_asks`` may wait
     for a place; more are refused at once. ``deadline`` is in seconds, from the request's arrival to its last byte.
+
+    As many searches may wait as 64 callers make: a longer queue would only make everyone in it wait longer, and whoever
+    comes when the rush is over wait behind it.
     """
 
-    searches: int = field(default_factory=_searches)
-    queued_searches: int = 256
+    searches: int = field(default_factory=searches_at_once)
+    queued_searches: int = 64
     asks: int = 16
     queued_asks: int = 128
     deadline: float = 120.0

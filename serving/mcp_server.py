@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
@@ -20,18 +18,28 @@ import msgspec
 
 from shrag.corpora.errors import CorpusError
 from shrag.indexing.errors import IndexingError, PartMissing
-from shrag.serving.agent_tools import TOOLS, Call, Tool
+from shrag.serving.access import Access, access_at
+from shrag.serving.agent_results import document_reply, document_text
+from shrag.serving.agent_tools import TOOLS, Call, Tool, read_record
+from shrag.serving.api_key import ApiKey
+from shrag.serving.document_uri import TEMPLATE, read_document_uri
 from shrag.serving.errors import ServingError
+from shrag.serving.layers import add_layers
+from shrag.serving.limits import Limits
 from shrag.serving.served_indexes import ServedIndexes
-from shrag.serving.server import serve_application
+from shrag.serving.server import address_of, listen, run
+from shrag.serving.tool_routes import add_tool_routes
+from shrag.serving.tool_work import ToolWork
 
 if TYPE_CHECKING:
+    import mcp_types as types
+    from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
-    from starlette.types import ASGIApp
+    from starlette.applications import Starlette
 
 HTTP_PATH = "/mcp"
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)  # below the server's own log
 _LARGEST_BODY = 1 << 20
 _LONGEST_PROBLEM = 1_000
 
@@ -47,91 +55,121 @@ def check_installed() -> None:
         raise PartMissing("The MCP SDK is not installed: `pip install -c constraints.txt shrag[mcp]`.")
 
 
-def serve_stdio(indexes: ServedIndexes) -> None:
+def serve_stdio(indexes: ServedIndexes, limits: Limits | None = None) -> None:
     """Serve the one client at the other end of standard input and output until it closes its end.
 
     Standard output carries the protocol and nothing else: meanwhile, what anything else prints goes to standard error.
     """
     check_installed()
-    asyncio.run(_serve_stdio(indexes))
+    asyncio.run(_serve_stdio(indexes, ToolWork(limits)))
 
 
-def serve_http(indexes: ServedIndexes, *, host: str, port: int, ready: Callable[[str], None]) -> None:
+def serve_http(
+    indexes: ServedIndexes,
+    *,
+    host: str,
+    port: int,
+    key: ApiKey | None = None,
+    names: Sequence[str] = (),
+    limits: Limits | None = None,
+    ready: Callable[[str], None],
+) -> None:
     """Serve clients at ``http://HOST:PORT/mcp`` until told to stop; ``ready`` is told that address.
 
-    Requests must name this address as their host and come from no web page: a page of another site could else reach a
-    server on this machine (DNS rebinding). Raises as :func:`~shrag.serving.server.serve_application` does.
+    Who may ask, and how it starts and stops, is as :func:`~shrag.serving.server.serve` has it, and it raises the same.
     """
     check_installed()
-    serve_application(
-        partial(http_application, indexes), host=host, port=port, ready=lambda address: ready(address + HTTP_PATH)
-    )
+    access = access_at(host, key, names)
+    with listen(host, port) as listener:
+        ready(address_of(host, listener) + HTTP_PATH)
+        run(http_application(indexes, access, limits), listener)
 
 
-def http_application(indexes: ServedIndexes, port: int) -> ASGIApp:
-    """Return the ASGI application for requests to ``port`` of this machine. It closes ``indexes`` when it ends."""
+def http_application(indexes: ServedIndexes, access: Access | None = None, limits: Limits | None = None) -> Starlette:
+    """Return the application for whom ``access`` lets ask. It closes ``indexes`` when it ends.
+
+    It stands behind the same layers as the other server. Beyond them no web page is answered, our own neither: none
+    speaks this protocol. ``app.state.service`` is its :class:`ToolWork`.
+    """
     from mcp.server.transport_security import TransportSecuritySettings
 
-    names = ("127.0.0.1", "localhost", "[::1]")
-    return build_server(indexes).streamable_http_app(
+    access, work = access or Access(), ToolWork(limits)
+    app = build_server(indexes, work).streamable_http_app(
         streamable_http_path=HTTP_PATH,
         json_response=True,
         stateless_http=True,
         max_request_body_size=_LARGEST_BODY,
         transport_security=TransportSecuritySettings(
             enable_dns_rebinding_protection=True,
-            allowed_hosts=[f"{name}:{port}" for name in names],
+            allowed_hosts=[form for name in access.hosts for form in (name, f"{name}:*")],
             allowed_origins=[],
         ),
     )
+    app.state.service = work
+    add_tool_routes(app, work)
+    add_layers(app, access, work.metrics.request, people=False)
+    return app
 
 
-def build_server(indexes: ServedIndexes) -> Server[dict[str, Any]]:
-    """Return the protocol's server over ``indexes``, which it closes when it ends."""
+def build_server(indexes: ServedIndexes, work: ToolWork | None = None) -> Server[dict[str, Any]]:
+    """Return the protocol's server over ``indexes``, which it closes when it ends; its tools work in ``work``."""
     import mcp_types as types
     from mcp import MCPError
     from mcp.server.lowlevel import Server
 
-    # Threads of our own: Lucene and Kiwi work outside the interpreter's lock, and Java knows each thread that calls it.
-    workers = ThreadPoolExecutor(max_workers=max(4, os.cpu_count() or 1), thread_name_prefix="tool")
+    places = work or ToolWork()
 
     async def list_tools(_: object, __: object) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=tool.name,
-                    title=tool.title,
-                    description=tool.description,
-                    input_schema=tool.input_schema,
-                    output_schema=tool.output_schema,
-                    annotations=types.ToolAnnotations(
-                        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-                    ),
-                )
-                for tool in TOOLS.values()
-            ]
-        )
+        return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS.values()])
 
-    async def call_tool(_: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}: use one of {', '.join(TOOLS)}.")
-        text, value = await _call(tool, indexes, params.arguments or {}, workers)
+        text, value = await _call(tool, indexes, params.arguments or {}, places, context)
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
         if value is None:  # not sent as null, which some clients refuse
             return types.CallToolResult(content=content, is_error=True)
         return types.CallToolResult(content=content, structured_content=value)
 
+    async def list_resources(_: object, __: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=[])  # an index has millions: search finds the one that is wanted
+
+    async def list_templates(_: object, __: object) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(
+                    name="document",
+                    title="A record",
+                    uri_template=TEMPLATE,
+                    description="A record's text, by the docid that search gives; the first index where none is named.",
+                    mime_type="text/plain",
+                )
+            ]
+        )
+
+    async def read_resource(
+        context: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        try:
+            text = await places.run(places.searches, partial(_read, indexes, params.uri), lambda: None, _gone(context))
+        except (ServingError, IndexingError, CorpusError) as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)[:_LONGEST_PROBLEM]) from None
+        contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
+        return types.ReadResourceResult(contents=[contents])
+
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[dict[str, Any]]:
         # The client says hello meanwhile. What goes wrong is told to whoever asks first.
-        asyncio.get_running_loop().run_in_executor(workers, indexes.current).add_done_callback(
+        asyncio.get_running_loop().run_in_executor(places.searches.workers, indexes.current).add_done_callback(
             lambda opened: opened.cancelled() or opened.exception()
         )
         try:
             yield {}
         finally:
-            workers.shutdown(wait=False, cancel_futures=True)
+            places.close()
             indexes.close()
 
     return Server(
@@ -142,19 +180,58 @@ def build_server(indexes: ServedIndexes) -> Server[dict[str, Any]]:
         lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
     )
 
 
+def _described(tool: Tool[Any]) -> types.Tool:
+    import mcp_types as types
+
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=types.ToolAnnotations(
+            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        ),
+    )
+
+
+def _read(indexes: ServedIndexes, uri: str) -> str:
+    """Return the text of the record that ``uri`` names; raises as :func:`read_record` does."""
+    docid, name = read_document_uri(uri)
+    index, generation, record = read_record(indexes, docid, name)
+    return document_text(document_reply(index, generation, record, 0, len(record.text)))
+
+
+def _gone(context: ServerRequestContext[Any, Any]) -> Callable[[], Awaitable[bool]]:
+    """Return what says that an HTTP client has left; one at standard input says so by the protocol."""
+    if context.request is None:
+        return _stays
+    gone: Callable[[], Awaitable[bool]] = context.request.is_disconnected
+    return gone
+
+
+async def _stays() -> bool:
+    return False
+
+
 async def _call(
-    tool: Tool[Any], indexes: ServedIndexes, arguments: dict[str, Any], workers: ThreadPoolExecutor
+    tool: Tool[Any],
+    indexes: ServedIndexes,
+    arguments: dict[str, Any],
+    places: ToolWork,
+    context: ServerRequestContext[Any, Any],
 ) -> tuple[str, dict[str, Any] | None]:
     """Return a tool's text and value, or one sentence and None where it failed; a caller who leaves stops the work."""
     call = Call()
+    gate = places.asks if tool.name == "ask" else places.searches
     try:
-        outcome = await asyncio.get_running_loop().run_in_executor(workers, tool.run, indexes, arguments, call)
-    except asyncio.CancelledError:
-        call.give_up()
-        raise
+        outcome = await places.run(gate, partial(tool.run, indexes, arguments, call), call.give_up, _gone(context))
     except (ServingError, IndexingError, CorpusError) as error:
         return str(error)[:_LONGEST_PROBLEM], None
     except Exception as error:
@@ -163,9 +240,9 @@ async def _call(
     return outcome.text, msgspec.to_builtins(outcome.value)
 
 
-async def _serve_stdio(indexes: ServedIndexes) -> None:
+async def _serve_stdio(indexes: ServedIndexes, work: ToolWork) -> None:
     from mcp.server.stdio import stdio_server
 
-    server = build_server(indexes)
+    server = build_server(indexes, work)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

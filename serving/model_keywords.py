@@ -18,7 +18,9 @@ from shrag.indexing.opening import OpenIndex
 from shrag.models.language_model import LanguageModel, Message
 from shrag.models.structured_output import Structured, complete_structured
 from shrag.prompts.prompt import Language, load_prompt
+from shrag.serving.compounds import join_words
 from shrag.serving.question import Question
+from shrag.serving.search_settings import WordChoice
 from shrag.serving.words import Word, question_words, searchable
 
 LEAST, MOST = 2, 5
@@ -43,17 +45,20 @@ class ModelKeywords(NamedTuple):
     answers: tuple[Structured[KeywordList], ...]
 
 
-def extract_keywords(question: Question, index: OpenIndex, model: LanguageModel) -> ModelKeywords:
+def extract_keywords(
+    question: Question, index: OpenIndex, model: LanguageModel, words: WordChoice = "split"
+) -> ModelKeywords:
     """Ask ``model`` for keywords in both languages; raises as :func:`complete_structured` does, for either.
 
     A keyword's place is its rank in its language's list, the question's own language first where two share a rank.
+    ``words`` says whether one of several words is split, as in the paper, stays whole, or is both.
     """
     languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
     with ThreadPoolExecutor(len(languages), thread_name_prefix="keywords") as workers:
         answers = tuple(workers.map(lambda language: _ask(question.text, language, model), languages))
     own, other = (answer.value.keywords[:MOST] for answer in answers)
     ranked = [keyword for pair in zip_longest(own, other) for keyword in pair if keyword is not None]
-    return ModelKeywords(_words(ranked, question, index), answers)
+    return ModelKeywords(_words(ranked, question, index, words), answers)
 
 
 def _ask(question: str, language: Language, model: LanguageModel) -> Structured[KeywordList]:
@@ -61,16 +66,21 @@ def _ask(question: str, language: Language, model: LanguageModel) -> Structured[
     return complete_structured(model, [Message(turn.role, turn.content) for turn in turns], KeywordList)
 
 
-def _words(keywords: Sequence[str], question: Question, index: OpenIndex) -> list[Word]:
-    """Return the single words of the keywords in order, each once, those that the index has."""
+def _words(keywords: Sequence[str], question: Question, index: OpenIndex, choice: WordChoice) -> list[Word]:
+    """Return the words of the keywords in order, each once, those that the index has."""
     (asked,) = index.analyzer.terms([question.text])
     found: dict[tuple[str, ...], Word] = {}
     for keyword in keywords:
-        for word in searchable(question_words(keyword, index.analyzer, index.engine, index.glossary)):
-            if word.terms not in found:
-                uses = max(1, *(asked.count(term) for term in word.terms))
-                found[word.terms] = _in_place(word._replace(uses=uses), question.language)
+        words = searchable(question_words(keyword, index.analyzer, index.engine, index.glossary))
+        single = [_in_place(_count_uses(word, asked), question.language) for word in words]
+        whole = [join_words(single)] if len(single) > 1 and choice != "split" else []
+        for word in [*whole, *(single if choice != "compound" or not whole else [])]:
+            found.setdefault(word.terms, word)
     return list(found.values())
+
+
+def _count_uses(word: Word, asked: Sequence[str]) -> Word:
+    return word._replace(uses=max(1, *(asked.count(term) for term in word.terms)))
 
 
 def _in_place(word: Word, language: Language) -> Word:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlencode
 
 from shrag.corpora.records import Record
+from shrag.serving.display import LONGEST_NAME, shorten
 from shrag.serving.engine import DEFAULT_K
+from shrag.serving.record_kind import RECORD_KINDS, kind_of
 
 InterfaceLanguage = Literal["ko", "en"]
 
@@ -17,28 +19,38 @@ SIZES = (DEFAULT_K, 20, 50)
 
 _LONGEST_YEAR = 4
 
+_LONGEST_CARRIED = 200
+"""Characters of a question that a record's address carries; a page has many of these addresses."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Which of the records found are shown; an empty string or None lets all through.
 
-    A record without a year is not shown where a year is asked for.
+    A record without a year is not shown where a year is asked for. A journal is known by its name as it is shown.
     """
 
     language: str = ""
     journal: str = ""
     first_year: int | None = None
     last_year: int | None = None
+    kind: str = ""
 
     def __bool__(self) -> bool:
         """Say whether anything is asked for."""
-        return bool(self.language or self.journal) or self.first_year is not None or self.last_year is not None
+        return (
+            bool(self.language or self.kind or self.journal)
+            or self.first_year is not None
+            or self.last_year is not None
+        )
 
     def let_through(self, record: Record) -> bool:
         """Say whether ``record`` is shown."""
         if self.language and record.language != self.language:
             return False
-        if self.journal and record.journal != self.journal:
+        if self.kind and kind_of(record) != self.kind:
+            return False
+        if self.journal and shorten(record.journal, LONGEST_NAME) != self.journal:
             return False
         if self.first_year is None and self.last_year is None:
             return True
@@ -65,10 +77,23 @@ class Asked:
             pairs["k"] = str(k or self.k)
         if filtered:
             first, last = self.filters.first_year, self.filters.last_year
-            wanted = {"lang": self.filters.language, "journal": self.filters.journal}
+            wanted = {"lang": self.filters.language, "kind": self.filters.kind, "journal": self.filters.journal}
             wanted |= {"from": str(first) if first is not None else "", "to": str(last) if last is not None else ""}
             pairs |= {name: value for name, value in wanted.items() if value}
         return f"{path}?{urlencode(pairs)}"
+
+    def of_years(self, first: int, last: int) -> str:
+        """Return the address that asks for the same, with only the records of these years shown."""
+        return replace(self, filters=replace(self.filters, first_year=first, last_year=last)).address()
+
+    def of_record(self, docid: str, part: int = 1) -> str:
+        """Return the address of a record's page, where the question's words are marked unless it is a long one."""
+        pairs = {"ui": self.language, "docid": docid}
+        if self.question is not None and len(self.question) <= _LONGEST_CARRIED:
+            pairs["q"] = self.question
+        if part > 1:
+            pairs["part"] = str(part)
+        return f"/record?{urlencode(pairs)}"
 
 
 def read_asked(parameters: Mapping[str, str], accepted: str) -> Asked:
@@ -83,7 +108,8 @@ def read_asked(parameters: Mapping[str, str], accepted: str) -> Asked:
         k=next((size for size in SIZES if str(size) == k), SIZES[0]),
         filters=Filters(
             language=parameters["lang"] if parameters.get("lang") in ("ko", "en", "und") else "",
-            journal=parameters.get("journal", "").strip(),
+            kind=parameters["kind"] if parameters.get("kind") in RECORD_KINDS else "",
+            journal=shorten(parameters.get("journal", "").strip(), LONGEST_NAME),
             first_year=_year(parameters.get("from", "")),
             last_year=_year(parameters.get("to", "")),
         ),

@@ -7,8 +7,10 @@ from typing import Annotated
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from shrag.serving.asking import Withdrawal
 from shrag.serving.engine import Engine
 from shrag.serving.event_stream import EventStream, stream_events
+from shrag.serving.page_answer import answer_page
 from shrag.serving.page_request import read_asked
 from shrag.serving.page_stream import PageStream
 from shrag.serving.question import read_question
@@ -26,13 +28,17 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
         asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
-
-        def work() -> tuple[int, str]:
-            with service.index.use() as engine:
-                return render_page(engine, asked)
-
-        status, html = await service.run(service.asks, work, request)
-        return HTMLResponse(html, status, headers={"Vary": "Accept-Language", "Cache-Control": "no-store"})
+        # The empty page asks no model: it does not wait behind those that do.
+        gate = service.searches if asked.question is None else service.asks
+        withdrawal = Withdrawal()
+        return await answer_page(
+            service,
+            gate,
+            request,
+            asked,
+            lambda engine: render_page(engine, asked, withdrawal.begun),
+            withdrawal.withdraw,
+        )
 
     @app.get("/stream", include_in_schema=False)
     async def stream(request: Request) -> Response:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shrag.corpora.language import detect_language
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import Analyzer
 from shrag.serving.answer_text import answer_text
-from shrag.serving.engine import AskResult
+from shrag.serving.display import LONGEST_NAME, LONGEST_TITLE, join_names, matched_passage, shorten
 from shrag.serving.events import (
     Answer,
     Event,
@@ -25,16 +25,29 @@ from shrag.serving.events import (
     Sentence,
     Timings,
 )
-from shrag.serving.highlight import Segment, best_sentences, mark_matches
+from shrag.serving.facets import facets_of
+from shrag.serving.highlight import Segment, mark_matches
 from shrag.serving.page_request import Asked, Filters
 from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS
 from shrag.serving.question import AnswerLanguage
+from shrag.serving.record_kind import kind_of
 from shrag.serving.references import reference_line
+from shrag.serving.results import AskResult
 from shrag.serving.way_picture import bar_lengths, ranking_lines, stage_shares
 
-_SNIPPET_SENTENCES = 2
 _SHOWN_AUTHORS = 3
 _SHOWN_MATCHES = 8
+_SHOWN_OTHERS = 5
+_COPIED_AUTHORS = 20
+
+LONGEST_SENTENCE = 1_000
+"""Characters of a sentence that are shown; a model may write one without an end."""
+
+MOST_SENTENCES = 60
+"""Sentences of a part that are shown; a model may write as many as it likes."""
+
+LONGEST_ANSWER = 50_000
+"""Characters of an answer that are copied."""
 
 
 @dataclass(slots=True)
@@ -111,12 +124,12 @@ def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
                 "number": citation.number,
                 "rank": ranked[citation.docid].rank,
                 "shown": asked.filters.let_through(ranked[citation.docid].record),
-                "title": citation.title,
+                "title": shorten(citation.title or citation.docid, LONGEST_TITLE),
                 "docid": citation.docid,
             }
             for citation in answer.citations
         ],
-        "text": _copied(answer, ranked),
+        "text": shorten(_copied(answer, ranked), LONGEST_ANSWER),
     }
 
 
@@ -125,7 +138,7 @@ def sentence_view(part: Part, sentence: Sentence, language: AnswerLanguage) -> d
     return {
         "part": part,
         "heading": HEADINGS[language][part],
-        "text": sentence.text,
+        "text": shorten(sentence.text, LONGEST_SENTENCE),
         "doubt": DOUBTS[language][sentence.doubt] if sentence.doubt else "",
         "marks": [{"number": number, "rank": None} for number in sentence.citations],
     }
@@ -138,12 +151,14 @@ def records_view(seen: Seen, asked: Asked, analyzer: Analyzer) -> dict[str, Any]
     numbers = {citation.docid: citation.number for citation in seen.answer.citations} if seen.answer else {}
     carried = [text for word in seen.keywords.keywords for text in word.carried] if seen.keywords else []
     terms = {term for terms in analyzer.terms([seen.question, *carried]) for term in terms}
-    records = [_record(each, numbers, terms, analyzer, asked.filters) for each in seen.ranking.records]
+    records = [_record(each, numbers, terms, analyzer, asked) for each in seen.ranking.records]
+    shown = sum(record["shown"] for record in records)
     return {
         "closest": bool(seen.ranking.reason or (seen.answer and seen.answer.reason)),
         "records": records,
-        "shown": sum(record["shown"] for record in records),
-        "facets": _facets([each.record for each in seen.ranking.records]),
+        "shown": shown,
+        "hidden": len(records) - shown,
+        "facets": facets_of([each.record for each in seen.ranking.records]),
     }
 
 
@@ -181,20 +196,20 @@ def _sections(answer: Answer, ranked: Mapping[str, RankedRecord], filters: Filte
             "heading": HEADINGS[answer.language][section.part],
             "sentences": [
                 {
-                    "text": sentence.text,
+                    "text": shorten(sentence.text, LONGEST_SENTENCE),
                     "doubt": DOUBTS[answer.language][sentence.doubt] if sentence.doubt else "",
                     "marks": [
                         {
                             "number": number,
                             "rank": ranked[cited[number].docid].rank,
                             "shown": filters.let_through(ranked[cited[number].docid].record),
-                            "title": cited[number].title,
+                            "title": shorten(cited[number].title, LONGEST_NAME),
                         }
                         for number in sentence.citations
                         if number in cited
                     ],
                 }
-                for sentence in section.sentences
+                for sentence in section.sentences[:MOST_SENTENCES]
             ],
         }
         for section in answer.sections
@@ -203,56 +218,51 @@ def _sections(answer: Answer, ranked: Mapping[str, RankedRecord], filters: Filte
 
 def _copied(answer: Answer, ranked: Mapping[str, RankedRecord]) -> str:
     """Return the answer as it is copied: its text, then a line for each record cited."""
-    lines = [f"[{c.number}] {reference_line(ranked[c.docid].record)}" for c in answer.citations]
+    lines = [f"[{c.number}] {reference_line(_brief(ranked[c.docid].record))}" for c in answer.citations]
     return "\n\n".join(filter(None, (answer_text(answer), "\n".join(lines))))
 
 
+def _brief(record: Record) -> Record:
+    return replace(
+        record,
+        title=shorten(record.title, LONGEST_TITLE),
+        authors=tuple(shorten(author, LONGEST_NAME) for author in record.authors[:_COPIED_AUTHORS]),
+        journal=shorten(record.journal, LONGEST_NAME),
+    )
+
+
 def _record(
-    ranked: RankedRecord, numbers: Mapping[str, int], terms: set[str], analyzer: Analyzer, filters: Filters
+    ranked: RankedRecord, numbers: Mapping[str, int], terms: set[str], analyzer: Analyzer, asked: Asked
 ) -> dict[str, Any]:
     record = ranked.record
-    title, text = (mark_matches(each, terms, analyzer) for each in (record.title or record.docid, record.text))
-    snippet = best_sentences(record.text, terms, analyzer, _SNIPPET_SENTENCES)
+    title = mark_matches(shorten(record.title or record.docid, LONGEST_TITLE), terms, analyzer)
+    passage = matched_passage(record.text, terms, analyzer)
     return {
         "rank": ranked.rank,
         "pool_rank": ranked.pool_rank,
         "score": ranked.score,
         "cited": numbers.get(record.docid),
-        "shown": filters.let_through(record),
+        "shown": asked.filters.let_through(record),
         "docid": record.docid,
-        "also": ranked.also,
+        "address": asked.of_record(record.docid),
+        "plain_address": replace(asked, question=None).of_record(record.docid),
+        "also": [(docid, asked.of_record(docid)) for docid in ranked.also[:_SHOWN_OTHERS]],
+        "kind": kind_of(record),
         "language": record.language,
         "title": title,
-        "authors": _authors(record),
-        "journal": record.journal,
+        "authors": join_names(record.authors, _SHOWN_AUTHORS),
+        "journal": shorten(record.journal, LONGEST_NAME),
         "year": record.year,
-        "matched": _matched([*title, *text]),
-        "snippet": mark_matches(snippet, terms, analyzer),
-        "more": snippet != record.text,
-        "text": text,
+        "matched": _matched([*title, *passage]),
+        "snippet": passage,
+        "more": "".join(segment.text for segment in passage) != record.text,
     }
 
 
 def _matched(segments: Iterable[Segment]) -> list[str]:
     """Return the words of the text that match, each once, the most frequent first."""
     words = Counter(segment.text.casefold() for segment in segments if segment.matched)
-    return [word for word, _ in words.most_common(_SHOWN_MATCHES)]
-
-
-def _facets(records: Sequence[Record]) -> dict[str, Any]:
-    """Return what there is to filter by, with how many records have it."""
-    years = [record.year for record in records if record.year is not None]
-    return {
-        "languages": Counter(record.language for record in records).most_common(),
-        "journals": Counter(record.journal for record in records if record.journal).most_common(),
-        "first_year": min(years, default=None),
-        "last_year": max(years, default=None),
-    }
-
-
-def _authors(record: Record) -> str:
-    shown = ", ".join(record.authors[:_SHOWN_AUTHORS])
-    return f"{shown} +{len(record.authors) - _SHOWN_AUTHORS}" if len(record.authors) > _SHOWN_AUTHORS else shown
+    return [shorten(word, LONGEST_NAME) for word, _ in words.most_common(_SHOWN_MATCHES)]
 
 
 def _rungs(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[dict[str, Any]]:

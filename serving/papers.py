@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from itertools import islice
 
 from shrag.corpora.records import Record
 from shrag.serving.events import RankedRecord
 
 
-def show_once(ranked: Iterable[RankedRecord]) -> list[RankedRecord]:
-    """Return the best record of each paper, best first, ranked anew; ``also`` names the paper's others.
+def show_once(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:
+    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``also`` names its others.
 
     Those are the ones that are ranked too, in their order, and the first one of the paper in the corpus, which all
     others point to. The order in which they come is the order in which they are ranked.
@@ -19,8 +19,8 @@ def show_once(ranked: Iterable[RankedRecord]) -> list[RankedRecord]:
     for each in ranked:
         papers.setdefault(_paper(each.record), []).append(each)
     return [
-        replace(best, rank=rank, also=_others(paper, [best, *rest]))
-        for rank, (paper, (best, *rest)) in enumerate(papers.items(), 1)
+        RankedRecord(rank, each[0].pool_rank, each[0].score, each[0].record, _others(paper, each))
+        for rank, (paper, each) in enumerate(islice(papers.items(), most), 1)
     ]
 
 
@@ -29,5 +29,7 @@ def _paper(record: Record) -> str:
 
 
 def _others(paper: str, ranked: list[RankedRecord]) -> tuple[str, ...]:
+    if len(ranked) == 1 and ranked[0].record.docid == paper:
+        return ()
     docids = dict.fromkeys([*(each.record.docid for each in ranked), paper])
     return tuple(docids)[1:]

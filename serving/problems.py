@@ -27,6 +27,7 @@ MEDIA_TYPE = "application/problem+json"
 
 _TITLES = {
     400: "Request not readable",
+    401: "Key needed",
     403: "Not allowed",
     404: "Not found",
     405: "Method not allowed",
@@ -118,6 +119,8 @@ def openai_problem(error: Exception) -> OpenAIProblem:
     kind = "invalid_request_error" if told.status < 500 else "server_error"
     if told.status == 429:
         kind = "rate_limit_exceeded"
+    if told.status == 401:
+        kind = "authentication_error"
     return OpenAIProblem(OpenAIError(told.detail, kind, None, told.code, trace_id()))
 
 

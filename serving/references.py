@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from shrag.corpora.records import Record
+from shrag.serving.record_kind import kind_of
 
 ReferenceFormat = Literal["bibtex", "ris"]
 
@@ -87,7 +88,7 @@ def _bibtex_entry(record: Record, key: str) -> str:
         "keywords": ", ".join(escape_tex(keyword) for keyword in record.keywords),
         "note": escape_tex(record.docid),
     }
-    kind = "article" if record.journal else "misc"
+    kind = "article" if kind_of(record) == "article" else "misc"
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
 
@@ -104,7 +105,7 @@ def _key(docid: str) -> str:
 
 
 def _ris_entry(record: Record) -> str:
-    fields: list[tuple[str, str]] = [("TY", "JOUR" if record.journal else "GEN")]
+    fields: list[tuple[str, str]] = [("TY", "JOUR" if kind_of(record) == "article" else "GEN")]
     fields += [("AU", author) for author in record.authors]
     fields += [
         ("TI", record.title or record.docid),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import jinja2
 
-from shrag.indexing.errors import IndexDamaged
+from shrag.corpora.clean import plain_line
+from shrag.serving.asking import Asking
+from shrag.serving.display import LONGEST_TITLE, shorten
 from shrag.serving.engine import Engine
-from shrag.serving.errors import QuestionError
+from shrag.serving.examples import examples
 from shrag.serving.page_request import SIZES, Asked, InterfaceLanguage
 from shrag.serving.page_view import answer_view, records_view, seen_of, way_view
 from shrag.serving.way_picture import ROW, WIDTH
@@ -20,42 +22,51 @@ from shrag.serving.way_picture import ROW, WIDTH
 PAGE_FOLDER = Path(__file__).parent / "page"
 
 
-def render_page(engine: Engine, asked: Asked) -> tuple[int, str]:
-    """Ask the engine what the page asks; return the HTTP status and the page."""
-    shown: dict[str, object] = {"problem": None, "answer": None, "records": None, "way": None}
-    status = 200
-    if asked.question is not None:
-        try:
-            seen = seen_of(engine.ask(asked.question, k=asked.k))
-        except (QuestionError, IndexDamaged) as error:
-            status, shown["problem"] = problem_of(error, asked.language)
-        else:
-            shown["answer"] = answer_view(seen, asked)
-            shown["records"] = records_view(seen, asked, engine.open_index.analyzer)
-            shown["way"] = way_view(seen)
-    other: InterfaceLanguage = "en" if asked.language == "ko" else "ko"
-    html = render(
+def render_page(engine: Engine, asked: Asked, begun: Callable[[Asking], None] = lambda _: None) -> str:
+    """Ask the engine what the page asks; return the page.
+
+    ``begun`` is as of :meth:`~shrag.serving.engine.Engine.ask`, and it raises as that does.
+    """
+    if asked.question is None:
+        pattern = page_words()[asked.language]["example"]
+        return whole_page("page.html", engine, asked, examples=examples(engine.open_index, asked.language, pattern))
+    seen = seen_of(engine.ask(asked.question, k=asked.k, begun=begun))
+    return whole_page(
         "page.html",
+        engine,
         asked,
-        switch_url=asked.address(language=other),
-        question=asked.question,
-        index=engine.name,
-        index_records=engine.manifest.records,
-        index_built=engine.manifest.created[:10],
-        version=version("shrag"),
-        **shown,
+        answer=answer_view(seen, asked),
+        records=records_view(seen, asked, engine.open_index.analyzer),
+        way=way_view(seen),
     )
-    return status, html
+
+
+def whole_page(template: str, engine: Engine, asked: Asked, **values: object) -> str:
+    """Return a template's whole page; what is not among ``values`` has not happened."""
+    other: InterfaceLanguage = "en" if asked.language == "ko" else "ko"
+    nothing = {"problem": None, "answer": None, "records": None, "way": None, "record": None, "examples": ()}
+    return render(
+        template,
+        asked,
+        **{
+            "switch_url": asked.address(language=other),
+            "question": asked.question,
+            "title": shorten(plain_line(asked.question or ""), LONGEST_TITLE),
+            "index": engine.name,
+            "index_records": engine.manifest.records,
+            "index_built": engine.manifest.created[:10],
+            "version": version("shrag"),
+            **nothing,
+            **values,
+        },
+    )
 
 
 def render(template: str, asked: Asked, **values: object) -> str:
     """Return a template's HTML, with the words of the interface's language beside its values."""
-    words = page_words()[asked.language]
-    return (
-        _templates()
-        .get_template(template)
-        .render(ui=asked.language, words=words, asked=asked, filters=asked.filters, sizes=SIZES, **values)
-    )
+    words, said = page_words()[asked.language], _said(asked.language)
+    shared = {"ui": asked.language, "words": words, "said": said, "sizes": SIZES}
+    return _templates().get_template(template).render(asked=asked, filters=asked.filters, **shared, **values)
 
 
 def render_template(name: str, **values: object) -> str:
@@ -63,12 +74,12 @@ def render_template(name: str, **values: object) -> str:
     return _templates().get_template(name).render(**values)
 
 
-def problem_of(error: QuestionError | IndexDamaged, language: InterfaceLanguage) -> tuple[int, dict[str, str]]:
-    """Return the HTTP status of an error and what the page says of it."""
-    words = page_words()[language]
-    if isinstance(error, IndexDamaged):
-        return 503, {"title": words["index_damaged"], "detail": str(error)}
-    return 422, {"title": words["question_problem"], "detail": words.get(error.code, str(error))}
+@cache
+def _said(language: InterfaceLanguage) -> Mapping[str, Mapping[str, str]]:
+    """Return the title and the sentence of each problem that the page has words for, for scripts to show."""
+    words, beginning = page_words()[language], "problem_"
+    codes = [key.removeprefix(beginning) for key in words if key.startswith(beginning) and f"{key}_detail" in words]
+    return {code: {"title": words[beginning + code], "detail": words[f"{beginning}{code}_detail"]} for code in codes}
 
 
 @cache
@@ -78,14 +89,21 @@ def page_words() -> Mapping[str, Mapping[str, str]]:
     return words
 
 
-@cache
-def _templates() -> jinja2.Environment:
-    templates = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PAGE_FOLDER / "templates"),
+def open_templates(folder: Path) -> jinja2.Environment:
+    """Return the templates of a folder: every value is escaped, and one that is missing is an error."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    templates = open_templates(PAGE_FOLDER / "templates")
+    # For attributes that scripts read: Jinja escapes what could end the attribute.
+    templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
     templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW}
     return templates

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import queue
 import threading
@@ -29,6 +30,8 @@ class JsonLines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """See :class:`logging.Handler`."""
+        if _was_cut_off(record):
+            return
         entry: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -59,3 +62,9 @@ class JsonLines(logging.Handler):
                 self._stream.flush()
             except (OSError, ValueError):
                 return  # nobody reads it any more
+
+
+def _was_cut_off(record: logging.LogRecord) -> bool:
+    """Tell what a server that ends at once, as it was told to, breaks off: no error, and a page of traceback each."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is asyncio.CancelledError or record.getMessage().rstrip().endswith("asyncio.exceptions.CancelledError")

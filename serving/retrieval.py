@@ -29,6 +29,7 @@ from shrag.serving.fallback import fallen_back
 from shrag.serving.fusion import reciprocal_ranks
 from shrag.serving.generated import generate_answer
 from shrag.serving.papers import show_once
+from shrag.serving.pool_order import PoolOrder
 from shrag.serving.question import Question
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
@@ -59,11 +60,11 @@ def collect(
         docids = [docid for docid, _ in reciprocal_ranks([docids, [hit.docid for hit in near]])]
     records = [analysed for analysed in index.store.fetch(docids) if analysed is not None]
     pool = [analysed for analysed in records if analysed.record.complete or not complete_only]
-    kept = [analysed.record.docid for analysed in pool]
+    kept = {analysed.record.docid: None for analysed in pool}
     hits = Hits(
         hits=tuple(tuple(Found(hit.docid, hit.score) for hit in hits) for hits in found),
         pool=tuple(kept),
-        left_out=tuple(docid for docid in docids if docid not in set(kept)),
+        left_out=tuple(docid for docid in docids if docid not in kept),
         dense=tuple(Found(hit.docid, hit.score) for hit in near),
         encoder=dense.encoder if dense else "",
         encoder_is_model=dense.is_model if dense else False,
@@ -74,14 +75,16 @@ def collect(
 def rerank(request: Request, pool: Sequence[AnalysedRecord], reranker: Reranker, reason: Reason) -> Ranking:
     """Return the pool's best ``request.k`` records by the re-ranker's scores, ties by docid, each paper once.
 
-    What the re-ranker gives minus infinity is left out.
+    What the re-ranker gives minus infinity is left out. Where the request's settings want no re-ranking, the pool stays
+    in its order.
     """
+    reranker = reranker if request.settings.rerank else PoolOrder()
     scores = reranker.score(request.question.text, [as_passage(analysed) for analysed in pool])
     shown = [place for place in range(len(pool)) if scores[place] > -math.inf]
     order = sorted(shown, key=lambda place: (-scores[place], pool[place].record.docid))
     ranked = [RankedRecord(rank, place + 1, scores[place], pool[place].record) for rank, place in enumerate(order, 1)]
     return Ranking(
-        records=tuple((ranked if request.every_record else show_once(ranked))[: request.k]),
+        records=tuple(ranked[: request.k] if request.every_record else show_once(ranked, request.k)),
         reranker=reranker.name,
         reranker_is_model=reranker.is_model,
         reason=reason if reason or shown else "nothing_fits",

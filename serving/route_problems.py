@@ -11,6 +11,7 @@ from shrag.serving.wire import Problem
 
 _SAYS = {
     400: "The request cannot be read, or its Host is not one of the server's.",
+    401: "The server needs an API key, and this is not it.",
     403: "A page of another site may not ask here.",
     404: "There is no such thing.",
     409: "The index lacks what the strategy needs.",
@@ -18,12 +19,12 @@ _SAYS = {
     414: "The address is too long.",
     415: "A compressed body is not read.",
     422: "The question or a parameter cannot be read.",
-    429: "As many requests wait as may; Retry-After says when to ask again.",
+    429: "As many requests wait as may, or too many wrong keys came; Retry-After says when to ask again.",
     431: "The headers are too many or too large.",
     503: "The index is damaged, the deadline has passed, or the server is being stopped.",
 }
 
-_EVERYWHERE = (400, 403, 414, 431)
+_EVERYWHERE = (400, 401, 403, 414, 429, 431)
 
 
 def stream_of(says: str, *names: str) -> dict[int | str, dict[str, Any]]:

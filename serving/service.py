@@ -13,15 +13,16 @@ from shrag.models.circuit import CircuitModel
 from shrag.serving.admission import Gate
 from shrag.serving.answer_cache import KeptAnswer
 from shrag.serving.answering import Answering, Begun
-from shrag.serving.asking import Asking
+from shrag.serving.asking import Asking, Withdrawal
 from shrag.serving.encoded_answer import encode_ask, encode_kept_ask, encode_kept_search, encode_search
-from shrag.serving.engine import AskResult, Engine, SearchResult
+from shrag.serving.engine import Engine
 from shrag.serving.engine_source import EngineSource
 from shrag.serving.errors import NotServed, Stopping
 from shrag.serving.events import Event
 from shrag.serving.limits import Limits
 from shrag.serving.metrics import Metrics
 from shrag.serving.patience import Patience
+from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.tracing import note
 from shrag.serving.wire import AskRequest, Generation, IndexEntry, QuestionRequest
 
@@ -101,20 +102,16 @@ class Service:
         if kept is not None:
             self._saw_kept(kept)
             return encode_kept_ask(kept, body.format)
-        begun: list[Asking] = []
+        withdrawal = Withdrawal()
 
         def work() -> AskResult:
             with self.index.use() as engine:
                 return engine.ask(
                     body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-                    begun=begun.append,
+                    begun=withdrawal.begun,
                 )  # fmt: skip
 
-        def give_up() -> None:
-            for asking in begun:
-                asking.cancel()
-
-        result = await self.run(self.asks, work, request, give_up)
+        result = await self.run(self.asks, work, request, withdrawal.withdraw)
         self.metrics.saw(result.answer)
         self._saw(result.search)
         return encode_ask(result, body.format)
@@ -147,7 +144,12 @@ class Service:
         def work() -> tuple[Begun[_Event], int]:
             lease = self.index.use()
             engine = lease.engine
-            return shown(lease.asking(ask), engine), engine.manifest.generation
+            asking = lease.asking(ask)
+            try:
+                return shown(asking, engine), engine.manifest.generation
+            except BaseException:
+                asking.close()
+                raise
 
         await self.enter(patience)
         # In a thread: a model may have to be asked for its name, an encoder to be loaded.

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
+from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.opening import OpenIndex
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
-from shrag.serving.events import Event, KeywordOrder
+from shrag.serving.events import Event
 from shrag.serving.question import Question
+from shrag.serving.search_settings import SearchSettings
 
 
 class Request(NamedTuple):
     """What is asked: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
 
     A paper that the index has under two numbers is one record of the ranking unless ``every_record`` asks for both.
-    ``keyword_order`` says by what keywords are ranked; the model's own order is there only where a model chose them.
+    ``settings`` say how they are found; a model's own order of keywords is there only where a model chose them.
     """
 
     question: Question
     k: int
     answered: bool
     every_record: bool = False
-    keyword_order: KeywordOrder = "tfidf"
+    settings: SearchSettings = SearchSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,13 @@ class Resources:
     index: OpenIndex
     reranker: Reranker
     model: LanguageModel | None = None
+
+    def without_glossary(self) -> Resources:
+        """Return the same, but for words carried into the other language: neither searched for nor ranked by."""
+        reranker = self.reranker
+        if isinstance(reranker, LexicalReranker):
+            reranker = reranker.without_glossary()
+        return replace(self, index=replace(self.index, glossary=None), reranker=reranker)
 
 
 class Strategy(Protocol):

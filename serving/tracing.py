@@ -15,10 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shrag.serving.problems import refusal
 from shrag.serving.request_log import LOGGER
-from shrag.serving.trace_id import begin_trace
+from shrag.serving.trace_id import begin_trace, trace_id
 
 HEADER = "X-Request-Id"
 _ACCEPTED = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
 _LEFT = 499
 """The status logged where the client was gone before there was one; nginx's number for it."""
 
@@ -40,6 +41,11 @@ def note(**fields: object) -> None:
     current = _NOTE.get(None)
     if current is not None:
         current.fields.update(fields)
+
+
+def log_failure() -> None:
+    """Log the traceback of what is being handled; for a route that answers what failed unexpectedly by itself."""
+    _log.exception("failed", extra={"fields": {"trace": trace_id()}})
 
 
 class Tracing:
@@ -83,7 +89,7 @@ class Tracing:
         finally:
             seconds = time.perf_counter() - started
             route = _route(scope)
-            self._finished(route, scope["method"], status or _LEFT, seconds)
+            self._finished(route, _method(scope), status or _LEFT, seconds)
             fields = _line(scope, route, status or _LEFT, seconds, said.fields)
             _log.info("request", extra={"fields": {"trace": trace, **fields}})
 
@@ -93,5 +99,10 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "") or "other")
 
 
+def _method(scope: Scope) -> str:
+    """Return the method, where it is one that HTTP has; a client can write any word."""
+    return scope["method"] if scope["method"] in _METHODS else "other"
+
+
 def _line(scope: Scope, route: str, status: int, seconds: float, fields: Mapping[str, object]) -> Mapping[str, object]:
-    return {"method": scope["method"], "route": route, "status": status, "seconds": round(seconds, 6), **fields}
+    return {"method": _method(scope), "route": route, "status": status, "seconds": round(seconds, 6), **fields}

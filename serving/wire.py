@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from shrag.serving.answer_text import AnswerFormat, answer_text
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AskResult, SearchResult
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.events import (
     Citation,
     Fallback,
@@ -22,6 +22,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.phrases import REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
+from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.trace_id import trace_id
 
 

@@ -20,7 +20,8 @@ class Word(NamedTuple):
 
     ``idf`` is that of its rarest term that the index has, or of an unseen term where it has none; ``uses`` says how
     often the question has the word; ``keyword`` whether its kind makes a keyword; ``known`` whether the index has it or
-    a translation of it; ``ways`` are its translations.
+    a translation of it; ``ways`` are its translations. ``start`` and ``end`` bound its first use in the question.
+    ``parts`` are the words of a compound, which a match must all have; its terms are theirs together.
     """
 
     text: str
@@ -30,6 +31,9 @@ class Word(NamedTuple):
     keyword: bool
     known: bool
     ways: tuple[Way, ...] = ()
+    start: int = 0
+    end: int = 0
+    parts: tuple[Word, ...] = ()
 
 
 def question_words(
@@ -53,6 +57,8 @@ def question_words(
             keyword=any(token.kind in KEYWORD_KINDS for token in each.tokens),
             known=bool(known or carried),
             ways=tuple(dict.fromkeys((*(earlier.ways if earlier else ()), *ways))),
+            start=earlier.start if earlier else each.start,
+            end=earlier.end if earlier else each.end,
         )
     return list(words.values())
 

@@ -17,6 +17,7 @@ from shrag.indexing import korean
 from shrag.indexing.build import BuildOptions, build_index
 from shrag.indexing.korean import KoreanEnglishAnalyzer
 from shrag.serving.engine import Engine, open_engine
+from tests.models.fault_modes import FAULTS, Fault
 
 if TYPE_CHECKING:
     from shrag.models.cross_encoder import CrossEncoderReranker
@@ -114,6 +115,12 @@ def cross_encoder(reranker_folder: Path) -> CrossEncoderReranker:
     from shrag.models.cross_encoder import load_cross_encoder
 
     return load_cross_encoder(str(reranker_folder), reranker_folder.parent, device="cpu")
+
+
+@pytest.fixture(params=FAULTS)
+def fault(request: pytest.FixtureRequest) -> Fault:
+    """Return each way in which a language model's endpoint fails."""
+    return Fault(request.param, FAULTS[request.param])
 
 
 @pytest.fixture

@@ -27,7 +27,9 @@ ONE_FILE = {
     "pyarrow": "corpora/parquet.py",
     "pylatexenc": "corpora/clean.py",
     "pypdf": "corpora/pdf_text.py",
-    "ir_measures": "evaluation/measures.py",
+    "bm25s": "evaluation/bm25s_peer.py",
+    "ir_measures": "evaluation/measure_library.py",
+    "matplotlib": "evaluation/plots.py",
     "uvicorn": "serving/server.py",
     "prometheus_client": "serving/metrics.py",
     "jinja2": "serving/rendering.py",
@@ -80,22 +82,78 @@ def test_nothing_that_connects_to_other_machines_is_imported() -> None:
     assert found == []
 
 
+def test_connections_are_opened_in_two_files_and_programs_started_in_five() -> None:
+    may = {
+        "httpx2": {"models/endpoint_client.py"},  # the language model's address, from the configuration
+        # A port of this machine that is free; the server's own listener; pipes to processes of our own.
+        "socket": {"models/endpoint_client.py", "serving/server.py", "indexing/worker.py", "indexing/worker_pool.py"},
+        "subprocess": {
+            "indexing/worker_pool.py", "models/token_workers.py", "models/process_guard.py", "models/model_server.py",
+            "models/gpu_use.py",
+        },
+    }  # fmt: skip
+    never = {
+        "aiohttp",
+        "ftplib",
+        "http.client",
+        "poplib",
+        "smtplib",
+        "telnetlib",
+        "urllib.request",
+        "websockets",
+        "xmlrpc",
+    }
+    found: dict[str, set[str]] = {}
+    for room in MAY_IMPORT:
+        for file in _sources(room):
+            for module, _ in _imports(file):
+                name = module if module in never else module.partition(".")[0]
+                if name in never | set(may):
+                    found.setdefault(name, set()).add(str(file.relative_to(ROOT)))
+    assert found == may
+
+
+def test_nothing_is_unpickled_evaluated_or_loaded_as_code() -> None:
+    modules = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml"}
+    calls = {"eval", "exec", "compile", "__import__"}
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for room in MAY_IMPORT
+        for file in _sources(room)
+        for module, line in _imports(file)
+        if module.partition(".")[0] in modules
+    ]
+    for room in MAY_IMPORT:
+        for file in _sources(room):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
+                    found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.func.id}")
+                elif (
+                    isinstance(node, ast.keyword)
+                    and node.arg in {"allow_pickle", "trust_remote_code", "shell"}
+                    and not (isinstance(node.value, ast.Constant) and node.value.value is False)
+                ):
+                    found.append(f"{file.relative_to(ROOT)}:{node.value.lineno}: {node.arg}")
+    assert found == []
+
+
 def test_every_package_is_listed_typed_and_guarded_against_bare_imports() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     folders = {str(file.parent.relative_to(ROOT)) for room in MAY_IMPORT for file in (ROOT / room).rglob("__init__.py")}
-    rooms = {folder for folder in folders if "/" not in folder}
-    assert rooms == set(MAY_IMPORT)
+    assert {folder.partition("/")[0] for folder in folders} == set(MAY_IMPORT)
     listed = {f"shrag.{folder.replace('/', '.')}" for folder in folders} | {"shrag"}
     assert set(project["tool"]["setuptools"]["packages"]) == listed
     assert set(project["tool"]["setuptools"]["package-dir"]) == listed
-    assert all((ROOT / folder / "py.typed").is_file() for folder in rooms | {"shrag"})
+    assert all((ROOT / folder / "py.typed").is_file() for folder in folders | {"shrag"})
     assert set(project["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]) == set(MAY_IMPORT)
 
 
 def test_every_dependency_is_pinned_and_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {
-        name for group in ("models", "cpu", "gpu", "mcp", "dev") for name in project["optional-dependencies"][group]
+        name
+        for group in ("models", "cpu", "gpu", "mcp", "evaluation", "peers", "dev")
+        for name in project["optional-dependencies"][group]
     }
     wanted = set(project["dependencies"]) | extras | {"pyserini"}
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()

@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from shrag.indexing.korean import KoreanMorphemes
 from shrag.indexing.morphemes import Morpheme
 from shrag.serving.question import Question
 
 Parser = Callable[[str], Sequence[Morpheme]]
 """Gives the morphemes of a Korean sentence."""
+
+parse_sentence: Parser = KoreanMorphemes().split
 
 _LEAST_CLAUSE = 2
 _SPACES = re.compile(r"\s+")

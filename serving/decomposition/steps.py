@@ -6,9 +6,8 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from shrag.indexing.korean import parse_sentence
 from shrag.models.errors import ModelError
-from shrag.serving.decomposition.coordination import split_coordination
+from shrag.serving.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.errors import PlanSpent
 from shrag.serving.events import CutShort, Event, Node
 from shrag.serving.fallback import fallen_back

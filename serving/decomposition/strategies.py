@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import replace
 
-from shrag.indexing.korean import parse_sentence
 from shrag.models.errors import ModelError
-from shrag.serving.decomposition.coordination import split_coordination
+from shrag.serving.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.decomposition.model_plans import plan_parts, plan_rewrite, plan_steps
 from shrag.serving.decomposition.steps import walk_bridges, walk_steps
 from shrag.serving.errors import StrategyUnavailable

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shrag.indexing.analysed import AnalysedRecord
+from shrag.serving.climb import DEPTH, make_queries
 from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking
 from shrag.serving.keyword_step import choose_keywords
 from shrag.serving.question import Question
 from shrag.serving.retrieval import collect, rerank
-from shrag.serving.shrag import DEPTH, make_queries
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import Word, why_nothing
@@ -48,7 +48,7 @@ def find(question: Question, request: Request, resources: Resources) -> Found:
     """Search for ``question`` in place of the request's own, the rest of which holds."""
     asked = request._replace(question=question)
     chosen, events = _drain(choose_keywords(asked, resources, Stopwatch()))
-    told, queries = make_queries(chosen, question.language)
+    told, queries = make_queries(chosen, question.language, request.settings)
     hits, pool = collect(queries, resources.index, max(DEPTH, request.k), complete_only=True)
     ranking = rerank(asked, pool, resources.reranker, "" if pool else why_nothing(chosen.words))
     return Found(

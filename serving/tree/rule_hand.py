@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shrag.corpora.sentences import split_sentences
 from shrag.indexing.analysis import Analyzer
-from shrag.indexing.korean import parse_sentence
-from shrag.serving.decomposition.coordination import split_coordination
+from shrag.serving.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.events import Assessment, Event
 from shrag.serving.planning.bridges import Bridge, arrivals, find_bridges
 from shrag.serving.planning.finding import Found

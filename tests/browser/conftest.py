@@ -18,6 +18,7 @@ import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from shrag.models.language_model import LanguageModel
+from shrag.serving.access import Access
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 
@@ -25,8 +26,11 @@ CHROMIUM = os.environ.get("SHRAG_TEST_BROWSER") or shutil.which("chromium") or s
 
 Serve = Callable[..., str]
 
+_REPORTS = """document.addEventListener("securitypolicyviolation",
+    ({violatedDirective, blockedURI, sample}) => window.reported(`${violatedDirective} ${blockedURI} ${sample}`))"""
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Return a headless Chromium; the tests are skipped where there is none."""
     if CHROMIUM is None:
@@ -39,10 +43,10 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def _serving(engine: Engine) -> Iterator[str]:
+def _serving(engine: Engine, access: Access | None = None) -> Iterator[str]:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(engine), log_level="error", lifespan="off", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(create_app(engine, access), log_level="error", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:
@@ -53,18 +57,28 @@ def _serving(engine: Engine) -> Iterator[str]:
         listening.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def serve(demo: Engine) -> Iterator[Serve]:
-    """Return what serves the demonstration index, or another engine's, with a model or without, and says where."""
-    with ExitStack() as running:
+    """Return what serves the demonstration index, or another engine's, with a model or without, and says where.
 
-        def start(model: LanguageModel | None = None, engine: Engine | None = None) -> str:
-            return running.enter_context(_serving(engine or Engine(demo.open_index, model)))
+    The server without a model is one for all tests.
+    """
+    with ExitStack() as running:
+        shared: list[str] = []
+
+        def start(
+            model: LanguageModel | None = None, engine: Engine | None = None, access: Access | None = None
+        ) -> str:
+            if model is not None or engine is not None or access is not None:
+                return running.enter_context(_serving(engine or Engine(demo.open_index, model), access))
+            if not shared:
+                shared.append(running.enter_context(_serving(Engine(demo.open_index), None)))
+            return shared[0]
 
         yield start
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def plain(serve: Serve) -> str:
     """Return the address of a server without a language model."""
     return serve()
@@ -79,6 +93,7 @@ class Reader:
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     addresses: set[str] = field(default_factory=set)
+    reports: list[str] = field(default_factory=list)
 
     def open(self, address: str, path: str = "/", language: str = "ko-KR", **options: object) -> Page:
         """Open a path of a server in a browser of its own."""
@@ -86,12 +101,17 @@ class Reader:
         context = self.browser.new_context(locale=language, **options)  # type: ignore[arg-type]
         context.set_default_timeout(10_000)
         self.contexts.append(context)
+        context.expose_function("reported", self._reported)
+        context.add_init_script(_REPORTS)
         page = context.new_page()
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", self._heard)
         page.goto(address + path)
         return page
+
+    def _reported(self, violation: str) -> None:
+        self.reports.append(violation)
 
     def _heard(self, line: ConsoleMessage) -> None:
         # That an answer is an error (a 422) is what some tests are about; everything else is a fault of the page.
@@ -105,10 +125,14 @@ class Reader:
 
 @pytest.fixture
 def reader(browser: Browser) -> Iterator[Reader]:
-    """Return a reader; behind the test nothing may have been asked of another address, nor a script have failed."""
+    """Return a reader.
+
+    Behind the test nothing may have been asked of another address, no script have failed, no policy been broken.
+    """
     reader = Reader(browser)
     yield reader
     for context in reader.contexts:
         context.close()
     assert reader.foreign() == []
     assert reader.complaints == []
+    assert reader.reports == []

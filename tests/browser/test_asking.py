@@ -133,9 +133,12 @@ def test_a_stream_that_is_cut_is_marked_as_such(reader: Reader, serve: Serve) ->
 
 def test_each_way_to_fail_has_its_words_and_asks_again(reader: Reader, plain: str) -> None:
     page = reader.open(plain)
-    page.route("**/stream?*", lambda route: route.fulfill(status=429, headers={"Retry-After": "1"}))
+    full = {"status": 429, "headers": {"Retry-After": "60"}, "json": {"code": "overloaded", "detail": "full"}}
+    page.route("**/stream?*", lambda route: route.fulfill(**full))
     _ask(page)
-    expect(page.locator(".problem .detail")).to_contain_text("질문이 너무 많습니다")
+    expect(page.locator(".problem .detail")).to_contain_text("답할 수 있는 만큼")
+    expect(page.locator(".countdown")).to_contain_text("초 뒤에 저절로")
+    expect(page.locator("#q")).to_have_value(QUESTION)
     page.unroute("**/stream?*")
     page.route("**/stream?*", lambda route: route.fulfill(
         content_type="text/event-stream", body='event: error\ndata: {"detail": "<b>The server failed.</b>"}\n\n'
@@ -153,7 +156,7 @@ def test_a_server_that_is_gone_is_said_to_be(reader: Reader, plain: str) -> None
     page = reader.open(plain)
     page.context.set_offline(True)
     _ask(page)
-    expect(page.locator(".problem .detail")).to_contain_text("서버에 닿지 않습니다")
+    expect(page.locator(".problem .detail")).to_contain_text("서버가 켜져 있는지")
     reader.complaints.clear()  # the browser itself says that it is offline
 
 
@@ -186,3 +189,34 @@ def test_the_interface_follows_the_browser_and_the_switch_keeps_the_question(rea
     expect(page.locator(".answer .badge")).to_have_text("발췌 답변")
     expect(page.locator("#q")).to_have_value(ENGLISH)
     expect(page.locator("html")).to_have_attribute("lang", "ko")
+
+
+def test_an_overloaded_server_is_asked_again_by_itself_when_it_says(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    full = {"status": 429, "headers": {"Retry-After": "1"}, "json": {"code": "overloaded", "detail": "full"}}
+    page.route("**/stream?*", lambda route: route.fulfill(**full), times=1)
+    _ask(page)
+    expect(page.locator(".problem h2")).to_have_text("지금은 질문이 많습니다")
+    expect(page.locator(".answer.extractive")).to_be_visible()
+    assert len([url for url in reader.requests if "/stream" in url]) == 2
+
+
+def test_the_reader_can_stop_waiting_with_esc(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    full = {"status": 503, "headers": {"Retry-After": "1"}, "json": {"code": "stopping", "detail": "going"}}
+    page.route("**/stream?*", lambda route: route.fulfill(**full))
+    _ask(page)
+    expect(page.locator(".countdown")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".countdown")).to_be_hidden()
+    page.wait_for_timeout(1_300)
+    assert len([url for url in reader.requests if "/stream" in url]) == 1
+
+
+def test_esc_stops_an_answer_that_is_being_written(reader: Reader, serve: Serve) -> None:
+    model = HeldModel()
+    page = reader.open(serve(model))
+    _ask(page)
+    expect(page.locator(".waiting .sentence")).to_have_count(2)
+    page.keyboard.press("Escape")
+    expect(page.locator(".ended .step")).to_contain_text("멈추었습니다")

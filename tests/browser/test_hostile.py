@@ -4,55 +4,43 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from urllib.parse import quote_plus
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, expect
 
 from shrag.corpora.addition import add_corpus
+from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.build import build_index
 from shrag.serving.engine import Engine, open_engine
 from tests.browser.conftest import Reader, Serve
 from tests.browser.models import writing_model
-
-PAYLOADS = [
-    "<script>window.ran = 1</script>",
-    "<img src=x onerror='window.ran = 1'>",
-    "<img src='http://evil.example/p.png'>",
-    "<svg onload='window.ran = 1'></svg>",
-    "<iframe src='javascript:window.ran = 1'></iframe>",
-    "</bdi></article></main><form action='http://evil.example'><input name=x>",
-    "</template></pre><base href='http://evil.example/'>",
-    '" autofocus onfocus="window.ran = 1" x="',
-    "' onmouseover='window.ran = 1' x='",
-    "<style>@import url(http://evil.example/x.css)</style>",
-    "<a href='javascript:window.ran = 1'>a</a>",
-    "[link](javascript:window.ran=1) ![image](http://evil.example/p.png)",
-    "&lt;script&gt;window.ran = 1&lt;/script&gt;",
-    "{{ 7 * 7 }} ${7 * 7} {% include 'page.html' %}",
-    "<!-- --><math><mi xlink:href='javascript:window.ran=1'>",
-    "\u202eevil\u202c \u2066x\u2069 \x00\x07\x1b[31m \ufeff\u200b",
-]
+from tests.browser.payloads import PAYLOADS
 
 FORBIDDEN = ":is(main, title, #card) :is(script, img, iframe, base, style, math, object, embed, link, meta)"
 
 
-@pytest.fixture(scope="module")
+_UNSEEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u202f\u2060-\u206f\ufeff]")
+
+
+@pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an engine over records each of whose fields is a payload, and a word to find it by."""
     home = tmp_path_factory.mktemp("hostile")
     rows = [
         {
             # An identifier with a space or a control character is no record: the corpus refuses it.
-            "CN": re.sub(r"[\s\x00-\x1f\u200b-\u202f\u2060-\u206f\ufeff]", "", payload) + f"#{number}",
+            "CN": f"{_UNSEEN.sub('', payload)[:400]}#{number}",
             "title": f"graphene {payload}",
             "abstract": f"We made graphene films number {number}. Graphene {payload} shields well. It is new.",
-            "author": f"{payload};Lee, A.;",
+            "author": f"{payload};Lee, A.;" * (250 if number == 0 else 1),
             "journal": f"J {payload}",
             "publisher": payload,
             "year": "2020",
             "link": payload,
+            "keyword": payload,
         }
         for number, payload in enumerate(PAYLOADS)
     ]
@@ -60,6 +48,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     add_corpus(home / "corpora", "hostile", "scienceon", [home / "records.jsonl"])
     build_index(home / "corpora", home / "indexes", "hostile")
     engine = open_engine(home / "indexes", "hostile")
+    assert engine.manifest.records == len(PAYLOADS) == 60
     yield engine
     engine.close()
 
@@ -77,23 +66,62 @@ def _harmless(page: Page) -> None:
     assert not [sign for sign in "\u202e\u2066\x00\x07\x1b" if sign in text]
 
 
+def _fits_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def _docids(engine: Engine) -> list[str]:
+    found = engine.search("graphene", k=100, strategy="bm25", every_record=True).ranking.records
+    return [each.record.docid for each in found]
+
+
+def test_what_breaks_the_policy_is_noticed_and_refused(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    page.evaluate("document.body.append(Object.assign(new Image(), {src: 'http://evil.example/p.png'}))")
+    with pytest.raises(Error, match="requires 'TrustedScript' assignment"):
+        page.evaluate("document.body.setAttribute('onclick', 'window.ran = 1')")
+    assert "img-src" in {report.partition(" ")[0] for report in reader.reports}
+    assert any("Content Security Policy" in complaint for complaint in reader.complaints)
+    page.wait_for_timeout(100)  # a violation is reported by a task of its own
+    assert reader.foreign() == ["http://evil.example/p.png"]  # asked for by the page, refused before it was sent
+    reader.reports.clear()
+    reader.complaints.clear()
+    reader.requests.clear()
+
+
 def test_hostile_records_are_shown_as_text_whole_and_streamed(reader: Reader, serve: Serve, hostile: Engine) -> None:
     address = serve(engine=hostile)
-    page = reader.open(address, "/?q=graphene&k=20")
-    expect(page.locator(".records > ol > li")).to_have_count(len(PAYLOADS))
-    expect(page.locator("main")).to_contain_text("graphene <script>window.ran = 1</script>")
+    page = reader.open(address, "/?q=graphene&k=50&from=2000")
+    expect(page.locator(".records > ol > li")).to_have_count(50)
     _harmless(page)
-    for summary in page.locator(".records summary").all():
+    _fits_a_phone(page)
+    for summary in page.locator(".records summary").all()[:10]:
         summary.click()
     for mark in page.locator("a.mark").all():
         mark.hover()
         expect(page.locator("#card")).to_be_visible()
-        _harmless(page)
+    _harmless(page)
     page.goto(address)
     page.fill("#q", "graphene films")
     page.press("#q", "Enter")
     expect(page.locator(".answer.extractive")).to_be_visible()
     _harmless(page)
+
+
+def test_the_page_of_each_hostile_record_shows_it_as_text(reader: Reader, serve: Serve, hostile: Engine) -> None:
+    address = serve(engine=hostile)
+    page = reader.open(address)
+    docids = _docids(hostile)
+    assert len(docids) == len(PAYLOADS)
+    for docid in docids:
+        response = page.goto(f"{address}/record?docid={quote_plus(docid)}&q=graphene", wait_until="domcontentloaded")
+        assert response is not None
+        assert response.status == 200
+        assert page.locator(".record .docid").first.inner_text() == docid
+        _harmless(page)
+    _fits_a_phone(page)
 
 
 def test_a_hostile_model_writes_only_text(reader: Reader, serve: Serve, hostile: Engine) -> None:
@@ -107,17 +135,64 @@ def test_a_hostile_model_writes_only_text(reader: Reader, serve: Serve, hostile:
     _harmless(page)
     page.goto(f"{address}/?q=graphene+films")
     _harmless(page)
+    _fits_a_phone(page)
 
 
 def test_a_hostile_question_stays_a_question(reader: Reader, serve: Serve, hostile: Engine) -> None:
     address = serve(engine=hostile)
     page = reader.open(address)
-    for payload in PAYLOADS:
-        question = payload.replace("\x00", "")
-        page.goto(f"{address}/?q={quote_plus(question)}&journal={quote_plus(question)}&from={quote_plus(question)}")
+    asked = [payload for payload in PAYLOADS if len(payload) <= 2_000]
+    for question in asked:
+        query = "&".join(f"{name}={quote_plus(question)}" for name in ("q", "journal", "from", "lang", "kind", "k"))
+        page.goto(f"{address}/?{query}", wait_until="domcontentloaded")
         assert page.evaluate("typeof window.ran") == "undefined"
         assert page.locator(FORBIDDEN).count() == 0
         assert page.locator("body > script, body > style, body > img").count() == 0
     page.goto(address)
-    expect(page.locator("#history li")).to_have_count(len(PAYLOADS))
+    expect(page.locator("#history li")).to_have_count(30)
     assert page.evaluate("typeof window.ran") == "undefined"
+
+
+class _Swollen:
+    """A store whose every record has a text of ten megabytes, a title of 100,000 characters and 500 authors."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._store = engine.open_index.store
+
+    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+        """Return the records."""
+        return [found and self._swell(found) for found in self._store.fetch(docids)]
+
+    def _swell(self, found: AnalysedRecord) -> AnalysedRecord:
+        text = found.record.text.rstrip(".") + "y" * 10_000_000  # as many sentences as before
+        title, journal = f"{found.record.title} {'x' * 100_000}", "z" * 100_000
+        authors = tuple(f"Author {number} {'n' * 1_000}" for number in range(500))
+        record = replace(found.record, text=text, title=title, journal=journal, publisher=journal, authors=authors)
+        return replace(found, record=record)
+
+
+def test_fields_of_ten_megabytes_make_a_page_no_larger_than_others(
+    reader: Reader, serve: Serve, hostile: Engine
+) -> None:
+    endless = f"##제목##\n{'a' * 1_000_000}\n##본론##\n{'graphene ' * 1_000_000} [1]."
+    swollen = replace(hostile.open_index, store=_Swollen(hostile))
+    address = serve(engine=Engine(swollen, writing_model(endless)))
+    page = reader.open(address)
+    page.set_default_navigation_timeout(40_000)
+    response = page.goto(f"{address}/?q=graphene+films&from=2000")
+    assert response is not None
+    assert len(response.body()) < 150_000
+    expect(page.locator(".records > ol > li")).to_have_count(10)
+    expect(page.locator(".answer.extractive .away")).to_be_visible()
+    _harmless(page)
+    _fits_a_phone(page)
+    page.click("#record-1 summary")
+    expect(page.locator("#record-1-whole .parts")).to_be_visible()
+    with page.expect_popup() as opening:
+        page.click("#record-1 h3 a")
+    record = opening.value
+    expect(record.locator(".record .parts")).to_contain_text("501")
+    record.click("[rel=next]")
+    expect(record.locator(".record .parts")).to_contain_text("2")
+    _fits_a_phone(record)
+    assert len(record.content()) < 100_000

@@ -59,8 +59,8 @@ def test_filters_refine_the_list_at_once_and_are_in_the_address(reader: Reader, 
     expect(shown).to_have_count(3)
     page.fill("[name=to]", "2021")
     page.keyboard.press("Tab")
-    expect(page.locator(".none-shown")).to_be_visible()
-    page.click("[data-act=clear-filter]")
+    expect(page.locator(".hidden-by-filters.all")).to_have_text("조건에 가려진 기록 9건. 모두 보기")
+    page.click(".hidden-by-filters [data-act=clear-filter]")
     expect(shown).to_have_count(9)
     assert not re.search("from|to=|lang", page.url)
 
@@ -68,7 +68,16 @@ def test_filters_refine_the_list_at_once_and_are_in_the_address(reader: Reader, 
 def test_a_script_filters_as_the_server_does(reader: Reader, plain: str) -> None:
     page = reader.open(plain)
     ids = "them => them.map(each => each.id)"
-    for query in ("lang=ko", "lang=en", "from=2020&to=2022", "to=2018", "from=2024&to=2018", "journal=x"):
+    for query in (
+        "lang=ko",
+        "lang=en",
+        "from=2020&to=2022",
+        "to=2018",
+        "from=2024&to=2018",
+        "journal=x",
+        "kind=article",
+        "kind=other&lang=ko",
+    ):
         page.goto(f"{plain}{ASKED}&{query}")
         by_server = page.locator(".records > ol > li:visible").evaluate_all(ids)
         page.locator("#filter").evaluate("form => form.requestSubmit()")
@@ -230,3 +239,58 @@ def test_the_page_weighs_less_than_100_kilobytes(reader: Reader, plain: str) -> 
         sizes[url] = len(page.request.get(url).body())
     assert len(sizes) > 10
     assert sum(sizes.values()) < 100_000, sizes
+
+
+def test_the_years_are_chosen_from_the_histogram_by_keyboard_and_let_go_again(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED)
+    page.click(".filter summary")
+    bar = page.locator(".histogram a").first
+    counted = re.search(r": (\d+)건", bar.get_attribute("aria-label") or "")
+    assert counted is not None
+    bar.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".records > ol > li:visible")).to_have_count(int(counted.group(1)))
+    expect(bar).to_have_attribute("aria-current", "true")
+    assert re.search(r"&from=\d{4}&to=\d{4}$", page.url)
+    assert _focused(page) == ""  # the bar itself, which has no id
+    page.keyboard.press("Enter")
+    expect(page.locator(".records > ol > li:visible")).to_have_count(9)
+
+
+def test_a_records_whole_text_is_fetched_when_it_is_unfolded_and_has_a_page(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED)
+    assert not [url for url in reader.requests if "/record" in url]
+    page.click("#record-1 summary")
+    expect(page.locator("#record-1-whole .text")).to_contain_text("설계되어야 한다")
+    page.click("#record-1 summary")
+    page.click("#record-1 summary")
+    assert len([url for url in reader.requests if "/record/text" in url]) == 1
+    with page.expect_popup() as opening:
+        page.click("#record-1 h3 a")
+    record = opening.value
+    expect(record.locator("#record-title")).to_contain_text("재택근무 강도와 일·가정 갈등")
+    record.click(".record dd a.docid")
+    expect(record.locator(".record dd bdi.docid").first).to_have_text("DEMO-SOC-004")
+    record.click("#switch")
+    expect(record.locator("html")).to_have_attribute("lang", "en")
+    assert "docid=DEMO-SOC-004" in record.url
+
+
+def test_the_record_is_read_without_scripts_too(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED, java_script_enabled=False)
+    page.click("#record-1 summary")
+    with page.expect_popup() as opening:
+        page.click("#record-1-whole a")
+    expect(opening.value.locator(".record .text")).to_contain_text("설계되어야 한다")
+    page.click(".filter summary")
+    page.click(".histogram a >> nth=0")
+    expect(page.locator(".histogram a")).not_to_have_count(0)
+    assert "&from=" in page.url
+
+
+def test_an_example_is_a_question_of_the_index_and_is_answered(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, "/?ui=en")
+    expect(page.locator(".examples a")).to_have_count(4)
+    page.click(".examples a >> nth=0")
+    expect(page.locator(".answer.extractive")).to_be_visible()
+    expect(page.locator(".examples")).to_have_count(0)

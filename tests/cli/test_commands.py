@@ -80,6 +80,10 @@ def test_json_is_one_object_a_line(
         (["corpus", "add", "demo", "--format", "miracl", "nothing.jsonl"], 3, "nothing.jsonl does not exist"),
         (["index", "nothing"], 3, "There is no corpus 'nothing'"),
         (["evaluate", "--qrels", "none", "--run", "none"], 3, "none does not exist"),
+        (["search", "demo", "q", "--set", "ands"], 2, "--set ands has no value: write KEY=VALUE"),
+        (["search", "demo", "q", "--set", "and=1"], 2, "There is no setting 'and': use keywords, ands"),
+        (["search", "demo", "q", "--set", "words=big"], 2, "The setting words is 'big': use one of both, compound"),
+        (["search", "demo", "q", "--strategy", "bm25", "--set", "ands=1"], 2, "The strategy bm25 has no setting ands"),
         (["search", "nothing", "q"], 4, "There is no index 'nothing'"),
         (["ask", "nothing", "q"], 4, "build it with `shrag index nothing`"),
     ],
@@ -206,3 +210,24 @@ def test_doctor_checks_the_weights_there_are(
 def test_every_command_explains_itself(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == 0
     assert "shrag" in capsys.readouterr().out.lower()
+
+
+def test_settings_reach_the_search_and_the_run(
+    demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+
+    def found(*arguments: str) -> list[str]:
+        assert run(["search", "demo", "그래핀 전자파 차폐", "-k", "40", "--json", *arguments]) == 0
+        return [json.loads(line)["record"]["docid"] for line in capsys.readouterr().out.splitlines()]
+
+    few = found("--set", "ands=9", "--set", " languages = ko ")
+    assert few[0] == "DEMO-MAT-001"
+    assert len(few) < len(found())
+    assert found("--set", "ands=9", "--set", "ands=0") == found()
+    files = tmp_path / "few.run", tmp_path / "all.run"
+    topics = ["--topics", str(DEMO / "topics.tsv")]
+    assert run(["run", "demo", *topics, "--output", str(files[0]), "--set", "ands=9"]) == 0
+    assert run(["run", "demo", *topics, "--output", str(files[1])]) == 0
+    lines = [len(file.read_text(encoding="utf-8").splitlines()) for file in files]
+    assert lines[0] < lines[1]

@@ -47,7 +47,7 @@ def test_a_client_starts_it_and_asks_in_korean(demo_home: Path) -> None:
 
     info, tools, indexes, found, answered, document = _ask_by_stdio(demo_home, work, "demo")
     assert info.name == "shrag"
-    assert [tool.name for tool in tools.tools] == ["search", "ask", "get_document", "list_indexes"]
+    assert [tool.name for tool in tools.tools] == ["search", "ask", "get_document", "fetch", "list_indexes"]
     assert [each["name"] for each in indexes.structured_content["indexes"]] == ["demo"]
     assert len(found.structured_content["records"]) == 3
     assert found.structured_content["records"][0]["docid"] == "DEMO-SOC-012"

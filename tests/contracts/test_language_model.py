@@ -16,6 +16,7 @@ from shrag.models.model_server import ModelServer, Pace
 from shrag.models.openai_model import OpenAIModel
 from shrag.models.served_model import ServedModel
 from tests.models.fake_endpoint import Endpoint, answers, breaks_after, serving
+from tests.models.fault_modes import Fault
 
 ASK = [Message("user", "그래핀이란?")]
 FAKE = Path(__file__).resolve().parents[1] / "models" / "fake_vllm.py"
@@ -83,3 +84,13 @@ def test_a_model_that_goes_away_is_unavailable_before_and_between_two_pieces() -
             next(iter(stream))
         with pytest.raises(ModelUnavailable):
             model.complete(ASK)
+
+
+def test_each_way_to_fail_is_a_model_that_is_away_and_never_a_completion(fault: Fault) -> None:
+    with serving(Endpoint(fault.behaviour)) as url:
+        settings = LlmSettings(url=url, model="m", read_timeout=0.3, timeout=1, retries=0)
+        with closing(OpenAIModel(settings)) as model:
+            with pytest.raises(ModelUnavailable):
+                list(model.stream(ASK))
+            with pytest.raises(ModelUnavailable):
+                model.complete(ASK)

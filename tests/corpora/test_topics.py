@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,17 @@ def test_text_that_is_not_utf_8_is_named_by_line(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(b"1\tok\n2\t\xb0\xa1\n")
     with pytest.raises(CorpusError, match="line 2 is not UTF-8"):
         read_topics(tmp_path / "t")
+
+
+def test_a_document_judged_twice_for_a_topic_is_named_by_line(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n2 0 a 1\n1 0 a 0\n")
+    with pytest.raises(CorpusError, match="line 3 judges a for topic 1 a second time: keep one of them"):
+        read_qrels(tmp_path / "q")
+
+
+def test_miracls_questions_and_judgements_are_read_as_they_are_published_also_from_gzip(tmp_path: Path) -> None:
+    topics = "2\t합성생물학을 연구하는 방식은?\n4\t룩셈부르크의 수도는 어디인가?\n"
+    (tmp_path / "topics.tsv.gz").write_bytes(gzip.compress(topics.encode()))
+    (tmp_path / "qrels.tsv").write_text("2\tQ0\t317339#6\t1\n2\tQ0\t317339#9\t0\n")
+    assert [topic.qid for topic in read_topics(tmp_path / "topics.tsv.gz")] == ["2", "4"]
+    assert read_qrels(tmp_path / "qrels.tsv") == [Qrel("2", "317339#6", 1), Qrel("2", "317339#9", 0)]

@@ -35,6 +35,13 @@ def test_two_runs_of_the_same_are_the_same_bytes(demo: Engine, tmp_path: Path) -
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+def test_a_name_in_gz_gives_the_same_run_compressed(demo: Engine, tmp_path: Path) -> None:
+    for name in ("run", "run.gz"):
+        write_run(demo, TOPICS, tmp_path / name, k=5, strategy="bm25")
+    assert (tmp_path / "run.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert read_run(tmp_path / "run.gz") == read_run(tmp_path / "run")
+
+
 def test_a_topic_that_cannot_be_asked_is_named_and_leaves_no_half_run(demo: Engine, tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="Topic x cannot be asked: The question is empty"):
         write_run(demo, [TOPICS[0], Topic("x", " ")], tmp_path / "r", k=5, strategy="shrag")

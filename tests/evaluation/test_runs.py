@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.runs import read_run, write_topic
+from shrag.evaluation.runs import open_run, read_run, write_topic
 from shrag.indexing.engine import Hit
 
 
@@ -40,6 +40,45 @@ def test_what_is_no_run_is_named_by_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "r").write_text("q Q0 d 1 2.0 t\n" + text)
     with pytest.raises(EvaluationError, match="line 2 is no run line"):
         read_run(tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q Q0 d 2 1.0 t", "line 3 gives topic q the document d a second time"),
+        ("q Q0 e 2 nan t", "line 3 has a score that is no number"),
+        ("\xff", "line 3 is not UTF-8"),
+    ],
+)
+def test_a_line_that_would_change_the_measures_silently_is_named(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "r").write_bytes(b"q Q0 d 1 2.0 t\n\n" + line.encode("latin-1") + b"\n")
+    with pytest.raises(EvaluationError, match=message):
+        read_run(tmp_path / "r")
+
+
+def test_a_document_may_stand_for_two_topics_and_an_empty_file_is_a_run(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("q Q0 d 1 2.0 t\nr Q0 d 1 2.0 t\n")
+    assert [line.qid for line in read_run(tmp_path / "r")] == ["q", "r"]
+    (tmp_path / "r").write_text("")
+    assert read_run(tmp_path / "r") == []
+
+
+def test_gzip_is_read_and_written_the_same_bytes_each_time(tmp_path: Path) -> None:
+    for name in ("one.gz", "two.gz", "plain"):
+        with open_run(tmp_path / name) as stream:
+            write_topic(stream, "q", [Hit("가", 2.0), Hit("b", 1.0)], "t")
+    assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
+    assert (tmp_path / "one.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert read_run(tmp_path / "one.gz") == read_run(tmp_path / "plain")
+    assert [line.docid for line in read_run(tmp_path / "plain")] == ["가", "b"]
+
+
+def test_a_run_that_breaks_off_is_refused(tmp_path: Path) -> None:
+    with open_run(tmp_path / "r.gz") as stream:
+        write_topic(stream, "q", [Hit(f"d{n}", 1.0) for n in range(500)], "t")
+    (tmp_path / "r.gz").write_bytes((tmp_path / "r.gz").read_bytes()[:-20])
+    with pytest.raises(EvaluationError, match="damaged gzip"):
+        read_run(tmp_path / "r.gz")
 
 
 def test_a_tag_is_one_word() -> None:

@@ -23,6 +23,16 @@ def test_what_is_written_is_found_from_both_languages_the_surest_first(tmp_path:
     glossary.close()
 
 
+def test_the_entries_seen_most_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    seen = [entry._replace(records=records) for entry, records in zip(ENTRIES, (1, 9, 4), strict=True)]
+    write_glossary(tmp_path / "seen", seen)
+    glossary = Glossary(tmp_path / "seen")
+    assert [entry.records for entry in glossary.most_seen(2)] == [9, 4]
+    assert [entry.records for entry in glossary.most_seen(10)] == [9, 4, 1]
+    assert glossary.most_seen(0) == []
+    glossary.close()
+
+
 def test_the_same_entries_make_the_same_file(tmp_path: Path) -> None:
     write_glossary(tmp_path / "one", ENTRIES)
     write_glossary(tmp_path / "two", ENTRIES[::-1])

@@ -6,7 +6,6 @@ import json
 import socket
 import socketserver
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -17,7 +16,10 @@ Behaviour = Callable[["Handler", dict[str, Any]], None]
 
 
 class Endpoint:
-    """Answers each chat request with the next behaviour, the last of them again and again; keeps what it was asked."""
+    """Answers each chat request with the next behaviour, the last of them again and again; keeps what it was asked.
+
+    ``busy`` answers are under way; ``left`` were given up by who had asked, and ``gone`` is set at the first.
+    """
 
     def __init__(self, *behaviours: Behaviour, version: str | None = "0.32.0", models: Sequence[str] = ("m",)) -> None:
         self.behaviours = list(behaviours)
@@ -27,6 +29,8 @@ class Endpoint:
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.gone = threading.Event()
+        self.left = 0
+        self.busy = 0
         self.lock = threading.Lock()
 
     def next(self, body: dict[str, Any], headers: dict[str, str]) -> Behaviour:
@@ -34,6 +38,13 @@ class Endpoint:
             self.asked.append(body)
             self.headers.append(headers)
             return self.behaviours.pop(0) if len(self.behaviours) > 1 else self.behaviours[0]
+
+    def count(self, busy: int = 0, left: int = 0) -> None:
+        with self.lock:
+            self.busy += busy
+            self.left += left
+        if left:
+            self.gone.set()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -59,7 +70,12 @@ class Handler(BaseHTTPRequestHandler):
         self.endpoint.paths.append(self.path)
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.endpoint.next(body, headers)(self, body)
+        behave = self.endpoint.next(body, headers)
+        self.endpoint.count(busy=1)
+        try:
+            behave(self, body)
+        finally:
+            self.endpoint.count(busy=-1)
 
     def send(self, status: int, body: bytes, kind: str = "application/json", **headers: str) -> None:
         self.send_response(status)
@@ -81,6 +97,18 @@ class Handler(BaseHTTPRequestHandler):
     def event(self, data: object) -> None:
         self.chunk(b"data: " + (data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n\n")
 
+    def nobody_listens(self, seconds: float) -> bool:
+        """Wait so long, or until the other end goes, as a server that listens while it writes finds out at once."""
+        self.connection.settimeout(max(seconds, 0.001))
+        try:
+            return len(self.connection.recv(1)) == 0
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+        finally:
+            self.connection.settimeout(30)
+
     def cut(self) -> None:
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
@@ -96,7 +124,8 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     endpoint: Endpoint
 
     def handle_error(self, request: object, client_address: object) -> None:
-        self.endpoint.gone.set()
+        del request, client_address
+        self.endpoint.count(left=1)
 
 
 class UnixServer(Server):
@@ -185,38 +214,35 @@ def streams(*events: object) -> Behaviour:
 
 
 def goes_on(pause: float, data: bytes | None = None) -> Behaviour:
-    """A stream that never ends; ``endpoint.gone`` is set when nobody listens any more."""
+    """A stream that never ends; it is counted as left when nobody listens any more."""
 
     def behave(handler: Handler, body: dict[str, Any]) -> None:
         del body
         handler.begin_events()
         handler.event(piece("a"))
-        handler.connection.settimeout(30)
+        handler.close_connection = True
         try:
             for _ in range(2_000):
-                time.sleep(pause)
+                if handler.nobody_listens(pause):
+                    break
                 handler.chunk(data) if data is not None else handler.event(piece("a"))
         except OSError:
-            handler.endpoint.gone.set()
-            handler.close_connection = True
+            pass
+        handler.endpoint.count(left=1)
 
     return behave
 
 
 def keeps_silent(seconds: float, begin: bool = False) -> Behaviour:
-    """Nothing for ``seconds``, after a piece where ``begin``; ``endpoint.gone`` is set when the other end goes."""
+    """Nothing for ``seconds``, after a piece where ``begin``; it is counted as left when the other end goes."""
 
     def behave(handler: Handler, body: dict[str, Any]) -> None:
         del body
         if begin:
             handler.begin_events()
             handler.event(piece("a"))
-        handler.connection.settimeout(seconds)
-        try:
-            if handler.connection.recv(1) == b"":
-                handler.endpoint.gone.set()
-        except OSError:
-            pass
         handler.close_connection = True
+        if handler.nobody_listens(seconds):
+            handler.endpoint.count(left=1)
 
     return behave

@@ -7,7 +7,7 @@ import socket
 import struct
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.models.fake_endpoint import (
     Behaviour,
@@ -23,6 +23,13 @@ from tests.models.fake_endpoint import (
 from tests.models.fake_endpoint import sends as sends_bytes
 
 KEYWORDS = json.dumps({"keywords": ["재택근무", "갈등"]}, ensure_ascii=False)
+
+
+class Fault(NamedTuple):
+    """One way to fail, for every request; :func:`only_the_answer` makes it the answer's alone."""
+
+    name: str
+    behaviour: Behaviour
 
 
 def only_the_answer(fault: Behaviour) -> Behaviour:
@@ -62,6 +69,20 @@ def _resets(handler: Handler, body: dict[str, Any]) -> None:
     handler.close_connection = True
 
 
+def _writes_on(handler: Handler, body: dict[str, Any]) -> None:
+    """As fast as it is read, whatever ``max_tokens`` says, in sentences that each rest on a record."""
+    del body
+    handler.begin_events()
+    handler.close_connection = True
+    sentence = "재택근무 일수와 일-가정 갈등의 관계를 분석하였다 [1]. "
+    try:
+        while not handler.nobody_listens(0):
+            handler.event(piece(sentence * 4))
+    except OSError:
+        pass
+    handler.endpoint.count(left=1)
+
+
 FAULTS: Mapping[str, Behaviour] = {
     "refuses": _refuses,
     "accepts and hangs": keeps_silent(30),
@@ -72,10 +93,13 @@ FAULTS: Mapping[str, Behaviour] = {
     "sends broken JSON": streams(piece("재택근무 "), b'{"choices": [{'),
     "sends an error": streams(piece("재택근무 "), {"error": {"message": "out of memory", "code": 500}}),
     "is too busy": says(503, "overloaded", Retry_After="1"),
-    "never ends": goes_on(0.005),
+    "writes without end": _writes_on,
     "is no model": sends_bytes(b"<html>proxy</html>", "text/html"),
 }
-"""By name; the first is for every request, the others are for the answer's stream."""
+"""By name; each is found out long before a request's deadline. Tests take them from the fixture ``fault``."""
+
+NEVER_ENDS: Behaviour = goes_on(0.02)
+"""A stream that is a little longer all the time: nothing but a deadline ends it."""
 
 SPLIT_CHARACTERS: Behaviour = _split_characters
 """No failure: what looks like one to a client that decodes chunk by chunk."""

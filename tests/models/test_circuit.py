@@ -156,3 +156,57 @@ def test_the_name_is_known_without_asking_once_it_was_asked_for() -> None:
     circuit = CircuitModel(_Model())
     assert circuit.known_name == ""
     assert (circuit.name, circuit.known_name) == ("fake", "fake")
+
+
+def test_keywords_that_come_each_time_do_not_hide_answers_that_never_do() -> None:
+    model = _Model()
+    circuit = CircuitModel(model)
+    for _ in range(FAILURES):
+        assert circuit.state == "closed"
+        circuit.complete(ASKED)
+        model.fails = ModelUnavailable("gone")
+        with pytest.raises(ModelUnavailable):
+            list(circuit.stream(ASKED))
+        model.fails = None
+    assert (circuit.state, circuit.last_failure) == ("open", "gone")
+    with pytest.raises(ModelUnavailable):
+        circuit.complete(ASKED)
+    assert circuit.check(1)
+    assert (circuit.state, circuit.last_failure) == ("closed", "")
+
+
+class _Probed(_Model):
+    """Counts how often it is asked for its name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called = "first"
+        self.probes = 0
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        self.probes += 1
+        return self.called
+
+
+def test_the_name_is_learnt_from_a_model_that_answers_and_asked_for_no_more() -> None:
+    model = _Probed()
+    circuit = CircuitModel(model)
+    assert (circuit.name, circuit.name) == ("first", "first")
+    assert model.probes == 2  # it may be the address only: nothing has answered yet
+    circuit.complete(ASKED)
+    assert ([circuit.name for _ in range(5)], model.probes) == (["first"] * 5, 3)
+
+
+def test_a_failing_model_is_not_asked_for_its_name_and_one_that_is_back_once() -> None:
+    model = _Probed()
+    circuit = CircuitModel(model)
+    assert circuit.name == "first"
+    model.fails = ModelUnavailable("away")
+    for _ in range(FAILURES):
+        with pytest.raises(ModelUnavailable):
+            circuit.complete(ASKED)
+    assert ([circuit.name for _ in range(5)], model.probes) == (["first"] * 5, 1)
+    model.fails, model.called = None, "second"
+    assert circuit.check(5)
+    assert ([circuit.name for _ in range(5)], model.probes) == (["second"] * 5, 2)

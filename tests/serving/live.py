@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -33,12 +34,19 @@ class KeptEngine(Engine):
 class Live:
     """A running server."""
 
+    loop: asyncio.AbstractEventLoop
+
     def __init__(self, port: int, service: Service, server: uvicorn.Server, thread: threading.Thread) -> None:
         self.port = port
         self.service = service
         self.server = server
         self.thread = thread
         self.url = f"http://127.0.0.1:{port}"
+
+    @property
+    def tasks(self) -> int:
+        """The tasks of its event loop."""
+        return len(asyncio.all_tasks(self.loop))
 
     def connect(self) -> socket.socket:
         """Return a connection to it."""
@@ -98,11 +106,19 @@ def live_app(app: FastAPI) -> Iterator[Live]:
     with listen("127.0.0.1", 0) as listener:
         server = make_server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        running = Live(listener.getsockname()[1], app.state.service, server, thread)
+        serve = server.serve
+
+        async def noting_its_loop(sockets: list[socket.socket] | None = None) -> None:
+            running.loop = asyncio.get_running_loop()
+            await serve(sockets)
+
+        server.serve = noting_its_loop  # type: ignore[method-assign]
         thread.start()
         while not server.started:
             time.sleep(0.01)
         try:
-            yield Live(listener.getsockname()[1], app.state.service, server, thread)
+            yield running
         finally:
             server.should_exit = True
             thread.join(15)

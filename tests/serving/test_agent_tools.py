@@ -14,6 +14,7 @@ import pytest
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.agent_results import AskReply, DocumentReply, IndexesReply, SearchReply
 from shrag.serving.agent_tools import TOOLS, Call
+from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing, QuestionError, ServingError, UnknownIndex, UnknownStrategy
 from shrag.serving.served_indexes import ServedIndexes
@@ -58,6 +59,17 @@ def test_search_finds_what_the_engine_finds(served: ServedIndexes, demo: Engine)
     assert reply.records[0].docid == "DEMO-SOC-012"
     baseline: SearchReply = _call(served, "search", query=QUESTION, k=3, index="demo", strategy="bm25")
     assert baseline.strategy == "bm25"
+
+
+def test_a_reply_says_whether_it_was_made_for_an_earlier_question(demo_home: Path, demo: Engine) -> None:
+    cache = AnswerCache()
+    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index, cache=cache))
+    searches: list[SearchReply] = [_call(served, "search", query=QUESTION) for _ in range(2)]
+    answers: list[AskReply] = [_call(served, "ask", question=QUESTION) for _ in range(2)]
+    served.close()
+    assert [each.cached for each in searches] == [each.cached for each in answers] == [False, True]
+    assert searches[0].records == searches[1].records
+    assert answers[0].answer == answers[1].answer
 
 
 def test_ask_answers_what_the_engine_answers(served: ServedIndexes, demo: Engine) -> None:

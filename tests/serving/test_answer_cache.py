@@ -13,10 +13,12 @@ import pytest
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.answer_cache import AnswerCache, AnswerKey
 from shrag.serving.asking import Asking
-from shrag.serving.engine import Engine, kept_ask
+from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.events import Event, Fallback, ModelCall, Queries, Timings
 from shrag.serving.question import Question
+from shrag.serving.results import kept_ask
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategy import Request
 from tests.serving.scripted import ScriptedModel, listed
 
@@ -89,7 +91,7 @@ def test_every_part_of_the_key_makes_another_question() -> None:
         replace(KEY, request=Request(question, 9, answered=True)),
         replace(KEY, request=Request(question, 10, answered=False)),
         replace(KEY, request=Request(question, 10, answered=True, every_record=True)),
-        replace(KEY, request=Request(question, 10, answered=True, keyword_order="entropy")),
+        replace(KEY, request=Request(question, 10, answered=True, settings=SearchSettings(keyword_order="entropy"))),
     ]
     for number, key in enumerate(keys):
         events = [_said(str(number)), END]

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shrag.serving import answer_reader
 from shrag.serving.answer_reader import AnswerReader, Said
 
 KOREAN = """##제목##
@@ -103,3 +106,25 @@ def test_any_text_is_read_and_what_was_given_out_is_never_taken_back(text: str, 
     said += reader.end()
     assert all(each.sentence.text.strip() and "\n" not in each.sentence.text for each in said)
     assert not any("**" in each.sentence.text for each in said)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_sentence_is_given_out_once_the_second_behind_it_has_begun(size: int) -> None:
+    reader = AnswerReader()
+    text = "첫째 문장이다 [1]. 둘째 문장이다 [2]. 셋째 문장"
+    said = [each for start in range(0, len(text), size) for each in reader.feed(text[start : start + size])]
+    assert _plain(said) == [("body", "첫째 문장이다.", (1,))]
+
+
+def test_each_sentence_is_read_for_once_however_small_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = 0
+
+    def count(text: str) -> Iterator[Said]:
+        nonlocal reads
+        reads += 1
+        return original(text)
+
+    original = answer_reader._read
+    monkeypatch.setattr(answer_reader, "_read", count)
+    _read("재택근무 일수와 갈등의 관계를 분석하였다 [1]. " * 50, 1)
+    assert reads == 50

@@ -21,10 +21,11 @@ from shrag.indexing.seals import Verify
 from shrag.serving import current_index
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.current_index import CurrentIndex
-from shrag.serving.engine import AskResult, Engine, open_engine
+from shrag.serving.engine import Engine, open_engine
 from shrag.serving.engine_source import Standing
 from shrag.serving.errors import IndexClosed, QuestionError
 from shrag.serving.events import Answer, RankedRecord, Ranking
+from shrag.serving.results import AskResult
 from tests.serving.published import flip, open_files, publish_copy, wait_for
 
 pytestmark = pytest.mark.usefixtures("one_kiwi")

@@ -8,6 +8,7 @@ from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, AnswerSentence, Event, Fallback, Keywords, ModelCall, Timings
 from shrag.serving.evidence_text import LONGEST_TEXT, fence_records
+from shrag.serving.generated import LONGEST_WRITTEN
 from tests.serving.scripted import Line, ScriptedModel, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -206,3 +207,18 @@ def test_a_korean_keyword_of_an_english_question_leads_to_korean_records(demo: E
     carried = result.queries.queries[len(result.keywords.keywords) : -1]
     assert carried
     assert "재택근무" in carried[0]
+
+
+def test_a_model_that_writes_on_beyond_what_it_was_asked_for_is_let_go_and_nothing_of_it_is_an_answer(
+    demo: Engine, sentence: str
+) -> None:
+    pieces = [f"{sentence} [1] "] * (1 + LONGEST_WRITTEN // len(sentence))
+    engine = _engine(demo, *pieces)
+    events = list(engine.events(QUESTION))
+    (fallback,) = (event for event in events if isinstance(event, Fallback))
+    (answer,) = (event for event in events if isinstance(event, Answer))
+    assert (fallback.stage, fallback.cause, answer.kind) == ("answer", "invalid_output", "extractive")
+    assert "scripted wrote more than 12,000 characters where 1,500 tokens were asked for" in fallback.message
+    (stream,) = _model(engine).streams
+    assert stream.closed
+    assert LONGEST_WRITTEN - len(pieces[0]) < stream.taken * len(pieces[0]) <= LONGEST_WRITTEN + len(pieces[0])

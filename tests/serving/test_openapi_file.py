@@ -14,6 +14,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CheckFunction
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
+    negative_data_rejection,
     response_headers_conformance,
     response_schema_conformance,
     status_code_conformance,
@@ -22,16 +23,20 @@ from schemathesis.specs.openapi.checks import (
 
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
+from shrag.serving.openapi_file import write_openapi
+from tests.conftest import ROOT
 from tests.serving.live import KeptEngine
 
 CHECKS: list[CheckFunction] = [
     schemathesis.checks.not_a_server_error,
     status_code_conformance,
     content_type_conformance,
+    negative_data_rejection,
     response_headers_conformance,
     response_schema_conformance,
     unsupported_method,
 ]
+# Making a case takes longer than answering it: 300 an operation would take everybody two minutes.
 EXAMPLES_EVERY_DAY = 30
 EXAMPLES_SOAK = 500
 
@@ -55,7 +60,7 @@ def _run(app: Any, examples: int) -> int:  # noqa: ANN401
             max_examples=examples,
             deadline=None,
             database=None,
-            derandomize=True,
+            derandomize=examples == EXAMPLES_EVERY_DAY,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
@@ -76,6 +81,21 @@ def test_no_request_made_of_the_file_fails_and_every_response_is_as_it_says(app:
 @pytest.mark.soak
 def test_thousands_of_requests_made_of_the_file(app: Any) -> None:  # noqa: ANN401
     assert _run(app, EXAMPLES_SOAK) >= 5_000
+
+
+def test_the_interface_is_the_one_that_was_frozen(app: Any) -> None:  # noqa: ANN401
+    frozen = (ROOT / "docs" / "openapi.json").read_text(encoding="utf-8")
+    assert write_openapi(app) == frozen, "where this is meant, `make openapi` writes docs/openapi.json anew"
+
+
+def test_everything_but_the_sign_of_life_may_need_a_key_and_says_so(app: Any) -> None:  # noqa: ANN401
+    file = app.openapi()
+    assert file["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    for path, operations in file["paths"].items():
+        for operation in operations.values():
+            public = path == "/health/live"
+            assert ("401" in operation["responses"]) is not public
+            assert operation.get("security") == (None if public else [{"key": []}, {}])
 
 
 def test_errors_are_described_in_the_form_they_are_sent_in(app: Any) -> None:  # noqa: ANN401

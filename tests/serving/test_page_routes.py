@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 from shrag.indexing.errors import IndexDamaged
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
+from shrag.serving.errors import Overloaded, Stopping
 from shrag.serving.rendering import PAGE_FOLDER
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -72,7 +73,7 @@ def test_filters_in_the_address_hide_records_and_point_their_citations_to_the_so
 
 def test_a_language_or_journal_that_no_record_has_stays_chosen_in_the_form(client: TestClient) -> None:
     html = client.get("/", params={"q": QUESTION, "ui": "en", "lang": "en", "journal": "<none>"}).text
-    assert '<option value="en" selected>English (0)</option>' in html
+    assert '<input type="radio" name="lang" value="en" checked> English <small>0</small>' in html
     assert '<option value="&lt;none&gt;" selected>&lt;none&gt; (0)</option>' in html
 
 
@@ -102,3 +103,48 @@ def test_the_scripts_and_styles_name_no_outside_address_and_make_html_in_one_pla
     for sink in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "createContextualFragment"):
         assert [name for name, text in texts.items() if sink in text] in ([], ["pieces.js"]), sink
     assert not [name for name, text in texts.items() if "style=" in text or 'setAttribute("style"' in text]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(Overloaded("full", 9), 429), (Stopping("going", 5), 503), (RuntimeError("secret"), 500)]
+)
+def test_what_a_browser_is_refused_is_a_page_and_what_a_program_is_refused_a_problem(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Engine, "ask", fails)
+    monkeypatch.setattr(Engine, "events", fails)
+    page = client.get("/", params={"q": QUESTION, "ui": "en"})
+    assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert "secret" not in page.text
+    assert page.headers["x-request-id"]
+    stream = client.get("/stream", params={"q": QUESTION, "ui": "en"})
+    assert (stream.status_code, stream.headers["content-type"]) == (status, "application/problem+json")
+    assert page.headers.get("retry-after") == stream.headers.get("retry-after")
+
+
+def test_a_record_has_a_page_and_one_that_is_not_there_has_one_that_says_so(client: TestClient) -> None:
+    for docid, status in (("DEMO-SOC-012", 200), ("nothing", 404), ("../../etc/passwd", 404)):
+        page = client.get("/record", params={"docid": docid, "ui": "en"})
+        assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+        assert client.get("/record/text", params={"docid": docid}).status_code == status
+    for wrong in ({}, {"docid": ""}, {"docid": "x" * 513}, {"docid": "a", "part": "0"}, {"docid": "a", "part": "x"}):
+        assert client.get("/record", params=wrong).status_code == 422, wrong
+
+
+def test_a_page_of_50_records_holds_passages_and_not_whole_abstracts(client: TestClient, demo: Engine) -> None:
+    html = client.get("/", params={"q": "재택근무와 교육 data 연구", "ui": "ko", "k": "50"}).text
+    assert html.count('<li id="record-') == 50
+    assert len(html.encode()) < 130_000
+    record = demo.document("DEMO-SOC-012")
+    assert record is not None
+    assert record.text not in html
+
+
+def test_filters_that_hide_records_say_how_many_and_lead_to_all(client: TestClient) -> None:
+    html = client.get("/", params={"q": QUESTION, "ui": "en", "from": "1900", "to": "1901"}).text
+    assert 'class="hidden-by-filters all"><span' in html
+    assert "Records hidden by the filters: 9." in html
+    assert 'class="hidden-by-filters" hidden>' in client.get("/", params={"q": QUESTION, "ui": "en"}).text

@@ -48,7 +48,7 @@ def test_the_page_grows_from_keywords_to_records_to_sentences_to_the_whole_answe
 @pytest.mark.parametrize("answer", [(), (WRITTEN,), (WRITTEN, ModelUnavailable("away"))])
 def test_the_last_pieces_are_those_of_the_page_sent_whole(demo: Engine, answer: tuple[Line, ...]) -> None:
     engine = _engine(demo, *answer) if answer else demo
-    page = render_page(engine, ASKED)[1]
+    page = render_page(engine, ASKED)
     events = _events(engine)
     assert _html(events, "answer")[-1] in page
     assert _html(events, "records")[-1] in page

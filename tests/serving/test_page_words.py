@@ -4,8 +4,10 @@ import re
 from typing import get_args, get_type_hints
 
 from shrag.serving.events import Answer, Doubt, Fallback, KeywordOrder, Part, Reason
+from shrag.serving.page_problem import SAID
 from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
+from shrag.serving.record_kind import RECORD_KINDS
 from shrag.serving.rendering import PAGE_FOLDER, page_words
 
 
@@ -20,7 +22,11 @@ def test_both_languages_have_the_same_words_with_the_same_blanks() -> None:
 def test_every_word_is_used_and_every_word_used_is_there() -> None:
     templates = "".join(path.read_text(encoding="utf-8") for path in (PAGE_FOLDER / "templates").iterdir())
     used = set(re.findall(r"words\.(\w+)", templates))
-    computed = {"question_empty", "question_too_long", "question_problem", "index_damaged"}
+    computed = {"question_empty", "question_too_long", "question_problem", "example"}
+    computed |= {f"problem_{code}" for code in (*SAID, "away")}
+    # A damaged index is said in the words of the error, which names it and the way out.
+    computed |= {f"problem_{code}_detail" for code in (*SAID, "away") if code != "index_damaged"}
+    computed |= {f"kind_{kind}" for kind in RECORD_KINDS}
     computed |= {f"step_{step}" for step in ("keywords", "pool", "ranking", "whole")}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
     computed |= {f"order_{order}" for order in get_args(KeywordOrder)}

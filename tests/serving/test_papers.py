@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from shrag.cli.main import run
@@ -76,5 +78,5 @@ def test_the_command_and_the_page_name_the_other_records(
     assert run(["search", "demo", QUESTION, "-k", "1"]) == 0
     assert capsys.readouterr().out.endswith(f"\n     also as {best.also[0]}\n")
     for language, words in (("ko", "같은 논문"), ("en", "Also as")):
-        html = render_page(demo, Asked(QUESTION, "ko" if language == "ko" else "en"))[1]
-        assert f'{words}: <bdi class="docid">{best.also[0]}</bdi>' in html
+        html = render_page(demo, Asked(QUESTION, "ko" if language == "ko" else "en"))
+        assert re.search(rf'{words}: <a class="docid" href="[^"]+" [^>]+><bdi>{best.also[0]}</bdi></a>', html)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from shrag.indexing.generations import generation_folder
 from shrag.serving.server import listen
-from tests.serving.published import publish_copy, wait_for
+from tests.serving.published import open_files, publish_copy, wait_for
 
 COMMAND = [sys.executable, "-m", "shrag.cli.main"]
 
@@ -87,7 +87,7 @@ def test_answers_are_not_held_back_until_their_headers_are_acknowledged() -> Non
 
 
 def test_a_generation_published_while_it_serves_is_taken_up_within_seconds(index: Path, contents: Path) -> None:
-    with serve_process(index.parents[1], "demo") as (_, address):
+    with serve_process(index.parents[1], "demo") as (server, address):
 
         def ready() -> dict[str, object]:
             return dict(json.loads(_get(address + "health/ready")[1]))
@@ -95,3 +95,4 @@ def test_a_generation_published_while_it_serves_is_taken_up_within_seconds(index
         assert (ready()["index_generation"], ready()["index_problem"]) == (1, "")
         publish_copy(index, generation_folder(contents, 2))
         assert wait_for(lambda: ready()["index_generation"] == 2)
+        assert wait_for(lambda: open_files(index, server.pid) == {"gen-000002"}, 5)

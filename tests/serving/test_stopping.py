@@ -1,14 +1,12 @@
-"""R19: the server stops in order. The grace is shortened, but for the last test, which is for `make soak`."""
+"""R19: the server stops in order. The grace is shortened; whole processes, by their own: ``test_r19_process.py``."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +17,6 @@ from shrag.serving.engine import Engine
 from tests.models.fake_endpoint import Endpoint, goes_on, serving
 from tests.models.fault_modes import only_the_answer
 from tests.serving.live import QUESTION, Live, live, read_all, split, wait_until
-from tests.serving.test_server import serve_process
 
 
 @contextmanager
@@ -101,28 +98,3 @@ def test_the_second_signal_ends_at_once(demo: Engine) -> None:
         assert not server.thread.is_alive()
         assert time.monotonic() - started < 2.5
         stream.close()
-
-
-@pytest.mark.soak
-def test_the_process_with_an_open_stream_ends_with_0_within_12_seconds(
-    demo_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    endpoint = Endpoint(only_the_answer(goes_on(0.02)))
-    with serving(endpoint) as address:
-        monkeypatch.setitem(os.environ, "SHRAG_LLM_URL", address)
-        monkeypatch.setitem(os.environ, "SHRAG_LLM_MODEL", "m")
-        with serve_process(demo_home, "demo") as (process, url):
-            import socket
-
-            port = int(url.rstrip("/").rpartition(":")[2])
-            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-                body = json.dumps({"question": QUESTION, "stream": True}).encode()
-                head = f"host: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-                connection.sendall(f"POST /v1/ask HTTP/1.1\r\n{head}\r\n\r\n".encode() + body)
-                wait_until(lambda: any(asked.get("stream") for asked in endpoint.asked), 20)
-                started = time.monotonic()
-                process.send_signal(signal.SIGTERM)
-                events = split(read_all(connection))[2]
-                assert "event: error" in events
-                assert process.wait(timeout=12) == 0
-                assert 9 < time.monotonic() - started < 12

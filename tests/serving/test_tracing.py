@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from fastapi.testclient import TestClient
 
+from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from shrag.serving.request_log import LOGGER, JsonLines
@@ -54,6 +55,18 @@ def test_what_is_no_id_is_replaced_by_a_new_one(demo: Engine, sent: str) -> None
     headers = {"x-request-id": sent.encode("latin-1")}
     given = _client(demo).get("/health/live", headers=headers).headers["x-request-id"]  # type: ignore[arg-type]
     assert re.fullmatch("[0-9a-f]{32}", given)
+
+
+def test_the_log_says_which_answers_were_kept(demo: Engine) -> None:
+    def ask(client: TestClient) -> None:
+        for stream in (False, False, True):
+            client.post("/v1/ask", json={"question": QUESTION, "stream": stream})
+
+    first, again, streamed = _logged(Engine(demo.open_index, cache=AnswerCache()), ask)
+    assert "cached" not in first
+    assert (again["cached"], streamed["cached"]) == (True, True)
+    assert [line["generation"] for line in (first, again, streamed)] == [1, 1, 1]
+    assert list(again["stages"]) == ["cache"]  # type: ignore[call-overload]
 
 
 def test_each_request_is_one_line_with_its_stages_and_without_its_words(demo: Engine) -> None:

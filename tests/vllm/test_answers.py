@@ -12,9 +12,10 @@ import pytest
 from shrag.models.language_model import CompletionStream, Message
 from shrag.models.model_server import ModelServer
 from shrag.models.served_model import ServedModel
-from shrag.serving.engine import AskResult, Engine
+from shrag.serving.engine import Engine
 from shrag.serving.events import AnswerSentence, Fallback
 from shrag.serving.evidence_text import fence_records
+from shrag.serving.results import AskResult
 from tests.vllm.conftest import START_SECONDS
 from tests.vllm.test_vllm import _process
 

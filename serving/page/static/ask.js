@@ -1,6 +1,7 @@
 // Asking without leaving the page: the answer comes in pieces, can be stopped, and has an address of its own.
 import { readEvents } from "./events.js";
 import { place } from "./pieces.js";
+import { startRetrying, stopRetrying, watch } from "./retrying.js";
 
 const main = document.getElementById("results");
 const form = document.getElementById("ask");
@@ -23,8 +24,19 @@ export function startAsking() {
   document.addEventListener("click", (event) => {
     const act = event.target.closest?.("[data-act]")?.dataset.act;
     if (act === "stop") asking?.abort();
-    if (act === "again") ask(new URLSearchParams(location.search));
+    if (act === "again" && asksHere(event)) {
+      event.preventDefault();
+      askAgain();
+    }
   });
+  document.addEventListener("keydown", (event) => {
+    // What is open closes first: an Esc means one thing.
+    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+    if (document.querySelector("dialog[open], #card:not([hidden])")) return;
+    if (main.querySelector(".waiting:not(.ended)")) asking?.abort();
+    stopRetrying();
+  }, true);
+  startRetrying(askAgain);
   window.addEventListener("popstate", goBack);
   follow();
 }
@@ -35,22 +47,33 @@ export function renamed() {
   follow();
 }
 
+function askAgain() {
+  ask(new URLSearchParams(location.search));
+}
+
+// A record's page has an address of its own, and a link that is opened elsewhere is left alone.
+function asksHere(event) {
+  return location.pathname === "/" && new URLSearchParams(location.search).has("q") && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+}
+
 async function ask(parameters) {
+  stopRetrying();
   asking?.abort();
   const own = (asking = new AbortController());
   leave();
   const address = `/?${parameters}`;
-  if (address !== `/${location.search}`) history.pushState(null, "", address);
+  if (address !== location.pathname + location.search) history.pushState(null, "", address);
   renamed();
   show(document.getElementById("waiting").content.cloneNode(true), parameters.get("q"));
   try {
     const response = await fetch(`/stream?${parameters}`, { signal: own.signal, headers: { Accept: "text/event-stream" } });
     if (response.ok) {
       await follows(response, own.signal);
-    } else if (response.status === 429) {
-      fail("busy");
-    } else {
+    } else if (response.status === 422) {
       location.replace(address); // the page says what is wrong in the reader's own language
+    } else {
+      const problem = await response.json().catch(() => ({}));
+      fail(problem.code ?? "unexpected", problem.detail, response.headers.get("Retry-After"));
     }
   } catch (error) {
     if (own.signal.aborted) end("stopped");
@@ -64,7 +87,7 @@ async function follows(response, signal) {
     if (signal.aborted) break;
     if (name === "piece") place(data.place, data.html);
     else if (name === "step") tell(data.says, data.anew);
-    else if (name === "error") return fail("", data.detail);
+    else if (name === "error") return fail(data.code, data.detail);
     else if (name === "whole") {
       status.textContent = data.says;
       document.dispatchEvent(new CustomEvent("shrag:answered"));
@@ -91,11 +114,20 @@ function end(how) {
   waiting.querySelectorAll("[data-act=stop], .skeleton").forEach((each) => each.remove());
 }
 
-function fail(how, detail = "") {
+// What the page has words for it says in them, the rest in the server's.
+function fail(code, detail = "", retryAfter = null) {
   const failed = document.getElementById("failed").content.cloneNode(true);
   const line = failed.querySelector(".detail");
-  line.textContent = how ? line.dataset[how] : detail;
+  const said = JSON.parse(line.dataset.said);
+  const known = Object.hasOwn(said, code ?? "") ? said[code] : null;
+  if (known) failed.querySelector("h2").textContent = known.title;
+  line.textContent = known?.detail ?? detail;
+  const again = failed.querySelector("[data-act=again]");
+  again.href = location.pathname + location.search;
+  if (retryAfter !== null) again.dataset.retryAfter = retryAfter;
   main.replaceChildren(failed);
+  status.textContent = line.textContent;
+  watch(askAgain);
 }
 
 function show(content, question) {
@@ -127,6 +159,7 @@ function goBack() {
 
 // Links that ask for what is shown keep up with it.
 function follow() {
+  if (location.pathname !== "/") return;
   const other = document.getElementById("switch");
   const parameters = new URLSearchParams(location.search);
   parameters.set("ui", other.lang);

@@ -1,7 +1,7 @@
 // Filters take hold at once and are written into the address. The rules are those of Filters in page_request.py.
 import { renamed } from "./ask.js";
 
-const NAMES = ["lang", "journal", "from", "to"];
+const NAMES = ["lang", "kind", "journal", "from", "to"];
 
 export function startFilters() {
   document.addEventListener("change", (event) => event.target.form?.id === "filter" && filter());
@@ -11,9 +11,19 @@ export function startFilters() {
     filter();
   });
   document.addEventListener("click", (event) => {
-    if (!event.target.closest?.("[data-act=clear-filter]")) return;
+    const bar = event.target.closest?.(".histogram a");
+    const clears = event.target.closest?.("[data-act=clear-filter]");
+    if (!fields() || !(bar || clears) || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    for (const name of NAMES) fields()[name].value = "";
+    if (bar) {
+      // The bar that is chosen lets go.
+      const chosen = bar.getAttribute("aria-current") === "true";
+      fields().from.value = chosen ? "" : bar.dataset.from;
+      fields().to.value = chosen ? "" : bar.dataset.to;
+    } else {
+      for (const name of NAMES) fields()[name].value = "";
+      if (clears.closest(".hidden-by-filters")) document.querySelector(".filter summary").focus();
+    }
     filter();
   });
   // What was filtered while the answer was still being written stays filtered.
@@ -45,18 +55,23 @@ function restore() {
 
 function apply() {
   if (!fields()) return;
-  const [language, journal, from, to] = NAMES.map((name) => fields()[name].value.trim());
+  const [language, kind, journal, from, to] = NAMES.map((name) => fields()[name].value.trim());
   const first = /^\d{1,4}$/.test(from) ? Number(from) : null;
   const last = /^\d{1,4}$/.test(to) ? Number(to) : null;
   const records = [...document.querySelectorAll(".records > ol > li")];
   for (const record of records) {
-    const { language: its, journal: where, year } = record.dataset;
+    const { language: its, kind: what, journal: where, year } = record.dataset;
     const inTime = first === null && last === null
       || year !== "" && (first ?? -Infinity) <= Number(year) && Number(year) <= (last ?? Infinity);
-    record.hidden = !((!language || its === language) && (!journal || where === journal) && inTime);
+    record.hidden = !((!language || its === language) && (!kind || what === kind) && (!journal || where === journal) && inTime);
   }
   const shown = records.filter((record) => !record.hidden).length;
-  document.querySelector(".none-shown").hidden = shown > 0;
+  explain(records.length - shown, shown);
+  for (const bar of document.querySelectorAll(".histogram a")) {
+    const within = (first ?? -Infinity) <= Number(bar.dataset.from) && Number(bar.dataset.to) <= (last ?? Infinity);
+    if (within && (first ?? last) !== null) bar.setAttribute("aria-current", "true");
+    else bar.removeAttribute("aria-current");
+  }
   const count = document.querySelector(".shown");
   count.textContent = count.dataset.shown.replace("{shown}", shown).replace("{all}", records.length);
   if (shown < records.length) document.getElementById("status").textContent = count.textContent;
@@ -66,4 +81,13 @@ function apply() {
   }
   const link = document.querySelector("[data-link]");
   if (link) link.href = location.pathname + location.search;
+}
+
+// How many records are out of sight, and the way to see them.
+function explain(hidden, shown) {
+  const line = document.querySelector(".hidden-by-filters");
+  const says = line.querySelector("[data-hidden]");
+  says.textContent = says.dataset.hidden.replace("{count}", hidden);
+  line.hidden = hidden === 0;
+  line.classList.toggle("all", shown === 0);
 }

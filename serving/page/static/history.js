@@ -23,7 +23,7 @@ function questions() {
 
 function note() {
   const question = new URLSearchParams(location.search).get("q")?.trim();
-  if (!question || document.querySelector(".problem")) return;
+  if (!question || location.pathname !== "/" || document.querySelector(".problem")) return;
   remember("history", [question, ...questions().filter((each) => each !== question)].slice(0, MOST));
 }
 

@@ -5,6 +5,7 @@ import { startCopying } from "./copying.js";
 import { startFilters } from "./filters.js";
 import { startHistory } from "./history.js";
 import { startKeys } from "./keys.js";
+import { startUnfolding } from "./pieces.js";
 import { startSettings } from "./settings.js";
 
 startAsking();
@@ -14,3 +15,4 @@ startFilters();
 startHistory();
 startKeys();
 startSettings();
+startUnfolding();

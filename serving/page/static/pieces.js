@@ -10,6 +10,27 @@ export function place(name, html) {
   document.dispatchEvent(new CustomEvent("shrag:placed", { detail: name }));
 }
 
+// The whole text of a record, fetched when it is first unfolded. Without scripts a link to the record stands there.
+export function startUnfolding() {
+  document.addEventListener("toggle", (event) => {
+    if (event.target.open && event.target.matches?.("[data-folded]")) unfold(event.target);
+  }, true);
+}
+
+async function unfold(details) {
+  details.removeAttribute("data-folded"); // once, however often it is opened meanwhile
+  const record = new URL(details.closest("article").querySelector("h3 a").href);
+  try {
+    const response = await fetch(`/record/text${record.search}`);
+    if (!response.ok) throw new Error(`${response.status}`);
+    const text = parse(await response.text());
+    details.querySelector(":scope > p")?.remove();
+    details.append(text);
+  } catch {
+    details.setAttribute("data-folded", ""); // the link stays, and opening it again tries again
+  }
+}
+
 function parse(html) {
   const template = document.createElement("template");
   template.innerHTML = policy ? policy.createHTML(html) : html;

@@ -1,0 +1,164 @@
+"""Asking an HTTP server from many connections at once: by raw sockets, which keep what is answered, and by ``wrk``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_PATIENCE_SECONDS = 60.0
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+_LUA = """
+local bodies = {%s}
+local turn = 0
+request = function()
+  turn = turn + 1
+  return wrk.format("POST", "%s", {["Content-Type"] = "application/json"}, bodies[(turn - 1) %% #bodies + 1])
+end
+done = function(summary, latency, requests)
+  io.stderr:write(string.format("%%d %%d %%d %%d %%d %%d %%d %%d %%d\\n", summary.requests, summary.duration,
+    latency:percentile(50), latency:percentile(95), latency:percentile(99), summary.errors.status,
+    summary.errors.connect, summary.errors.read, summary.errors.timeout))
+end
+"""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What clients met: seconds of each answer, and what was wrong with answers, by what it was."""
+
+    seconds: list[float] = field(default_factory=list)
+    wrong: dict[str, int] = field(default_factory=dict)
+    elapsed: float = 0.0
+
+    def count(self, what: str) -> None:
+        """Count an answer that was not as it should be."""
+        self.wrong[what] = self.wrong.get(what, 0) + 1
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return len(self.seconds) / self.elapsed if self.elapsed else 0.0
+
+    def __str__(self) -> str:
+        """Return a line of the figures."""
+        p50, p95, p99 = (percentile(self.seconds, share) * 1e3 for share in (50, 95, 99))
+        wrong = ", ".join(f"{name} {count}" for name, count in sorted(self.wrong.items())) or "nothing"
+        return f"{self.rate:.0f} requests/s, p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms; wrong: {wrong}"
+
+
+def percentile(seconds: Sequence[float], share: int) -> float:
+    """Return the nearest-rank percentile; 0 of none."""
+    ranked = sorted(seconds)
+    return ranked[max(0, -(-len(ranked) * share // 100) - 1)] if ranked else 0.0
+
+
+@asynccontextmanager
+async def connection(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Keep one connection to the server on this machine open."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def post(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, asked: object
+) -> tuple[int, bytes]:
+    """Return the status and the body of one answer, a stream's too, on a connection that stays open.
+
+    Raises ``OSError``, ``EOFError`` (:class:`asyncio.IncompleteReadError`) where it is cut, and ``TimeoutError``.
+    """
+    data = json.dumps(asked).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(data)}"
+    writer.write(f"{head}\r\n\r\n".encode() + data)
+    async with asyncio.timeout(_PATIENCE_SECONDS):
+        answered = await reader.readuntil(b"\r\n\r\n")
+        length = _LENGTH.search(answered)
+        body = await (reader.readexactly(int(length.group(1))) if length else _chunks(reader))
+    return int(answered[9:12]), body
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    whole = b""
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        whole += (await reader.readexactly(size + 2))[:-2]
+    await reader.readexactly(2)
+    return whole
+
+
+async def ask_for(
+    port: int,
+    path: str,
+    clients: int,
+    seconds: float,
+    draw: Callable[[], object],
+    judge: Callable[[object, bytes], str],
+) -> Tally:
+    """Ask from so many connections for so long, each again as soon as it is answered.
+
+    ``draw`` gives what is asked next, ``judge`` says what is wrong with an answer: nothing where it is empty.
+    """
+    tally = Tally()
+    started = time.perf_counter()
+
+    async def client() -> None:
+        while time.perf_counter() - started < seconds:
+            try:
+                async with connection(port) as (reader, writer):
+                    while time.perf_counter() - started < seconds:
+                        await _once(reader, writer)
+            except (OSError, EOFError, TimeoutError) as error:
+                tally.count(type(error).__name__)
+
+    async def _once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = draw()
+        begun = time.perf_counter()
+        status, body = await post(reader, writer, path, asked)
+        tally.seconds.append(time.perf_counter() - begun)
+        wrong = judge(asked, body) if status == 200 else str(status)
+        if wrong:
+            tally.count(wrong)
+
+    await asyncio.gather(*(client() for _ in range(clients)))
+    tally.elapsed = time.perf_counter() - started
+    return tally
+
+
+def press(port: int, path: str, bodies: Sequence[str], clients: int, seconds: int) -> tuple[float, str]:
+    """Return the requests a second of ``wrk``, or of raw sockets where it is not installed, and a line of figures."""
+    wrk = shutil.which("wrk")
+    if wrk is None:
+        turn = iter(range(1 << 62))
+        asked = [json.loads(body) for body in bodies]
+        tally = asyncio.run(
+            ask_for(port, path, clients, seconds, lambda: asked[next(turn) % len(asked)], lambda *_: "")
+        )
+        return tally.rate, f"{tally} (raw sockets: wrk is not installed)"
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "press.lua"
+        script.write_text(_LUA % (", ".join(map(_lua, bodies)), path), encoding="utf-8")
+        command = [wrk, "-t", "1", "-c", str(clients), "-d", f"{seconds}s", "--timeout", "30s", "-s", str(script)]
+        done = subprocess.run([*command, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
+    line = done.stderr.strip().splitlines()[-1]
+    requests, micros, p50, p95, p99, status, connect, read, timeout = map(int, line.split())
+    rate = requests / micros * 1e6
+    wrong = f"not 2xx {status}, connect {connect}, read {read}, timeout {timeout}"
+    failed = wrong if status + connect + read + timeout else "nothing"
+    times = f"p50 {p50 / 1e3:.1f} ms, p95 {p95 / 1e3:.1f} ms, p99 {p99 / 1e3:.1f} ms"
+    return rate, f"{rate:.0f} requests/s, {times}; wrong: {failed}"
+
+
+def _lua(text: str) -> str:
+    """Return a string as Lua writes it; JSON's escapes are not all Lua's."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

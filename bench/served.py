@@ -1,0 +1,79 @@
+"""A server of SHRAG's own to be measured: its port, its memory, and what its log says of searches."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SERVER = Path(sys.executable).with_name("shrag-serve")
+
+
+@dataclass
+class Served:
+    """A running server: its process, its port, and the lines of its log about searches."""
+
+    process: subprocess.Popen[str]
+    port: int
+    searches: list[Mapping[str, object]] = field(default_factory=list)
+
+    def memory(self) -> float:
+        """Return the resident memory of the server and its workers, in MiB."""
+        return sum(_resident(pid) for pid in (self.process.pid, *_children(self.process.pid))) / 1024
+
+    def own_share(self) -> float:
+        """Return the median milliseconds of a search that are neither Lucene's nor the vectors'."""
+        own = []
+        for line in self.searches:
+            stages, seconds = line.get("stages"), line["seconds"]
+            if isinstance(stages, dict) and isinstance(seconds, float):
+                own.append(seconds - stages.get("search", 0.0) - stages.get("vectors", 0.0))
+        return statistics.median(own) * 1e3 if own else float("nan")
+
+
+@contextmanager
+def served(name: str, options: Sequence[str]) -> Iterator[Served]:
+    """Run a server on a free port; stop it in order."""
+    command = [str(SERVER), name, "--port", "0", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    match = re.search(r":(\d+)/", first)
+    if match is None:
+        raise SystemExit(f"The server did not start: {first}{process.stderr.read()}")
+    running = Served(process, int(match.group(1)))
+
+    def read_log() -> None:
+        for line in process.stderr or ():
+            if '"/v1/search"' in line:
+                running.searches.append(json.loads(line))
+
+    threading.Thread(target=read_log, daemon=True).start()
+    try:
+        yield running
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def _resident(pid: int) -> int:
+    try:
+        match = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="ascii"))
+    except OSError:
+        return 0
+    return int(match.group(1)) if match else 0
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    except OSError:
+        return []

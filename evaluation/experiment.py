@@ -1,0 +1,100 @@
+"""What an experiment is: judged sets × conditions, and what is measured. Plain values, as its TOML file gives them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+DEFAULT_MEASURES = ("nDCG@10", "R@100", "Success@10")
+"""What is measured where the experiment does not say."""
+
+
+class CorpusSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Files a set's corpus is read from, by a format of :mod:`shrag.corpora.formats`; paths are relative to the data.
+
+    ``max_rejects`` lines may be no record before nothing is stored.
+    """
+
+    format: str
+    paths: tuple[str, ...]
+    max_rejects: int = 0
+
+
+class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The questions of a list: a file whose lines end in a qid; those count whose first columns are ``where``."""
+
+    path: str
+    where: tuple[str, ...] = ()
+
+
+class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A corpus, questions and judgements.
+
+    ``index`` names an index that is there; without it the ``corpus`` is read and indexed under the set's own ``name``.
+    ``encoder`` makes that index's vectors. ``sample`` of its judged questions are asked, drawn by the experiment's
+    seed; ``only`` limits them to a list.
+    """
+
+    name: str
+    topics: str
+    qrels: str
+    corpus: CorpusSource | None = None
+    index: str = ""
+    encoder: str = ""
+    sample: int | None = None
+    only: Selection | None = None
+
+
+class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way to answer the questions: a strategy with its settings, or a ``peer``.
+
+    ``encoder`` asks an index of the set with those vectors. ``model``: a language model is used where one is configured
+    (None), is needed (true), is left out (false). With ``answers`` the questions are answered, not only searched for.
+    ``group`` is the condition that a ``grid`` was expanded from, the condition itself where there was none.
+    """
+
+    name: str
+    label: str = ""
+    strategy: str = "shrag"
+    settings: dict[str, object] = {}
+    peer: str = ""
+    reranker: str = "auto"
+    encoder: str = ""
+    model: bool | None = None
+    answers: bool = False
+    group: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What people read."""
+        return self.label or self.name
+
+
+class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A picture: one panel for each of ``y``, which are measures; ``x`` is a setting, empty for the conditions."""
+
+    kind: Literal["line", "bars"]
+    y: tuple[str, ...]
+    x: str = ""
+    title: str = ""
+
+
+class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every set is asked under every condition, ``k`` records a question.
+
+    A condition with chance in it is run ``repeats`` times, each time by a seed of its own. ``baseline`` is the
+    condition that the others are compared with.
+    """
+
+    title: str
+    question: str
+    sets: tuple[JudgedSet, ...]
+    conditions: tuple[Condition, ...]
+    source: str = ""
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    k: int = 100
+    seed: int = 0
+    repeats: int = 1
+    baseline: str = ""
+    plots: tuple[Plot, ...] = ()

@@ -1,0 +1,99 @@
+"""The questions of a set that are asked, with their judgements: those judged, those listed, a sample by seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from shrag.corpora.records import Qrel, Topic
+from shrag.corpora.text_lines import read_text_lines
+from shrag.corpora.topics import read_qrels, read_topics
+from shrag.evaluation.data_files import find_data
+from shrag.evaluation.errors import ExperimentRejected
+from shrag.evaluation.experiment import JudgedSet, Selection
+
+
+@dataclass(frozen=True)
+class JudgedQuestions:
+    """``topics`` in the file's order, each of them judged; ``qrels`` are theirs alone.
+
+    ``unjudged`` topics of the file have no judgement, ``unasked`` judged ones no question: neither can be counted.
+    """
+
+    topics: tuple[Topic, ...]
+    qrels: tuple[Qrel, ...]
+    unjudged: int
+    unasked: int
+
+    @cached_property
+    def judged(self) -> dict[str, dict[str, int]]:
+        """The relevance of each judged record, by question."""
+        judged: dict[str, dict[str, int]] = {topic.qid: {} for topic in self.topics}
+        for qrel in self.qrels:
+            judged[qrel.qid][qrel.docid] = qrel.relevance
+        return judged
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what is asked and what counts as found."""
+        lines = [*(f"{qid}\t{text}\n" for qid, text in self.topics), *(qrels_line(qrel) for qrel in self.qrels)]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def qrels_line(qrel: Qrel) -> str:
+    """Return a judgement as TREC writes it."""
+    return f"{qrel.qid} 0 {qrel.docid} {qrel.relevance}\n"
+
+
+def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuestions:
+    """Read what is asked of a set; raises :class:`ExperimentRejected` where nothing is left to ask."""
+    topics = read_topics(find_data(judged_set.topics, data))
+    qrels = read_qrels(find_data(judged_set.qrels, data))
+    judged = {qrel.qid for qrel in qrels}
+    asked = [topic for topic in topics if topic.qid in judged]
+    unasked = len(judged - {topic.qid for topic in topics})
+    if judged_set.only is not None:
+        listed = _listed(judged_set.only, data)
+        missing = sorted(listed - {topic.qid for topic in asked})
+        if missing:
+            raise ExperimentRejected(
+                f"{judged_set.only.path} lists {missing[0]!r}, which {judged_set.topics} does not ask or "
+                f"{judged_set.qrels} does not judge: name the files the list belongs to."
+            )
+        asked, unasked = [topic for topic in asked if topic.qid in listed], 0
+    if judged_set.sample is not None:
+        asked = sample_topics(asked, judged_set.sample, seed)
+    if not asked:
+        raise ExperimentRejected(
+            f"No question of {judged_set.topics} is judged in {judged_set.qrels}: name files that belong together."
+        )
+    kept = {topic.qid for topic in asked}
+    return JudgedQuestions(
+        topics=tuple(asked),
+        qrels=tuple(qrel for qrel in qrels if qrel.qid in kept),
+        unjudged=sum(topic.qid not in judged for topic in topics),
+        unasked=unasked,
+    )
+
+
+def sample_topics(topics: Sequence[Topic], size: int, seed: int) -> list[Topic]:
+    """Return ``size`` of the topics, all where there are fewer, in their order.
+
+    Those with the smallest digest of seed and qid are drawn, so that a sample depends on nothing but these: a larger
+    one holds a smaller one, and a topic that is added or left out changes no other's place.
+    """
+    order = sorted(topics, key=lambda topic: hashlib.sha256(f"{seed}\t{topic.qid}".encode()).digest())
+    drawn = {topic.qid for topic in order[:size]}
+    return [topic for topic in topics if topic.qid in drawn]
+
+
+def _listed(selection: Selection, data: Path) -> set[str]:
+    path = find_data(selection.path, data)
+    rows = [text.split() for _, text in read_text_lines(path)]
+    listed = {row[-1] for row in rows if tuple(row[: len(selection.where)]) == selection.where}
+    if not listed:
+        raise ExperimentRejected(f"{selection.path} lists no question for {' '.join(selection.where) or 'anything'}.")
+    return listed

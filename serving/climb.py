@@ -1,0 +1,136 @@
+"""Steps 1 to 4 of SHRAG, shared by the strategies that climb the ladder: keywords, queries, one pool, a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from shrag.indexing.dense_index import DenseIndex
+from shrag.indexing.errors import EncoderUnavailable
+from shrag.indexing.opening import OpenIndex
+from shrag.indexing.query import And, Not, Or, Query, Term, any_of
+from shrag.models.reranker import Passage, Reranker
+from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.events import Event, Queries
+from shrag.serving.keyword_step import Chosen, choose_keywords
+from shrag.serving.ladder import build_carried, build_ladder, choose_carried, climb_down, show_rung, shown_carried
+from shrag.serving.question import AnswerLanguage
+from shrag.serving.retrieval import DenseHits, collect, finish, rerank
+from shrag.serving.search_settings import Candidates, SearchSettings
+from shrag.serving.stopwatch import Stopwatch
+from shrag.serving.strategy import Request, Resources
+from shrag.serving.words import Word, why_nothing
+
+DEPTH = 10
+"""Hits each query of the ladder is asked for, as in the paper; a caller who wants more records than that gets them."""
+
+_PRODUCT = SearchSettings()
+
+
+def climb(
+    request: Request, resources: Resources, name: str, own: Candidates, cosine_weight: float = 0.0
+) -> Generator[Event, None, None]:
+    """Return the events of the strategy called ``name``, whose ``own`` candidates the request's settings may replace.
+
+    With a ``cosine_weight``, what the re-ranker scores has that many times the cosine of stored vectors added to it.
+    Raises :class:`StrategyUnavailable` where vectors are needed and the index has none, or not their encoder.
+    """
+    candidates = own if request.settings.candidates == "strategy" else request.settings.candidates
+    dense = _vectors(resources.index, name) if cosine_weight or candidates != "lexical" else None
+    return _climb(request, resources, candidates, dense, cosine_weight)
+
+
+def _climb(
+    request: Request, resources: Resources, candidates: Candidates, dense: DenseIndex | None, cosine_weight: float
+) -> Generator[Event, None, None]:
+    watch, index, reranker = Stopwatch(), resources.index, resources.reranker
+    chosen = yield from choose_keywords(request, resources, watch)
+    told, queries = make_queries(chosen, request.question.language, request.settings)
+    if candidates == "dense":
+        told, queries = Queries(()), []
+    yield told
+    depth = request.settings.depth or max(DEPTH, request.k)
+    near = None
+    if dense is not None:
+        with watch.stage("vectors"):
+            vector = dense.encode(request.question.text)
+            near = DenseHits(dense.search(vector, depth), dense.encoder.name, dense.encoder.is_model)
+    with watch.stage("search"):
+        found_by_vectors = near if candidates != "lexical" else None
+        hits, pool = collect(queries, index, depth, complete_only=True, dense=found_by_vectors)
+    yield hits
+    with watch.stage("ranking"):
+        if dense is not None and near is not None and cosine_weight:
+            reranker = _WithCosine(reranker, dense.cosines(vector, hits.pool), near, cosine_weight)
+        ranking = rerank(request, pool, reranker, "" if pool else why_nothing(chosen.words))
+    yield ranking
+    yield from finish(request, chosen.words, ranking, pool, resources, watch)
+
+
+def make_queries(
+    chosen: Chosen, language: AnswerLanguage, settings: SearchSettings = _PRODUCT
+) -> tuple[Queries, list[Query]]:
+    """Return the ladder, the queries in the other language than the question's, and one of the question's own words.
+
+    The last is there where a model chose the keywords. What the question excludes is left out of each. The event says
+    what each joins, as people read it.
+    """
+    asked: list[tuple[list[str], Query]] = []
+    if settings.languages in {"both", language}:
+        rungs = climb_down(chosen.keywords, settings)
+        asked += zip(map(_texts, rungs), build_ladder(chosen.keywords, settings), strict=True)
+    if settings.languages != language:
+        carried = choose_carried(chosen.keywords, language, settings)
+        shown = [[shown_carried(word) for word in rung] for rung in carried]
+        asked += zip(shown, build_carried(carried, language, settings), strict=True)
+    if chosen.own and settings.languages in {"both", language}:
+        asked.append((_texts(chosen.own), build_ladder(chosen.own, settings)[0]))
+    told = tuple((*show_rung(words, settings), *_excluded(chosen)) for words, _ in asked)
+    return Queries(told), [leave_out(query, chosen.unwanted) for _, query in asked]
+
+
+def leave_out(query: Query, phrases: Sequence[Sequence[Word]]) -> Query:
+    """Return ``query`` without the documents that hold all words of one of the ``phrases``, in either language."""
+    if not phrases:
+        return query
+    return Not(query, Or(tuple(And(tuple(_in_any_language(word) for word in phrase)) for phrase in phrases)))
+
+
+def _in_any_language(word: Word) -> Query:
+    return Or((any_of(word.terms), *(And(tuple(map(Term, way.terms))) for way in word.ways)))
+
+
+def _excluded(chosen: Chosen) -> list[str]:
+    return [f"− {' '.join(word.text for word in phrase)}" for phrase in chosen.unwanted]
+
+
+def _texts(words: Sequence[Word]) -> list[str]:
+    return [word.text for word in words]
+
+
+def _vectors(index: OpenIndex, name: str) -> DenseIndex:
+    if index.dense is None:
+        raise StrategyUnavailable(
+            f"Index {index.name} has no vectors, which the strategy {name} needs: build it with "
+            f"`shrag index {index.name} --encoder lsa`, or ask with another strategy."
+        )
+    try:
+        index.dense.prepare()
+    except EncoderUnavailable as error:
+        raise StrategyUnavailable(str(error)) from error
+    return index.dense
+
+
+class _WithCosine:
+    """Implements :class:`~shrag.models.reranker.Reranker` for one pool, whose cosines are known."""
+
+    def __init__(self, reranker: Reranker, cosines: Sequence[float], near: DenseHits, weight: float) -> None:
+        self._reranker = reranker
+        self._cosines = cosines
+        self._weight = weight
+        self.name = f"{reranker.name} + {weight:g} × {near.encoder} cosine"
+        self.is_model = reranker.is_model or near.is_model
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are those of the pool, in its order."""
+        scores = self._reranker.score(question, passages)
+        return [score + self._weight * cosine for score, cosine in zip(scores, self._cosines, strict=True)]

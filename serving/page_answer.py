@@ -1,0 +1,48 @@
+"""A page as a response: made in its turn, or the page that says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from shrag.serving.admission import Gate
+from shrag.serving.engine import Engine
+from shrag.serving.errors import ClientLeft
+from shrag.serving.page_problem import render_problem
+from shrag.serving.page_request import Asked
+from shrag.serving.service import Service
+from shrag.serving.tracing import log_failure
+
+PAGE_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
+
+
+async def answer_page(
+    service: Service,
+    gate: Gate,
+    request: Request,
+    asked: Asked,
+    page: Callable[[Engine], str],
+    give_up: Callable[[], None] | None = None,
+) -> HTMLResponse:
+    """Return what ``page`` makes in its turn at ``gate``; whatever it raises is a page too, for whoever still reads.
+
+    ``give_up`` is as of :meth:`~shrag.serving.service.Service.run`.
+    """
+
+    def work() -> str:
+        with service.index.use() as engine:
+            return page(engine)
+
+    try:
+        return HTMLResponse(await service.run(gate, work, request, give_up), headers=PAGE_HEADERS)
+    except ClientLeft:
+        raise
+    except Exception as error:
+        with service.index.use() as engine:
+            status, html, headers = render_problem(engine, asked, error)
+        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            log_failure()
+        return HTMLResponse(html, status, headers={**headers, **PAGE_HEADERS})

@@ -1,0 +1,114 @@
+"""``shrag evaluate`` and ``shrag compare`` over small files, as they are typed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from shrag.cli.main import run
+
+QRELS = "q1\tQ0\t1#0\t1\nq2\tQ0\t2#0\t1\nq3\tQ0\t3#0\t1\n"
+A = "q1 Q0 9#0 1 2.0 a\nq1 Q0 1#0 2 1.0 a\nq2 Q0 2#1 1 1.0 a\n"
+B = "q1 Q0 1#0 1 2.0 b\nq2 Q0 2#0 1 2.0 b\nq3 Q0 3#0 1 2.0 b\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "a").write_text(A)
+    (tmp_path / "b.gz").write_bytes(gzip.compress(B.encode()))
+    (tmp_path / "topics").write_text("q1\t그래핀은?\nq2\tWhat?\nq3\tWhy?\n")
+
+
+def _table(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+
+
+def test_runs_are_rows_and_topics_without_a_line_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    names = "RR QSR@5 QSR(level='article')@5 RR"
+    assert run(["evaluate", "--qrels", "qrels", "--run", "a", "--run", "b.gz", "--measures", names]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [
+        "run\tRR\tQSR@5\tQSR(level='article')@5",
+        "a\t0.1667\t0.3333\t0.6667",
+        "b.gz\t1.0000\t1.0000\t1.0000",
+    ]
+    assert captured.err == "a has no line for 1 of 3 judged topics: they score 0.\n"
+
+
+def test_intervals_and_tests_are_columns_behind_each_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--qrels", "qrels", "--against", "a", "--run", "b.gz", "--measures", "RR", "--intervals"]
+    assert run(["evaluate", *arguments]) == 0
+    header, first, second = _table(capsys)
+    assert header == ["run", "RR", "RR.low", "RR.high", "RR.difference", "RR.p", "RR.holm"]
+    assert [first[0], *first[4:]] == ["a", "", "", ""]
+    # Differences 0.5, 1, 1: two of the eight exchanges are as large. All of b's values are 1: Wilson's [0.4385, 1].
+    assert second == ["b.gz", "1.0000", "0.4385", "1.0000", "+0.8333", "0.25", "0.25"]
+
+
+def test_topics_are_lines_and_everything_is_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["evaluate", "--qrels", "qrels", "--run", "a", "--measures", "RR", "--per-topic"]) == 0
+    assert _table(capsys) == [["run", "qid", "RR"], ["a", "q1", "0.5000"], ["a", "q2", "0.0000"], ["a", "q3", "0.0000"]]
+    assert run(["evaluate", "--qrels", "qrels", "--run", "a", "--measures", "RR", "--per-topic", "--json"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert json.loads(first) == {"run": "a", "qid": "q1", "measures": {"RR": 0.5}}
+    assert run(["evaluate", "--qrels", "qrels", "--against", "a", "--run", "b.gz", "--measures", "RR", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows[0] == {"run": "a", "measures": {"RR": {"mean": pytest.approx(1 / 6)}}}
+    assert rows[1]["measures"]["RR"]["against"]["wins"] == 3
+    assert list(rows[1]["measures"]["RR"]["against"]) == [
+        *("difference", "interval", "p", "p_holm", "wins", "ties", "losses"),
+    ]
+
+
+def test_two_runs_compare_with_the_questions_that_changed_most(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["a", "b.gz", "--qrels", "qrels", "--measures", "RR QSR@5", "--topics", "topics", "-n", "2"]
+    assert run(["compare", *arguments]) == 0
+    table = _table(capsys)
+    assert table[0] == "measure A B difference low high p holm wins ties losses".split()
+    assert table[1][:4] == ["RR", "0.1667", "1.0000", "+0.8333"]
+    assert table[1][6:] == ["0.25", "0.5", "3", "0", "0"]
+    assert table[2][6:] == ["0.5", "0.5", "2", "1", "0"]
+    assert table[3:] == [
+        [""],
+        ["qid", "A", "B", "RR", "question"],
+        ["q2", "0.0000", "1.0000", "+1.0000", "What?"],
+        ["q3", "0.0000", "1.0000", "+1.0000", "Why?"],
+    ]
+    assert run(["compare", *arguments, "--by", "QSR@5", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row.get("measure", row.get("qid")) for row in rows] == ["RR", "QSR@5", "q2", "q3"]
+    assert rows[2] == {"by": "QSR@5", "qid": "q2", "a": 0.0, "b": 1.0, "question": "What?"}
+
+
+def test_a_run_compared_with_itself_has_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", "a", "a", "--qrels", "qrels", "--measures", "RR"]) == 0
+    assert _table(capsys)[1:] == [
+        ["RR", "0.1667", "0.1667", "+0.0000", "+0.0000", "+0.0000", "1", "1", "0", "3", "0"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["evaluate", "--qrels", "qrels"], 2, "Missing option '--run'"),
+        (["evaluate", "--qrels", "qrels", "--run", "a", "--measures", " "], 2, "--measures names no measure"),
+        (["evaluate", "--qrels", "qrels", "--run", "a", "--per-topic", "--intervals"], 2, "--per-topic gives values"),
+        (["evaluate", "--qrels", "qrels", "--run", "a", "--level", "1"], 2, "1.0 is not in the range"),
+        (["evaluate", "--qrels", "qrels", "--run", "a", "--measures", "Nope@5"], 3, "'Nope@5' is no measure"),
+        (["evaluate", "--qrels", "qrels", "--run", "topics"], 3, "topics line 1 is no run line"),
+        (["evaluate", "--qrels", "a", "--run", "a"], 3, "a line 1 is no judgement"),
+        (["compare", "a", "b.gz", "--qrels", "qrels", "--by", "AP"], 2, "--by AP is not among --measures"),
+        (["compare", "a", "none", "--qrels", "qrels"], 3, "none does not exist"),
+    ],
+)
+def test_what_cannot_be_judged_is_said_in_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, says: str
+) -> None:
+    assert run(arguments) == status
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert captured.out == ""

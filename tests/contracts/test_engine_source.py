@@ -1,0 +1,97 @@
+"""What every source of engines does: leases that keep an engine open, streams that end theirs, closing."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from shrag.serving.current_index import CurrentIndex
+from shrag.serving.engine import open_engine
+from shrag.serving.engine_source import EngineSource, FixedEngine, Standing
+from shrag.serving.errors import IndexClosed, QuestionError, Stopping
+from tests.serving.published import open_files, wait_for
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+
+
+@pytest.fixture
+def indexes(demo_home: Path, tmp_path: Path) -> Path:
+    """Return a folder with an index that nothing else has open."""
+    return Path(shutil.copytree(demo_home / "indexes", tmp_path / "indexes"))
+
+
+@pytest.fixture(params=["fixed", "current"])
+def source(request: pytest.FixtureRequest, indexes: Path, one_kiwi: None) -> EngineSource:
+    """Return a source over an engine of its own; a test closes it."""
+    if request.param == "fixed":
+        return FixedEngine(open_engine(indexes, "demo"))
+    return CurrentIndex(indexes / "demo", lambda verify: open_engine(indexes, "demo", verify=verify))
+
+
+def test_it_says_what_it_serves(source: EngineSource) -> None:
+    assert (source.name, source.standing) == ("demo", Standing(1, (), "", 0))
+    source.close()
+
+
+def test_an_engine_is_open_while_it_is_used_and_closed_behind_the_last_use(source: EngineSource, indexes: Path) -> None:
+    with source.use() as engine, source.use() as same:
+        assert engine is same
+        source.close()
+        assert engine.ask(QUESTION).search.generation == 1
+    del engine, same  # a name keeps its files mapped
+    assert wait_for(lambda: open_files(indexes / "demo") == set())
+
+
+def test_closed_it_gives_no_engine_and_says_that_the_server_stops(source: EngineSource) -> None:
+    source.close()
+    source.close()
+    with pytest.raises(IndexClosed, match="Index demo is closed") as raised:
+        source.use()
+    assert isinstance(raised.value, Stopping)  # 503, with when to come again
+
+
+@pytest.mark.parametrize("end", ["taken to the end", "closed", "refused"])
+def test_a_stream_releases_its_engine_however_it_ends(source: EngineSource, indexes: Path, end: str) -> None:
+    if end == "refused":
+        with pytest.raises(QuestionError, match="empty"):
+            source.use().asking(lambda engine: engine.events(" "))
+    else:
+        asking = source.use().asking(lambda engine: engine.events(QUESTION))
+        next(asking)
+        assert open_files(indexes / "demo") == {"gen-000001"}
+        if end == "closed":
+            asking.close()
+        else:
+            assert [event.event for event in asking][-1] == "timings"
+        del asking
+    source.close()
+    assert wait_for(lambda: open_files(indexes / "demo") == set())
+
+
+def test_many_threads_may_use_it_while_it_is_closed(source: EngineSource, indexes: Path) -> None:
+    begun = threading.Barrier(9)
+    wrong: list[Exception] = []
+
+    def use() -> None:
+        begun.wait()
+        try:
+            while True:
+                with source.use() as engine:
+                    assert engine.document("DEMO-SOC-012") is not None
+        except IndexClosed:
+            pass
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    source.close()
+    for thread in threads:
+        thread.join(20)
+    assert wrong == []
+    assert wait_for(lambda: open_files(indexes / "demo") == set())

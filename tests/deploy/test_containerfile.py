@@ -1,0 +1,77 @@
+"""The container file, read but not built: there is no container engine where the tests run."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+
+FILE = ROOT / "deploy" / "Containerfile"
+INSTRUCTIONS = {
+    "ARG", "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "EXPOSE", "HEALTHCHECK", "STOPSIGNAL", "ENTRYPOINT", "CMD",
+}  # fmt: skip
+
+
+def _instructions() -> list[tuple[str, str]]:
+    text = re.sub(r"^#.*\n", "", FILE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    lines = [line for line in re.sub(r"\\\n\s*", "", text).splitlines() if line.strip()]
+    return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+def _last_stage() -> list[tuple[str, str]]:
+    found = _instructions()
+    return found[max(place for place, (word, _) in enumerate(found) if word == "FROM") :]
+
+
+def test_it_is_made_of_instructions_and_has_two_stages() -> None:
+    found = _instructions()
+    assert {word for word, _ in found} <= INSTRUCTIONS
+    assert [rest for word, rest in found if word == "FROM"] == ["${BASE} AS build", "${BASE}"]
+
+
+def test_the_last_stage_is_not_roots_installs_nothing_and_has_only_what_the_first_one_made() -> None:
+    stage = _last_stage()
+    (user,) = (rest for word, rest in stage if word == "USER")
+    assert re.fullmatch(r"[1-9]\d{3,}:[1-9]\d{3,}", user)
+    assert [word for word, _ in stage].index("USER") < [word for word, _ in stage].index("ENTRYPOINT")
+    assert not [word for word, _ in stage if word == "RUN"]
+    assert [rest for word, rest in stage if word == "COPY"] == ["--from=build /opt/shrag /opt/shrag"]
+
+
+def test_what_it_copies_is_there_and_is_every_room() -> None:
+    copied = {
+        source
+        for word, rest in _instructions()
+        if word == "COPY" and "--from" not in rest
+        for source in rest.split()[:-1]
+    }
+    assert [source for source in sorted(copied) if not (ROOT / source).exists()] == []
+    rooms = {folder.parent.name for folder in ROOT.glob("*/__init__.py") if folder.parent.name != "tests"}
+    assert rooms <= copied
+
+
+@pytest.mark.parametrize("word", ["ARG", "ENV"])
+def test_no_secret_is_given_while_it_is_built(word: str) -> None:
+    given = " ".join(rest for instruction, rest in _instructions() if instruction == word)
+    assert not re.search(r"(?i)key|token|secret|passw", given)
+    assert "://" not in FILE.read_text(encoding="utf-8").replace("http://127.0.0.1:8080/health/live", "")
+
+
+def test_it_starts_what_the_server_takes_and_looks_whether_it_lives() -> None:
+    from shrag.cli.serve import command
+    from shrag.serving.access import PUBLIC
+
+    stage = dict(_last_stage())
+    assert json.loads(stage["ENTRYPOINT"]) == ["shrag-serve"]
+    arguments = json.loads(stage["CMD"])
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {each for each in arguments if each.startswith("--")} <= known
+    assert arguments[arguments.index("--host") + 1] == "127.0.0.1"
+    check = stage["HEALTHCHECK"].partition("CMD ")[2]
+    program = json.loads(check)[2]
+    compile(program, "HEALTHCHECK", "exec")
+    assert re.findall(r"8080(/[a-z/]+)", program) == ["/health/live"]
+    assert "/health/live" in PUBLIC

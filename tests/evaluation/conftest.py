@@ -1,0 +1,17 @@
+"""Results that many tests only read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.evaluation.small_experiment import run_small
+
+
+@pytest.fixture(scope="session")
+def results_folder(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the finished results of the small experiment, plots too. Tests only read it."""
+    folder = tmp_path_factory.mktemp("results") / "small"
+    run_small(demo_home, folder, plots=True, command=("shrag", "experiment", "small.toml"))
+    return folder

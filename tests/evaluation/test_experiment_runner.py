@@ -1,0 +1,246 @@
+"""An experiment from its beginning to its end, stopped anywhere, and what it refuses to go on with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shrag.corpora.addition import add_corpus
+from shrag.corpora.durable import sole_writer
+from shrag.evaluation import journal, part_runner
+from shrag.evaluation.condition_engine import ModelChoice
+from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
+from shrag.evaluation.experiment import Condition
+from shrag.evaluation.outcome import Asked
+from shrag.evaluation.part import Part, read_outcomes
+from shrag.evaluation.result_folder import open_results
+from shrag.evaluation.result_table import read_table
+from shrag.evaluation.run_card import read_card
+from shrag.evaluation.runs import read_run
+from shrag.indexing.build import build_index
+from shrag.models.errors import ModelUnavailable
+from shrag.models.language_model import LanguageModel
+from shrag.serving.engine import open_engine
+from shrag.serving.search_settings import SearchSettings
+from tests.evaluation.small_experiment import DEMO_SET, OR, SMALL, contents, run_small
+from tests.serving.scripted import ScriptedModel, listed
+
+
+def test_a_second_run_has_the_same_bytes_whatever_the_number_of_threads(
+    demo_home: Path, results_folder: Path, tmp_path: Path
+) -> None:
+    run_small(demo_home, tmp_path / "again", plots=True, threads=3)
+    assert contents(tmp_path / "again") == contents(results_folder)
+    one, other = read_card(results_folder), read_card(tmp_path / "again")
+    assert (one.fingerprint, one.files) == (other.fingerprint, other.files)
+    assert set(one.files) == set(contents(results_folder))
+
+
+def test_a_run_is_what_the_engine_ranks_with_the_settings_of_the_condition(
+    demo_home: Path, results_folder: Path
+) -> None:
+    engine = open_engine(demo_home / "indexes", "demo")
+    lines = read_run(results_folder / "demo" / "and.run")
+    topics = (results_folder / "demo" / "topics.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(topics) == 10
+    for topic in topics:
+        qid, _, text = topic.partition("\t")
+        found = engine.search(text, k=20, every_record=True, settings=SearchSettings(ands=9))
+        assert [line.docid for line in lines if line.qid == qid] == [r.record.docid for r in found.ranking.records]
+    assert {line.tag for line in lines} == {"shrag-and"}
+    engine.close()
+
+
+def test_the_folder_has_all_that_is_needed_to_judge_it_again(results_folder: Path) -> None:
+    assert sorted(path.name for path in (results_folder / "demo").iterdir()) == [
+        *(f"{name}.{kind}" for name in ("and", "bm25", "or") for kind in ("questions.jsonl", "run", "times.jsonl")),
+        "qrels.txt",
+        "titles.json",
+        "topics.tsv",
+    ]
+    assert sorted(path.name for path in results_folder.iterdir() if path.name != ".lock") == [
+        *("card.json", "demo", "plots", "table.json", "table.md", "times.json"),
+    ]
+    outcomes = read_outcomes(results_folder, Part("demo", "bm25"))
+    assert all(outcome.answer and outcome.answer.kind == "extractive" for outcome in outcomes)
+    titles = json.loads((results_folder / "demo" / "titles.json").read_bytes())
+    named = {docid for outcome in outcomes for docid in (*outcome.top, *(each.docid for each in outcome.relevant))}
+    assert named <= set(titles)
+
+
+def test_no_path_of_the_machine_is_in_the_results(demo_home: Path, results_folder: Path) -> None:
+    for name, data in {**contents(results_folder), "card": (results_folder / "card.json").read_bytes()}.items():
+        assert str(demo_home).encode() not in data, name
+        assert str(Path(__file__).parents[2]).encode() not in data, name
+
+
+class _Killed(BaseException):
+    """What no part of the runner catches, as a kill is."""
+
+
+@pytest.mark.parametrize("stopped_after", [1, 10, 11, 30])
+def test_stopped_anywhere_and_gone_on_with_it_ends_in_the_same_files_and_asks_nothing_twice(
+    demo_home: Path, results_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_after: int
+) -> None:
+    real, asked = journal.keep, 0
+
+    def keep(path: Path, coming: Iterator[Asked]) -> Iterator[Asked]:
+        nonlocal asked
+        for each in real(path, coming):
+            asked += 1
+            yield each
+            if asked == stopped_after:
+                raise _Killed
+
+    folder = tmp_path / "stopped"
+    with monkeypatch.context() as patched:
+        patched.setattr(part_runner, "keep", keep)
+        with pytest.raises(_Killed):
+            run_small(demo_home, folder, threads=1)
+    with pytest.raises(ResultsMismatch, match="holds results already: go on with them by --resume"):
+        run_small(demo_home, folder)
+    ran = run_small(demo_home, folder, resume=True)
+    assert ran.asked == 30 - stopped_after
+    sessions = read_card(folder).sessions
+    assert [bool(session.ended) for session in sessions] == [False, True]
+    assert run_small(demo_home, folder, plots=True, resume=True).asked == 0
+    assert contents(folder) == contents(results_folder)
+
+
+def test_a_part_that_was_being_written_is_written_again(demo_home: Path, results_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(results_folder, folder)
+    (folder / "demo" / "and.questions.jsonl").unlink()
+    (folder / "demo" / "and.run").write_text("half")
+    assert run_small(demo_home, folder, plots=True, resume=True).asked == 10
+    assert contents(folder) == contents(results_folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"k": 19}, r"made otherwise \(experiment.k was 20 and is 19\)"),
+        ({"seed": 1}, r"made otherwise \(experiment.seed was 0 and is 1 and 1 more\)"),
+        (
+            {"sets": (msgspec.structs.replace(DEMO_SET, sample=9),)},
+            r"sets\[0\].sample was 10 and is 9 and 2 more",
+        ),
+    ],
+)
+def test_results_made_otherwise_are_not_gone_on_with(
+    demo_home: Path, results_folder: Path, tmp_path: Path, changes: dict[str, object], says: str
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(results_folder, folder)
+    before = contents(folder)
+    with pytest.raises(ResultsMismatch, match=says):
+        run_small(demo_home, folder, msgspec.structs.replace(SMALL, **changes), resume=True)
+    assert contents(folder) == before
+
+
+def test_an_index_of_other_records_is_refused(demo_home: Path, results_folder: Path, tmp_path: Path) -> None:
+    home, folder = tmp_path / "other", tmp_path / "copy"
+    shutil.copytree(results_folder, folder)
+    records = (Path(__file__).parents[2] / "corpora" / "demo" / "records.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "fewer.jsonl").write_bytes(b"".join(records[:60]))
+    add_corpus(home / "corpora", "demo", "scienceon", [tmp_path / "fewer.jsonl"])
+    with pytest.raises(ResultsMismatch, match="The corpus demo was read from other files than the set demo names"):
+        run_small(home, folder, resume=True)
+    build_index(home / "corpora", home / "indexes", "demo")
+    as_it_is = msgspec.structs.replace(SMALL, sets=(msgspec.structs.replace(DEMO_SET, corpus=None, index="demo"),))
+    with pytest.raises(ResultsMismatch, match=r"made otherwise \(experiment.sets\[0\].corpus was"):
+        run_small(home, folder, as_it_is, resume=True)
+    run_small(demo_home, tmp_path / "named", as_it_is)
+    with pytest.raises(ResultsMismatch, match=r"made otherwise \(indexes.demo.corpus was \"[0-9a-f]+…"):
+        run_small(home, tmp_path / "named", as_it_is, resume=True)
+
+
+def test_other_code_is_refused(
+    demo_home: Path, results_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(results_folder, folder)
+    monkeypatch.setattr("shrag.evaluation.run_identity.code_digest", lambda: "0" * 64)
+    with pytest.raises(ResultsMismatch, match=r'code was .* and is "0000'):
+        run_small(demo_home, folder, resume=True)
+
+
+def test_a_folder_that_another_process_writes_is_left_alone(demo_home: Path, tmp_path: Path) -> None:
+    with sole_writer(tmp_path / "r"), pytest.raises(ResultsMismatch, match="is being written by process"):
+        run_small(demo_home, tmp_path / "r")
+
+
+def test_a_question_that_cannot_be_asked_is_an_error_and_counts_as_zero(demo_home: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "t.tsv").write_text(f"empty\t \nlong\t{'긴 ' * 1_500}\nfine\t그래핀 전자파 차폐\n", encoding="utf-8")
+    (data / "q.txt").write_text("empty 0 DEMO-MAT-001 1\nlong 0 DEMO-MAT-001 1\nfine 0 DEMO-MAT-001 1\n")
+    judged = msgspec.structs.replace(DEMO_SET, topics=str(data / "t.tsv"), qrels=str(data / "q.txt"), sample=None)
+    experiment = msgspec.structs.replace(SMALL, sets=(judged,), conditions=(OR,), measures=("RR",), plots=())
+    (row,) = run_small(demo_home, tmp_path / "r", experiment).table.sets[0].rows
+    assert (row.questions, row.errors, row.empty) == (3, 2, 2)
+    assert row.cells["RR"].mean == pytest.approx(1 / 3)
+    errors = [outcome.error for outcome in read_outcomes(tmp_path / "r", Part("demo", "or"))]
+    assert errors == [
+        "The question is empty: write one.",
+        "The question has 2999 characters, at most 2000 are read: shorten it.",
+        "",
+    ]
+
+
+def _choice(models: list[tuple[int, ScriptedModel]], failing: bool = False) -> ModelChoice:
+    @contextmanager
+    def opened(seed: int) -> Iterator[LanguageModel]:
+        # What the model says depends on its seed: so do the keywords, and the means of the repeats.
+        korean = listed("그래핀", "차폐") if seed % 2 else listed("재택근무", "갈등")
+        model = ScriptedModel(ModelUnavailable("away") if failing else korean, listed("graphene"))
+        models.append((seed, model))
+        yield model
+
+    return ModelChoice("scripted", "f" * 64, opened)
+
+
+def test_a_condition_with_a_model_is_repeated_each_time_with_a_seed_of_its_own(demo_home: Path, tmp_path: Path) -> None:
+    models: list[tuple[int, ScriptedModel]] = []
+    conditions = (Condition("or", group="or"), Condition("without", model=False, group="without"))
+    experiment = msgspec.structs.replace(SMALL, conditions=conditions, repeats=3, seed=5, plots=())
+    ran = run_small(demo_home, tmp_path / "r", experiment, _choice(models))
+    assert [seed for seed, _ in models] == [5, 6, 7]
+    assert ran.asked == 3 * 10 + 10
+    files = sorted(path.name for path in (tmp_path / "r" / "demo").glob("*.run"))
+    assert files == ["or.1.run", "or.2.run", "or.3.run", "without.run"]
+    with_model, without = ran.table.sets[0].rows
+    collected = with_model.cells["collected"]
+    means = collected.repeats
+    assert len(means) == 3
+    assert means[0] == means[2] != means[1]
+    assert collected.mean == pytest.approx(sum(means) / 3)
+    assert collected.spread == pytest.approx(abs(means[0] - means[1]) / 3**0.5)
+    assert (len(without.cells["collected"].repeats), without.cells["collected"].spread) == (1, None)
+    assert read_card(tmp_path / "r").identity.model.name == "scripted"
+
+
+def test_a_model_that_fails_is_counted_and_one_that_is_needed_and_not_there_refused(
+    demo_home: Path, tmp_path: Path
+) -> None:
+    experiment = msgspec.structs.replace(SMALL, conditions=(Condition("or", model=True, group="or"),), plots=())
+    with pytest.raises(ExperimentRejected, match="The condition or needs a language model and none is configured"):
+        run_small(demo_home, tmp_path / "r", experiment)
+    assert not (tmp_path / "r").exists()
+    ran = run_small(demo_home, tmp_path / "r", experiment, _choice([], failing=True))
+    assert ran.table.sets[0].rows[0].fallbacks == 10
+
+
+def test_an_unfinished_part_is_not_seen_as_a_result(demo_home: Path, results_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(results_folder, folder)
+    (folder / "demo" / "bm25.questions.jsonl").unlink()
+    with pytest.raises(ResultsMismatch, match=r"is not finished \(demo/bm25 is missing\): go on with .* --resume"):
+        open_results(folder)
+    assert read_table(results_folder).sets[0].rows[0].questions == 10

@@ -1,0 +1,67 @@
+"""The experiments that come with SHRAG: what each varies is there to be varied."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shrag.corpora.topics import read_qrels, read_topics
+from shrag.evaluation.peers import find_peer
+from shrag.serving.engine import find_strategy
+from shrag.serving.rerankers import check_reranker
+from shrag.serving.search_settings import SearchSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = {path.stem: path for path in sorted((ROOT / "evaluation" / "experiments").glob("*.toml"))}
+SEEDS = ["figure-3", "keywords", "peers", "retrieval", "table-1"]
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(FILES[name].read_text(encoding="utf-8"))
+
+
+def _settings(condition: dict[str, Any]) -> list[SearchSettings]:
+    fixed = condition.get("settings", {})
+    grid = [{key: value} for key, values in condition.get("grid", {}).items() for value in values] or [{}]
+    return [SearchSettings.from_mapping({**fixed, **chosen}) for chosen in grid]
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_every_condition_can_be_asked_and_none_is_asked_twice(name: str) -> None:
+    experiment = _read(name)
+    asked = []
+    for condition in experiment["conditions"]:
+        if "peer" in condition:
+            find_peer(condition["peer"])
+        strategy = find_strategy(condition.get("strategy", "shrag")).name
+        check_reranker(condition.get("reranker", "auto"))
+        fixed = (condition.get("peer"), strategy, condition.get("reranker", "auto"), condition.get("encoder"))
+        asked += [(*fixed, tuple(settings.changed.items())) for settings in _settings(condition)]
+    # Ten keywords and no AND are what is done where nothing is said, and stand in a grid for its curve to be whole.
+    whole = {"keywords": 1, "figure-3": 0}.get(name, 0)
+    assert len(asked) - len(set(asked)) == whole
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_every_file_an_experiment_brings_along_is_there(name: str) -> None:
+    for judged in _read(name)["sets"]:
+        for path in (judged["topics"], judged["qrels"], *judged["corpus"]["paths"]):
+            if path.startswith("shrag:"):
+                assert (ROOT / "corpora" / path.removeprefix("shrag:")).is_file()
+
+
+def test_figure_3_varies_the_ands_from_none_to_nine_at_the_papers_depth() -> None:
+    for condition in _read("figure-3")["conditions"]:
+        settings = _settings(condition)
+        assert [each.ands for each in settings] == list(range(10))
+        assert {each.depth for each in settings} == {10}
+
+
+def test_the_questions_across_languages_are_judged_one_by_one() -> None:
+    folder = ROOT / "corpora" / "cross_language"
+    topics, qrels = read_topics(folder / "topics.tsv"), read_qrels(folder / "qrels.txt")
+    assert len(topics) == 84
+    assert [topic.qid for topic in topics] == [qrel.qid for qrel in qrels]

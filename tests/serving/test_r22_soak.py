@@ -1,0 +1,108 @@
+"""R22: half of what it can do, for long, with a new generation each minute and a model that fails every 20 seconds.
+
+SHRAG_SOAK_MINUTES says for how long: 5 unless given, 30 for a night.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from shrag.indexing.generations import generation_folder
+from tests.models.fake_endpoint import Behaviour, Endpoint, answers, keeps_silent, serving
+from tests.models.fault_modes import FAULTS, only_the_answer
+from tests.serving.clients import Exchange, Kind, closed_loop, faults, open_loop, percentile
+from tests.serving.live import QUESTION, wait_until
+from tests.serving.process_figures import MINUTES, WARM_SECONDS, MemoryWatch, slope
+from tests.serving.published import publish_copy
+from tests.serving.served_process import served
+
+SWAP_SECONDS = 60.0
+FAULT_SECONDS = 20.0
+FAULT_LASTS = 5.0
+STEEPEST = 1.0
+"""MiB a minute, as in R12."""
+
+MIX: tuple[Kind, ...] = ("stream", "search", "search", "ask", "search", "search", "search", "chat", "search", "search")
+
+WELL: Behaviour = only_the_answer(answers("재택근무 일수와 일-가정 갈등의 관계를 분석하였다 [1]. " * 3))
+
+
+def _mix(number: int) -> tuple[Kind, str]:
+    return MIX[number % len(MIX)], f"{QUESTION} {number}"
+
+
+async def _fail_now_and_then(endpoint: Endpoint, chance: random.Random, until: float) -> list[str]:
+    """Let the model fail in any way for a while, every 20 seconds."""
+    failed = []
+    while time.monotonic() < until:
+        await asyncio.sleep(FAULT_SECONDS - FAULT_LASTS)
+        failed.append(chance.choice(sorted(FAULTS)))
+        endpoint.behaviours = [FAULTS[failed[-1]]]
+        await asyncio.sleep(FAULT_LASTS)
+        endpoint.behaviours = [WELL]
+    return failed
+
+
+async def _publish_now_and_then(index: Path, until: float) -> int:
+    """Publish a copy of the first generation each minute; return the last one's number."""
+    last, turn = 1, time.monotonic()
+    while turn + SWAP_SECONDS < until:
+        turn += SWAP_SECONDS
+        await asyncio.sleep(turn - time.monotonic())
+        last = await asyncio.to_thread(publish_copy, index, generation_folder(index, last))
+    return last
+
+
+@pytest.mark.soak
+def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_no_answer_out(
+    demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    home = tmp_path / "home"
+    shutil.copytree(demo_home, home)
+    endpoint = Endpoint(WELL)
+    with serving(endpoint) as address:
+        monkeypatch.setenv("SHRAG_LLM_URL", address)
+        monkeypatch.setenv("SHRAG_LLM_MODEL", "m")
+        monkeypatch.setenv("SHRAG_LLM_READ_TIMEOUT", "10")
+        with served(home) as server:
+            # A model that hangs fills every place: each thread there may be is there then.
+            endpoint.behaviours = [only_the_answer(keeps_silent(2, begin=True))]
+            filled = asyncio.run(closed_loop(server.port, 32, 4, lambda number: ("ask", f"{QUESTION} first {number}")))
+            endpoint.behaviours = [WELL]
+            # Memory grows until the cache of answers is full and Java's heap has found its size.
+            warm = asyncio.run(closed_loop(server.port, 32, WARM_SECONDS, _mix))
+            rate = max(1.0, len(warm) / WARM_SECONDS / 2)
+            wait_until(lambda: endpoint.busy == 0, 30)
+            before = server.held
+            watch = MemoryWatch(server.pid)
+            watch.start()
+
+            async def run() -> tuple[list[Exchange], list[str], int]:
+                until = time.monotonic() + 60 * MINUTES
+                return await asyncio.gather(
+                    open_loop(server.port, rate, 60 * MINUTES, _mix),
+                    _fail_now_and_then(endpoint, random.Random(seed), until - FAULT_SECONDS),
+                    _publish_now_and_then(home / "indexes" / "demo", until),
+                )
+
+            done, failed, last = asyncio.run(run())
+            watch.stop()
+            wait_until(lambda: endpoint.busy == 0, 60)
+            wait_until(lambda: server.held.descriptors <= before.descriptors + 2, 30)
+            wait_until(lambda: server.held.threads <= before.threads + 2, 30)
+            final = asyncio.run(closed_loop(server.port, 1, 1, lambda number: ("search", f"{QUESTION} last {number}")))
+    print(f"{len(done)} requests at {rate:.1f} a second; {last} generations; faults {Counter(failed)}")
+    print(f"p99 {percentile((each.seconds for each in done), 99):.2f} s; {slope(watch.noted):.2f} MiB a minute")
+    assert faults(filled + warm + done + final) == {}
+    assert Counter(each.status for each in done) == {200: len(done)}
+    assert f'"generation":{last}' in final[0].body
+    assert slope(watch.noted) < STEEPEST

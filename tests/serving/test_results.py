@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from shrag.serving.answer_cache import AnswerCache
+from shrag.serving.engine import Engine
+from shrag.serving.events import Answer, Ranking, Timings
+from shrag.serving.question import read_question
+from shrag.serving.results import ask_result, kept_ask, kept_search
+from shrag.serving.strategy import Request
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+
+
+def test_a_result_is_the_events_and_where_they_are_from(demo: Engine) -> None:
+    request = Request(read_question(QUESTION), 5, answered=True)
+    events = list(demo.events(QUESTION, k=5))
+    result = ask_result("some", 7, request, "shrag", events)
+    search = result.search
+    assert (search.index, search.generation, search.strategy, search.question) == ("some", 7, "shrag", request.question)
+    assert [result.answer] == [event for event in events if isinstance(event, Answer)]
+    assert [search.ranking] == [event for event in events if isinstance(event, Ranking)]
+    assert (search.timings, search.model_calls, search.fallbacks) == (events[-1], (), ())
+
+
+def test_what_was_kept_comes_to_the_same_but_for_its_timings(demo: Engine) -> None:
+    engine = Engine(demo.open_index, cache=AnswerCache())
+    asked, searched = engine.ask(QUESTION), engine.search(QUESTION)
+    answer, search = engine.kept(QUESTION, answered=True), engine.kept(QUESTION, answered=False)
+    assert answer is not None
+    assert search is not None
+    assert kept_ask(answer).answer == asked.answer
+    assert kept_search(answer).ranking == kept_search(search).ranking == searched.ranking
+    assert isinstance(kept_search(search).timings, Timings)
+    assert kept_search(search).timings.cached
