@@ -20,6 +20,7 @@ from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey, KeptAnswer
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
+from shrag.serving.choices import read_choices
 from shrag.serving.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import (
@@ -152,6 +153,7 @@ class Engine:
         strategy: str = DEFAULT_STRATEGY,
         every_record: bool = False,
         keyword_order: KeywordOrder = "tfidf",
+        choices: Sequence[str] = (),
     ) -> SearchResult:
         """Find at most ``k`` records.
 
@@ -160,7 +162,7 @@ class Engine:
         Raises :class:`QuestionError` and :class:`UnknownStrategy`; ``IndexDamaged`` where a check that goes on while
         questions are answered has found damage.
         """
-        request = self._request(question, k, keyword_order, answered=False, every_record=every_record)
+        request = self._request(question, k, keyword_order, answered=False, every_record=every_record, choices=choices)
         return self._search_result(request, strategy, list(self._run(request, strategy)))
 
     def ask(
@@ -170,14 +172,15 @@ class Engine:
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
         keyword_order: KeywordOrder = "tfidf",
+        choices: Sequence[str] = (),
         begun: Callable[[Asking], None] = lambda _: None,
     ) -> AskResult:
-        """Find at most ``k`` records and answer from the best of them.
+        """Find at most ``k`` records and answer from the best of them, by one of the ``choices`` where there are any.
 
         ``begun`` is given what another thread can cancel it by. Raises as :meth:`search` does, and :class:`ClientLeft`
         where it was cancelled.
         """
-        request = self._request(question, k, keyword_order, answered=True)
+        request = self._request(question, k, keyword_order, answered=True, choices=choices)
         asking = self._run(request, strategy)
         begun(asking)
         events = list(asking)
@@ -192,9 +195,10 @@ class Engine:
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
         keyword_order: KeywordOrder = "tfidf",
+        choices: Sequence[str] = (),
     ) -> Asking:
         """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
-        return self._run(self._request(question, k, keyword_order, answered=True), strategy)
+        return self._run(self._request(question, k, keyword_order, answered=True, choices=choices), strategy)
 
     def kept(
         self,
@@ -204,12 +208,13 @@ class Engine:
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
         keyword_order: KeywordOrder = "tfidf",
+        choices: Sequence[str] = (),
     ) -> KeptAnswer | None:
         """Return what the cache has of asking ``question`` (``answered``) or of searching for it, None for nothing.
 
         Nothing is waited for: a model whose name is not known yet is not asked for it. Raises as :meth:`search` does.
         """
-        request = self._request(question, k, keyword_order, answered=answered)
+        request = self._request(question, k, keyword_order, answered=answered, choices=choices)
         find_strategy(strategy)
         self._index.seals.raise_if_damaged()
         model = self.model.known_name if isinstance(self.model, CircuitModel) else self.model and self.model.name
@@ -241,11 +246,19 @@ class Engine:
         self._index.close()
 
     def _request(
-        self, question: str, k: int, keyword_order: KeywordOrder, *, answered: bool, every_record: bool = False
+        self,
+        question: str,
+        k: int,
+        keyword_order: KeywordOrder,
+        *,
+        answered: bool,
+        every_record: bool = False,
+        choices: Sequence[str] = (),
     ) -> Request:
         if not 1 <= k <= LARGEST_K:
             raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
-        return Request(read_question(question), k, answered, every_record, keyword_order)
+        asked = replace(read_question(question), choices=read_choices(choices))
+        return Request(asked, k, answered, every_record, keyword_order)
 
     def _run(self, request: Request, strategy: str) -> Asking:
         self._index.seals.raise_if_damaged()

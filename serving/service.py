@@ -88,7 +88,10 @@ class Service:
 
         def work() -> SearchResult:
             with self.index.use() as engine:
-                return engine.search(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
+                return engine.search(
+                    body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
+                    choices=body.choices,
+                )  # fmt: skip
 
         result = await self.run(self.searches, work, request)
         self._saw(result)
@@ -107,7 +110,7 @@ class Service:
             with self.index.use() as engine:
                 return engine.ask(
                     body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-                    begun=begun.append,
+                    choices=body.choices, begun=begun.append,
                 )  # fmt: skip
 
         def give_up() -> None:
@@ -127,7 +130,7 @@ class Service:
             return Answering(kept.asking(), kept.key.generation, None)
         return await self.begin(
             lambda engine: engine.events(
-                body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order
+                body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order, choices=body.choices
             ),
             lambda asking, _: asking,
             patience,
@@ -242,6 +245,7 @@ class Service:
                 k=body.k,
                 strategy=body.strategy,
                 keyword_order=body.keyword_order,
+                choices=body.choices,
             )
 
     def _note(self, body: QuestionRequest) -> None:
