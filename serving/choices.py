@@ -32,9 +32,7 @@ def read_choices(raw: Sequence[str]) -> tuple[str, ...]:
         if not choice:
             raise _wrong(f"Choice {letter} is empty: write it, or leave it out.")
         if len(choice) > LONGEST_CHOICE:
-            raise _wrong(
-                f"Choice {letter} has {len(choice)} characters, at most {LONGEST_CHOICE} are: shorten it."
-            )
+            raise _wrong(f"Choice {letter} has {len(choice)} characters, at most {LONGEST_CHOICE} are: shorten it.")
         if choices.index(choice) != LETTERS.index(letter):
             raise _wrong(f"Choice {letter} is choice {LETTERS[choices.index(choice)]} again: leave one of them out.")
     return choices

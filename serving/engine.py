@@ -40,6 +40,7 @@ from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import Question, read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.shrag import ShragStrategy
+from shrag.serving.stepwise.strategies import stepwise_strategies
 from shrag.serving.strategy import Request, Resources, Strategy
 from shrag.serving.tree.strategy import TreeStrategy
 
@@ -59,6 +60,7 @@ STRATEGIES: Mapping[str, Strategy] = {
         ChainStrategy(),
         RewriteStrategy(),
         TreeStrategy(),
+        *stepwise_strategies(),
     )
 }
 
