@@ -60,9 +60,8 @@ STRATEGIES: Mapping[str, Strategy] = {
         ChainStrategy(),
         RewriteStrategy(),
         TreeStrategy(),
-        *stepwise_strategies(),
     )
-}
+} | {strategy.name: strategy for strategy in stepwise_strategies()}
 
 
 @dataclass(frozen=True, slots=True)
