@@ -17,7 +17,7 @@ from shrag.serving.engine import open_engine
 from shrag.serving.stepwise.similarity import open_similarity
 from shrag.serving.stepwise.thresholds import SAMPLE, learn_threshold
 
-QUANTILES = (0.99, 0.999, 0.9995, 1.0)
+QUANTILES = (0.99, 0.995, 0.998, 0.999)
 
 
 def main(name: str, topics: Path, qrels: Path, every: int = 1) -> None:
