@@ -78,7 +78,7 @@ def judge_relevance(question: Question, record: Record, model: LanguageModel, st
 def agreement(one: Sequence[Level], other: Sequence[Level]) -> Agreement:
     """Return how far two judges agree, their levels in the same order; raises ``ValueError`` without a pair."""
     if not one or len(one) != len(other):
-        raise ValueError(f"Agreement is over as many levels of both judges, at least one: got {len(one)}, {len(other)}.")
+        raise ValueError(f"Two judges give as many levels each, at least one, got {len(one)} and {len(other)}.")
     pairs = list(zip(one, other, strict=True))
     apart = sum((first - second) ** 2 for first, second in pairs) / len(pairs)
     by_chance = sum((first - second) ** 2 for first in one for second in other) / len(pairs) ** 2
