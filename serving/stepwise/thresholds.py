@@ -18,7 +18,7 @@ from shrag.indexing.opening import OpenIndex
 from shrag.serving.stepwise.similarity import Similarity
 
 SAMPLE = 64
-"""Records that are compared with each other: 4,032 pairs."""
+"""Records that are compared with each other: 4,032 pairs, fewer where some have no text."""
 
 QUANTILE = 0.998
 """Share of unrelated pairs that stay below the threshold."""

@@ -62,9 +62,9 @@ def test_the_demonstration_learns_its_threshold_once_however_many_ask(demo: Engi
         learnt = list(workers.map(lambda _: thresholds.of(index, counted), range(8)))
     assert len(set(learnt)) == 1
     assert learnt[0] == pytest.approx(0.381, abs=5e-4)
-    assert counted.asked == 64
+    assert counted.asked == 61  # three of the sample have no text to ask with
     thresholds.of(index, _Counted("another", counted.inner))
-    assert counted.asked == 64
+    assert counted.asked == 61  # three of the sample have no text to ask with
 
 
 def test_a_text_is_as_near_to_itself_as_can_be_and_to_what_shares_nothing_not_at_all(demo: Engine) -> None:
