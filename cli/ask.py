@@ -12,7 +12,7 @@ from shrag.indexing.seals import Verify
 from shrag.serving.answer_text import AnswerFormat, answer_text
 from shrag.serving.engine import DEFAULT_STRATEGY, STRATEGIES, open_engine
 from shrag.serving.events import Answer, KeywordOrder
-from shrag.serving.phrases import DOUBTS, FALLBACKS, answer_label
+from shrag.serving.phrases import DOUBTS, FALLBACKS, answer_label, choice_line
 
 
 @click.command()
@@ -27,6 +27,9 @@ from shrag.serving.phrases import DOUBTS, FALLBACKS, answer_label
     show_default=True,
     help="With citations, as the ScienceON challenge asked for it, or the bare text.",
 )
+@click.option(
+    "--choice", "choices", multiple=True, metavar="TEXT", help="A choice to answer by; give this once for each of them."
+)
 @keyword_order_option
 @click.option("--json", "as_json", is_flag=True, help="The events of answering, one JSON object a line.")
 @reranker_options
@@ -39,6 +42,7 @@ def command(
     question: str,
     strategy: str,
     form: AnswerFormat,
+    choices: tuple[str, ...],
     keyword_order: KeywordOrder | None,
     as_json: bool,
     reranker: str,
@@ -55,13 +59,15 @@ def command(
     if as_json:
         import msgspec
 
-        for event in engine.events(question, strategy=strategy, keyword_order=keyword_order):
+        for event in engine.events(question, strategy=strategy, keyword_order=keyword_order, choices=choices):
             click.echo(msgspec.json.encode(event).decode())
         return
-    result = engine.ask(question, strategy=strategy, keyword_order=keyword_order)
+    result = engine.ask(question, strategy=strategy, keyword_order=keyword_order, choices=choices)
     says = FALLBACKS[result.answer.language]
     for line in dict.fromkeys(f"{says[each.cause]} ({each.message})" for each in result.search.fallbacks):
         click.echo(line, err=True)
+    if choices:
+        click.echo(choice_line(result.answer, result.search.question.choices) + "\n")
     if form == "cited":
         print_answer(result.answer)
     else:

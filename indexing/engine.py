@@ -52,3 +52,6 @@ class RecordStore(Protocol):
 
     def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
         """Return the record of each docid, None where the index has none."""
+
+    def sample(self, most: int) -> list[AnalysedRecord]:
+        """Return at most ``most`` different records from all over the index, the same each time."""

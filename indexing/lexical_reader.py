@@ -40,6 +40,7 @@ class LexicalReader:
         self._collector = lucene("search.TopScoreDocCollector")
         self._doc_values = lucene("index.MultiDocValues")
         self._postings = lucene("index.MultiTerms")
+        self._live_docs = lucene("index.MultiBits").getLiveDocs
         self._bytes = lucene("util.BytesRef")
         self._with_counts = lucene("index.PostingsEnum").FREQS
         self._sorted_collector = lucene("search.TopFieldCollector")
@@ -107,6 +108,20 @@ class LexicalReader:
         """See :class:`~shrag.indexing.engine.RecordStore`."""
         with java_errors(self._doing):
             return self._read([self._place(docid) for docid in docids])
+
+    def sample(self, most: int) -> list[AnalysedRecord]:
+        """See :class:`~shrag.indexing.engine.RecordStore`; those that lie evenly spread over the index."""
+        with java_errors(self._doing):
+            fields, live = self._searcher.storedFields(), self._live_docs(self._reader)
+            end = int(self._reader.maxDoc())
+            numbers: dict[int, None] = {}
+            for place in range(most):
+                number = place * end // most
+                while live is not None and number < end and not live.get(number):
+                    number += 1
+                if number < end:
+                    numbers[number] = None
+            return [unpack_stored(_stored(fields, number)) for number in numbers]
 
     def count(self) -> int:
         """See :class:`~shrag.indexing.vectors.StoredDocuments`; raises where deleted documents still have numbers."""

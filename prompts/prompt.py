@@ -29,6 +29,15 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "respond": frozenset({"question", "records", "count"}),
     "evaluate": frozenset({"question", "query", "response"}),
     "branch": frozenset({"question", "most"}),
+    "substeps": frozenset({"question", "choices", "most"}),
+    "logical": frozenset({"question", "query"}),
+    "principle": frozenset({"question"}),
+    "passage": frozenset({"question"}),
+    "solve": frozenset({"question", "choices", "worked", "principle", "step", "records", "count"}),
+    "choose": frozenset({"question", "choices", "worked", "records", "count", "letters"}),
+    "compose": frozenset({"question", "choices", "choice", "worked", "records", "count"}),
+    "unaided": frozenset({"question", "choices", "choice", "worked"}),
+    "relevance": frozenset({"question", "step", "record"}),
 }
 """The prompts there are and the variables of each."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey, KeptAnswer
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
+from shrag.serving.choices import read_choices
 from shrag.serving.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import KeywordOrder
@@ -29,6 +30,7 @@ from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.search_settings import SearchSettings
 from shrag.serving.shrag import ShragStrategy
+from shrag.serving.stepwise.strategies import stepwise_strategies
 from shrag.serving.strategy import Request, Resources, Strategy
 from shrag.serving.tree.strategy import TreeStrategy
 
@@ -49,7 +51,7 @@ STRATEGIES: Mapping[str, Strategy] = {
         RewriteStrategy(),
         TreeStrategy(),
     )
-}
+} | {strategy.name: strategy for strategy in stepwise_strategies()}
 
 
 class Engine:
@@ -118,6 +120,7 @@ class Engine:
         every_record: bool = False,
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
+        choices: Sequence[str] = (),
     ) -> SearchResult:
         """Find at most ``k`` records.
 
@@ -127,7 +130,9 @@ class Engine:
         Raises :class:`QuestionError`, :class:`SettingRejected` and :class:`UnknownStrategy`; ``IndexDamaged`` where a
         check that goes on while questions are answered has found damage.
         """
-        request = self._request(question, k, keyword_order, settings, answered=False, every_record=every_record)
+        request = self._request(
+            question, k, keyword_order, settings, answered=False, every_record=every_record, choices=choices
+        )
         return search_result(self.name, self.manifest.generation, request, strategy, list(self._run(request, strategy)))
 
     def ask(
@@ -139,14 +144,17 @@ class Engine:
         every_record: bool = False,
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
+        choices: Sequence[str] = (),
         begun: Callable[[Asking], None] = lambda _: None,
     ) -> AskResult:
-        """Find at most ``k`` records and answer from the best of them.
+        """Find at most ``k`` records and answer from the best of them, by one of the ``choices`` where there are any.
 
         ``begun`` is given what another thread can cancel it by. Raises as :meth:`search` does, and :class:`ClientLeft`
         where it was cancelled.
         """
-        request = self._request(question, k, keyword_order, settings, answered=True, every_record=every_record)
+        request = self._request(
+            question, k, keyword_order, settings, answered=True, every_record=every_record, choices=choices
+        )
         asking = self._run(request, strategy)
         begun(asking)
         events = list(asking)
@@ -162,9 +170,11 @@ class Engine:
         strategy: str = DEFAULT_STRATEGY,
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
+        choices: Sequence[str] = (),
     ) -> Asking:
         """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
-        return self._run(self._request(question, k, keyword_order, settings, answered=True), strategy)
+        request = self._request(question, k, keyword_order, settings, answered=True, choices=choices)
+        return self._run(request, strategy)
 
     def kept(
         self,
@@ -174,12 +184,13 @@ class Engine:
         k: int = DEFAULT_K,
         strategy: str = DEFAULT_STRATEGY,
         keyword_order: KeywordOrder | None = None,
+        choices: Sequence[str] = (),
     ) -> KeptAnswer | None:
         """Return what the cache has of asking ``question`` (``answered``) or of searching for it, None for nothing.
 
         Nothing is waited for: a model whose name is not known yet is not asked for it. Raises as :meth:`search` does.
         """
-        request = self._request(question, k, keyword_order, PRODUCT, answered=answered)
+        request = self._request(question, k, keyword_order, PRODUCT, answered=answered, choices=choices)
         find_strategy(strategy)
         self._index.seals.raise_if_damaged()
         model = self.model.known_name if isinstance(self.model, CircuitModel) else self.model and self.model.name
@@ -219,12 +230,14 @@ class Engine:
         *,
         answered: bool,
         every_record: bool = False,
+        choices: Sequence[str] = (),
     ) -> Request:
         if not 1 <= k <= LARGEST_K:
             raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
         if keyword_order is not None:
             settings = replace(settings, keyword_order=keyword_order)
-        return Request(read_question(question), k, answered, every_record, settings)
+        asked = replace(read_question(question), choices=read_choices(choices))
+        return Request(asked, k, answered, every_record, settings)
 
     def _run(self, request: Request, strategy: str) -> Asking:
         self._index.seals.raise_if_damaged()

@@ -13,9 +13,9 @@ from shrag.corpora.records import Record
 Part = Literal["title", "introduction", "body", "conclusion"]
 """The parts of an answer, in their order."""
 
-Reason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_fits"]
+Reason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_fits", "not_searched"]
 """Why there is nothing: the question has no word to search for; the index has none of its words; no complete record was
-found; none of those found answers. Empty where there is something."""
+found; none of those found answers; the way of answering looks nothing up. Empty where there is something."""
 
 
 KeywordOrder = Literal["tfidf", "model", "entropy"]
@@ -246,12 +246,14 @@ class Citation:
 class Answer:
     """The whole answer; where ``reason`` is not empty, nothing is claimed or cited.
 
-    ``kind`` says who wrote it: sentences of the records as they are, or the language model called ``model``.
+    ``kind`` says who wrote it: sentences of the records as they are, the language model called ``model`` from them, or
+    that model unaided, from what it knows: then it cites nothing, and no sentence of it is sound.
     ``precision`` is the share of its citations that held, None where there is none. ``complete`` is false where the
-    model was cut short.
+    model was cut short. ``choice`` is the letter of the choice that a question with choices is answered by, empty where
+    none was made; where there is a ``reason``, no record bears it out.
     """
 
-    kind: Literal["extractive", "generated"]
+    kind: Literal["extractive", "generated", "unaided"]
     language: Literal["ko", "en"]
     sections: tuple[Section, ...]
     citations: tuple[Citation, ...]
@@ -259,6 +261,7 @@ class Answer:
     model: str = ""
     precision: float | None = None
     complete: bool = True
+    choice: str = ""
     event: Literal["answer"] = "answer"
 
 

@@ -23,6 +23,11 @@ def fence_records(records: Sequence[Record], language: str) -> str:
     )
 
 
+def unfenced(text: str) -> str:
+    """Return ``text`` without the signs of a fence, for what stands beside records and is none."""
+    return text.translate(_HARMLESS)
+
+
 def _shown(record: Record) -> str:
     about = ", ".join(part for part in (record.journal, str(record.year or "")) if part)
     text = record.text if len(record.text) <= LONGEST_TEXT else record.text[:LONGEST_TEXT].rsplit(" ", 1)[0] + " …"

@@ -110,7 +110,7 @@ def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
     return {
         "language": language,
         "reason": REASONS[language][answer.reason] if answer.reason else "",
-        "generated": answer.kind == "generated",
+        "generated": answer.kind != "extractive",
         "model": answer.model,
         "cut_short": not answer.complete,
         "cached": seen.cached,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from shrag.serving.events import Answer, Doubt, Part, Reason
 from shrag.serving.question import AnswerLanguage
@@ -20,6 +20,11 @@ _EXTRACTIVE: Mapping[AnswerLanguage, str] = {
 _GENERATED: Mapping[AnswerLanguage, str] = {
     "ko": "생성 답변: 언어 모델 {model}이(가) 찾은 기록에 근거해 썼습니다.",
     "en": "Generated answer: written by the language model {model} from the records found.",
+}
+
+_UNAIDED: Mapping[AnswerLanguage, str] = {
+    "ko": "근거 없는 답변: 언어 모델 {model}이(가) 기록을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
+    "en": "Unaided answer: written by the language model {model} from what it knows. Nothing was looked up or checked.",
 }
 
 DOUBTS: Mapping[AnswerLanguage, Mapping[Doubt, str]] = {
@@ -62,17 +67,42 @@ REASONS: Mapping[AnswerLanguage, Mapping[Reason, str]] = {
         "unknown_words": "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.",
         "nothing_found": "답의 근거로 쓸 수 있는 기록(제목과 초록이 모두 있는 기록)을 찾지 못했습니다.",
         "nothing_fits": "찾은 기록 가운데 이 질문에 답하는 문장이 없습니다. 아래 기록은 가장 가까운 것들입니다.",
+        "not_searched": "이 방식은 기록을 찾지 않습니다. 언어 모델이 아는 대로 답합니다.",
     },
     "en": {
         "no_keywords": "The question has no word to search for. Add words that name the subject.",
         "unknown_words": "None of the question's words is in this index. Ask in other words.",
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
         "nothing_fits": "No sentence of the records found answers this question. The records below come closest.",
+        "not_searched": "This way of answering looks nothing up: the language model answers from what it knows.",
     },
 }
 
 
+_LABELS = {"extractive": _EXTRACTIVE, "generated": _GENERATED, "unaided": _UNAIDED}
+
+
+_CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "답: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
+_NOT_BORNE_OUT: Mapping[AnswerLanguage, str] = {
+    "ko": " (뒷받침하는 기록이 없습니다)",
+    "en": " (no record bears this out)",
+}
+_NOT_CHOSEN: Mapping[AnswerLanguage, str] = {
+    "ko": "선택지 가운데 하나를 고르지 못했습니다.",
+    "en": "None of the choices was made.",
+}
+
+
+def choice_line(answer: Answer, choices: Sequence[str]) -> str:
+    """Return which of ``choices`` was made, in the answer's language, and whether nothing bears it out."""
+    if not answer.choice:
+        return _NOT_CHOSEN[answer.language]
+    unborne = answer.kind == "unaided" or answer.reason
+    text = choices[ord(answer.choice) - ord("A")]
+    line = _CHOSEN[answer.language].format(letter=answer.choice, choice=text)
+    return line + (_NOT_BORNE_OUT[answer.language] if unborne else "")
+
+
 def answer_label(answer: Answer) -> str:
     """Return who wrote the answer, in its language."""
-    label = _GENERATED if answer.kind == "generated" else _EXTRACTIVE
-    return label[answer.language].format(model=answer.model)
+    return _LABELS[answer.kind][answer.language].format(model=answer.model)

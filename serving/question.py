@@ -17,10 +17,14 @@ AnswerLanguage = Literal["ko", "en"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question fit to be searched for; ``language`` is the one it is answered in."""
+    """A question fit to be searched for; ``language`` is the one it is answered in.
+
+    ``choices`` are what it is to be answered by one of, as :func:`~shrag.serving.choices.read_choices` gives them.
+    """
 
     text: str
     language: AnswerLanguage
+    choices: tuple[str, ...] = ()
 
 
 def read_question(raw: str) -> Question:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from shrag.indexing.analysed import AnalysedRecord, as_passage
@@ -11,11 +12,16 @@ from shrag.indexing.engine import Hit
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import Query
 from shrag.models.errors import ModelError
+from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
+from shrag.serving.choices import choose_by_words
+from shrag.serving.choosing import choose_by_model
 from shrag.serving.citations import check_quotes
+from shrag.serving.errors import PlanSpent
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
+    CutShort,
     Event,
     Found,
     Hits,
@@ -27,7 +33,7 @@ from shrag.serving.events import (
 from shrag.serving.extractive import EVIDENCE, extract_answer
 from shrag.serving.fallback import fallen_back
 from shrag.serving.fusion import reciprocal_ranks
-from shrag.serving.generated import generate_answer
+from shrag.serving.generated import Work, generate_answer, recall_answer
 from shrag.serving.papers import show_once
 from shrag.serving.pool_order import PoolOrder
 from shrag.serving.question import Question
@@ -98,10 +104,24 @@ def finish(
     pool: Sequence[AnalysedRecord],
     resources: Resources,
     watch: Stopwatch,
+    notes: str = "",
 ) -> Iterator[Event]:
-    """Yield the answer's events, if one is wanted, and the timings. ``pool`` holds the records ranked."""
+    """Yield the answer's events, if one is wanted, and the timings. ``pool`` holds the records ranked.
+
+    ``notes`` are what a strategy that works a question out in steps tells the model that writes the answer.
+    """
     if request.answered:
-        yield from watch.over("answer", _answer(request.question, words, ranking, pool, resources))
+        yield from watch.over("answer", _answer(request.question, words, ranking, pool, resources, notes))
+    yield Timings(watch.seconds)
+
+
+def finish_unaided(request: Request, resources: Resources, watch: Stopwatch, notes: str = "") -> Iterator[Event]:
+    """Yield likewise the answer of a language model that is shown no record, and the timings.
+
+    Where it gives none, neither is there one without it.
+    """
+    if request.answered:
+        yield from watch.over("answer", _recalled(request.question, resources, notes))
     yield Timings(watch.seconds)
 
 
@@ -111,6 +131,7 @@ def _answer(
     ranking: Ranking,
     pool: Sequence[AnalysedRecord],
     resources: Resources,
+    notes: str,
 ) -> Generator[Event, None, None]:
     """Answer from the best complete records, by the model where there is one and it can."""
     if ranking.reason:
@@ -118,15 +139,51 @@ def _answer(
         return
     analysed = {each.record.docid: each for each in pool}
     best = [analysed[ranked.record.docid] for ranked in ranking.records if ranked.record.complete][:EVIDENCE]
+    choice = ""
     if resources.model is not None and best:
+        choice = yield from _choose(question, best, notes, resources.model)
         try:
-            yield from generate_answer(question, best, resources.index, resources.model)
+            yield from generate_answer(question, best, resources.index, resources.model, Work(notes, choice))
         except ModelError as error:
             yield fallen_back("answer", error)
         else:
             return
     answer = check_quotes(extract_answer(question, words, best), [each.record for each in best])
+    if question.choices:
+        choice = choice or choose_by_words(question.text, question.choices, answer, resources.index)
+        answer = replace(answer, choice=choice)
     for section in answer.sections:
         for sentence in section.sentences:
             yield AnswerSentence(section.part, sentence)
     yield answer
+
+
+def _recalled(question: Question, resources: Resources, notes: str) -> Generator[Event, None, None]:
+    choice = ""
+    if resources.model is not None:
+        choice = yield from _choose(question, [], notes, resources.model)
+        try:
+            yield from recall_answer(question, resources.model, Work(notes, choice))
+        except ModelError as error:
+            yield fallen_back("answer", error)
+        else:
+            return
+    yield Answer("unaided", question.language, (), (), "not_searched", choice=choice)
+
+
+def _choose(
+    question: Question, best: Sequence[AnalysedRecord], notes: str, model: LanguageModel
+) -> Generator[Event, None, str]:
+    """Return the letter of the model's choice, empty where the question has none or the model fails."""
+    if not question.choices:
+        return ""
+    try:
+        choice, calls = choose_by_model(question, [each.record for each in best], notes or "–", model)
+    except PlanSpent as spent:
+        yield CutShort(spent.spent, spent.allowed)
+    except ModelError as error:
+        yield fallen_back("answer", error)
+    else:
+        yield from calls
+        return choice
+    return ""

@@ -89,7 +89,10 @@ class Service:
 
         def work() -> SearchResult:
             with self.index.use() as engine:
-                return engine.search(body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order)
+                return engine.search(
+                    body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
+                    choices=body.choices,
+                )  # fmt: skip
 
         result = await self.run(self.searches, work, request)
         self._saw(result)
@@ -108,7 +111,7 @@ class Service:
             with self.index.use() as engine:
                 return engine.ask(
                     body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-                    begun=withdrawal.begun,
+                    choices=body.choices, begun=withdrawal.begun,
                 )  # fmt: skip
 
         result = await self.run(self.asks, work, request, withdrawal.withdraw)
@@ -124,7 +127,7 @@ class Service:
             return Answering(kept.asking(), kept.key.generation, None)
         return await self.begin(
             lambda engine: engine.events(
-                body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order
+                body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order, choices=body.choices
             ),
             lambda asking, _: asking,
             patience,
@@ -244,6 +247,7 @@ class Service:
                 k=body.k,
                 strategy=body.strategy,
                 keyword_order=body.keyword_order,
+                choices=body.choices,
             )
 
     def _note(self, body: QuestionRequest) -> None:

@@ -35,6 +35,7 @@ class QuestionRequest(BaseModel):
     k: int = Field(default=DEFAULT_K, ge=1, le=LARGEST_K, description="Records at most.")
     strategy: str = DEFAULT_STRATEGY
     keyword_order: KeywordOrder = Field(default="tfidf", description="What keywords are ranked by.")
+    choices: list[str] = Field(default=[], description="What to answer by one of: from 2 to 10, or none.")
 
 
 class AskRequest(QuestionRequest):
@@ -84,7 +85,8 @@ class SearchResponse:
 class AnswerBody:
     """The answer, whole and in its parts; ``kind``, ``model`` and ``label`` say who wrote it.
 
-    ``precision`` is the share of its citations that held, null where it has none.
+    ``precision`` is the share of its citations that held, null where it has none; ``choice`` is the letter of the
+    choice made, empty where there is none.
     """
 
     kind: str
@@ -97,6 +99,7 @@ class AnswerBody:
     text: str
     sections: tuple[Section, ...]
     citations: tuple[Citation, ...]
+    choice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,5 +241,6 @@ def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         text=answer_text(answer, form),
         sections=answer.sections,
         citations=answer.citations,
+        choice=answer.choice,
     )
     return AskResponse(body, search_response(result.search), trace_id())

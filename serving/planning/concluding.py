@@ -14,17 +14,18 @@ from shrag.serving.strategy import Request, Resources
 
 
 def conclude(
-    root: Node, found: Sequence[Found], request: Request, resources: Resources, watch: Stopwatch
+    root: Node, found: Sequence[Found], request: Request, resources: Resources, watch: Stopwatch, notes: str = ""
 ) -> Generator[Event, None, None]:
     """Yield the search that ``found`` makes, the answer if one is wanted, ``root`` as it stands then, the timings.
 
-    The first of ``found`` is the reader's own question's.
+    The first of ``found`` is the reader's own question's. ``notes`` are what the plan worked out, for who writes the
+    answer.
     """
     with watch.stage("ranking"):
         merged = merge(found, request)
     yield from merged.events()
     answered = bool(merged.ranking.records)
-    for event in finish(request, merged.words, merged.ranking, merged.pool, resources, watch):
+    for event in finish(request, merged.words, merged.ranking, merged.pool, resources, watch, notes):
         if isinstance(event, Answer):
             answered = not event.reason
         if isinstance(event, Timings):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shrag.indexing.analysed import AnalysedRecord
+from shrag.indexing.dense_index import DenseIndex
 from shrag.serving.climb import DEPTH, make_queries
 from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking
 from shrag.serving.keyword_step import choose_keywords
 from shrag.serving.question import Question
-from shrag.serving.retrieval import collect, rerank
+from shrag.serving.retrieval import DenseHits, collect, rerank
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import Word, why_nothing
@@ -44,12 +45,17 @@ class Found:
         return [analysed[ranked.record.docid] for ranked in self.ranking.records[:most]]
 
 
-def find(question: Question, request: Request, resources: Resources) -> Found:
-    """Search for ``question`` in place of the request's own, the rest of which holds."""
+def find(question: Question, request: Request, resources: Resources, dense: DenseIndex | None = None) -> Found:
+    """Search for ``question`` in place of the request's own, the rest of which holds.
+
+    With ``dense`` vectors what is near it counts as well, and is fused with what its words find.
+    """
     asked = request._replace(question=question)
     chosen, events = _drain(choose_keywords(asked, resources, Stopwatch()))
     told, queries = make_queries(chosen, question.language, request.settings)
-    hits, pool = collect(queries, resources.index, max(DEPTH, request.k), complete_only=True)
+    depth = max(DEPTH, request.k)
+    near = _near(question.text, dense, depth) if dense is not None else None
+    hits, pool = collect(queries, resources.index, depth, complete_only=True, dense=near)
     ranking = rerank(asked, pool, resources.reranker, "" if pool else why_nothing(chosen.words))
     return Found(
         question=question,
@@ -63,12 +69,18 @@ def find(question: Question, request: Request, resources: Resources) -> Found:
     )
 
 
-def find_all(questions: Sequence[Question], request: Request, resources: Resources) -> list[Found]:
+def find_all(
+    questions: Sequence[Question], request: Request, resources: Resources, dense: DenseIndex | None = None
+) -> list[Found]:
     """Search for questions that do not depend on each other, side by side; in their order."""
     if len(questions) < 2:
-        return [find(question, request, resources) for question in questions]
+        return [find(question, request, resources, dense) for question in questions]
     with ThreadPoolExecutor(min(_AT_ONCE, len(questions)), thread_name_prefix="plan") as workers:
-        return list(workers.map(lambda question: find(question, request, resources), questions))
+        return list(workers.map(lambda question: find(question, request, resources, dense), questions))
+
+
+def _near(text: str, dense: DenseIndex, depth: int) -> DenseHits:
+    return DenseHits(dense.search(dense.encode(text), depth), dense.encoder.name, dense.encoder.is_model)
 
 
 def _drain(steps: Generator[Event, None, _Done]) -> tuple[_Done, list[Event]]:

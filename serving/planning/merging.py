@@ -61,6 +61,9 @@ def merge(found: Sequence[Found], request: Request) -> Merged:
             hits=tuple(hits for one in found for hits in one.hits.hits),
             pool=tuple(pool),
             left_out=tuple(dict.fromkeys(docid for one in found for docid in one.hits.left_out)),
+            dense=tuple(hit for one in found for hit in one.hits.dense),
+            encoder=next((one.hits.encoder for one in found if one.hits.encoder), ""),
+            encoder_is_model=any(one.hits.encoder_is_model for one in found),
         ),
         Ranking(
             records=tuple(kept[: request.k]),

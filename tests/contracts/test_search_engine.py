@@ -64,6 +64,9 @@ class MemoryEngine:
     def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
         return [self._records.get(docid) for docid in docids]
 
+    def sample(self, most: int) -> list[AnalysedRecord]:
+        return list(self._records.values())[:most]
+
     def _score(self, query: Query) -> dict[str, float]:
         match query:
             case Term(term):

@@ -24,7 +24,10 @@ _LANGUAGES: tuple[Language, ...] = ("ko", "en")
 
 
 class ScriptFile:
-    """Implements :class:`~shrag.models.language_model.LanguageModel`. ``asked`` are the prompts' names, in order."""
+    """Implements :class:`~shrag.models.language_model.LanguageModel`. ``asked`` are the prompts' names, in order.
+
+    ``told`` are those with what the user says, ``streams`` what the user says where an answer is streamed.
+    """
 
     name = "scripted"
 
@@ -40,6 +43,8 @@ class ScriptFile:
         }
         self._lock = threading.Lock()
         self.asked: list[str] = []
+        self.told: list[tuple[str, str]] = []
+        self.streams: list[str] = []
         self.streamed = 0
         self._failing: dict[str, ModelError] = {}
         self._making: dict[str, Callable[[], str]] = {}
@@ -47,6 +52,10 @@ class ScriptFile:
     def say(self, prompt: str, text: str) -> None:
         """Let ``text`` be written to a prompt, whatever the file says."""
         self._says.insert(0, {"prompt": prompt, "text": text})
+
+    def write(self, answer: str) -> None:
+        """Let ``answer`` be streamed, whatever the file says."""
+        self._answer = answer
 
     def make(self, prompt: str, text: Callable[[], str]) -> None:
         """Let what ``text`` makes each time be written to a prompt."""
@@ -62,6 +71,7 @@ class ScriptFile:
         prompt, language = next(asked for head, asked in self._heads.items() if messages[0].content.startswith(head))
         with self._lock:
             self.asked.append(prompt)
+            self.told.append((prompt, messages[1].content))
         if prompt in self._failing:
             raise self._failing[prompt]
         if prompt in self._making:
@@ -77,4 +87,5 @@ class ScriptFile:
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ScriptedStream:
         self.streamed += 1
+        self.streams.append(messages[1].content)
         return ScriptedStream([self._answer])

@@ -47,6 +47,15 @@ def test_what_the_index_lacks_is_a_problem_that_says_what_to_do(demo: Engine) ->
     assert "shrag index demo --encoder lsa" in response.json()["detail"]
 
 
+def test_a_question_with_choices_is_answered_by_a_letter_and_wrong_choices_are_refused(client: TestClient) -> None:
+    question = "At four weeks, how large was the error of the LSTM network for onion prices?"
+    asked = {"question": question, "choices": ["groundwater", "boosting"]}
+    assert client.post("/v1/ask", json=asked).json()["answer"]["choice"] == "B"
+    assert client.post("/v1/ask", json={"question": question}).json()["answer"]["choice"] == ""
+    refused = client.post("/v1/ask", json=asked | {"choices": ["one"]})
+    assert (refused.status_code, refused.json()["code"]) == (422, "choices_invalid")
+
+
 def test_ask_returns_a_labelled_answer_whose_citations_are_documents(client: TestClient) -> None:
     body = client.post("/v1/ask", json={"question": QUESTION}).json()
     answer = body["answer"]

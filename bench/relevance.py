@@ -1,0 +1,40 @@
+"""How far a language model agrees with people on what helps: ``SHRAG_LLM_URL=… python -m bench.relevance``.
+
+The pairs are ``relevance_cases.toml``, over the demonstration index; the judge is the model of the settings.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+from shrag.cli.language_model import asked_language_model
+from shrag.serving.engine import open_engine
+from shrag.serving.question import read_question
+from shrag.serving.stepwise.relevance import Level, agreement, judge_relevance
+
+CASES = Path(__file__).parent / "relevance_cases.toml"
+
+
+def main() -> None:
+    """Print each judgement beside the one made by hand, and how far they agree."""
+    model = asked_language_model(no_model=False)
+    if model is None:
+        raise SystemExit("A judge is a language model, and none is set: name one in [llm].")
+    engine = open_engine(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", "demo")
+    by_hand: list[Level] = []
+    judged: list[Level] = []
+    for case in tomllib.loads(CASES.read_text(encoding="utf-8"))["case"]:
+        record = engine.document(case["docid"])
+        if record is None:
+            raise SystemExit(f"The index has no record {case['docid']}: build it from the demonstration corpus.")
+        found = judge_relevance(read_question(case["question"]), record, model, case["step"])
+        by_hand.append(Level(case["level"]))
+        judged.append(found.level)
+        print(f"{case['docid']}  by hand {case['level']}, {found.judge} {found.level}: {found.reason}")
+    print(agreement(by_hand, judged))
+
+
+if __name__ == "__main__":
+    main()

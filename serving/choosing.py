@@ -1,0 +1,70 @@
+"""A language model chooses between the choices of a question, thinking first; step 5 of RAISE for multiple choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any
+
+import msgspec
+
+from shrag.corpora.records import Record
+from shrag.models.language_model import LanguageModel, Message
+from shrag.models.structured_output import complete_structured
+from shrag.prompts.prompt import load_prompt
+from shrag.serving.choices import LETTERS, choices_text
+from shrag.serving.events import ModelCall
+from shrag.serving.evidence_text import fence_records
+from shrag.serving.question import Question
+
+LONGEST_REASONING = 1_500
+"""Characters a model may think in before it chooses."""
+
+
+def choose_by_model(
+    question: Question, records: Sequence[Record], worked: str, model: LanguageModel
+) -> tuple[str, list[ModelCall]]:
+    """Return the letter of the choice that ``model`` makes from ``records`` and the notes ``worked``, and its calls.
+
+    Only letters that the question has can be chosen: another one is :class:`InvalidOutput`. Raises as
+    :func:`~shrag.models.structured_output.complete_structured` does.
+    """
+    letters = LETTERS[: len(question.choices)]
+    values = {
+        "question": question.text,
+        "choices": choices_text(question.choices, question.language),
+        "worked": worked,
+        "records": fence_records(records, question.language),
+        "count": str(len(records)),
+        "letters": ", ".join(letters),
+    }
+    turns = load_prompt("choose", question.language).turns(values)
+    messages = [Message(turn.role, turn.content) for turn in turns]
+    structured = complete_structured(model, messages, _chosen(letters[-1]), max_tokens=768)
+    calls = [
+        ModelCall(
+            "answer",
+            model.name,
+            done.prompt_tokens,
+            done.completion_tokens,
+            done.seconds,
+            done.first_seconds,
+            repaired=structured.repaired,
+        )
+        for done in structured.completions
+    ]
+    letter: str = structured.value.choice
+    return letter, calls
+
+
+@cache
+def _chosen(last: str) -> type[Any]:
+    """Return what a model is asked to write where the last choice is called ``last``."""
+    return msgspec.defstruct(
+        "Choice",
+        [
+            ("reasoning", Annotated[str, msgspec.Meta(max_length=LONGEST_REASONING)]),
+            ("choice", Annotated[str, msgspec.Meta(pattern=f"^[A-{last}]$")]),
+        ],
+        frozen=True,
+    )
