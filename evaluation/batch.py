@@ -37,7 +37,7 @@ def write_run(
     A paper that the index has under two numbers is ranked under both, since judgements may name either. The file is
     written whole or not at all. Raises :class:`EvaluationError` naming the topic that cannot be asked.
     """
-    tag = f"shrag-{find_strategy(strategy).name}"
+    tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # a run's columns are parted by spaces
     draft = output.with_name(f".{output.name}.part")
     empty = fallbacks = 0
     try:

@@ -29,6 +29,8 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "respond": frozenset({"question", "records", "count"}),
     "evaluate": frozenset({"question", "query", "response"}),
     "branch": frozenset({"question", "most"}),
+    "augment": frozenset({"question", "count"}),
+    "hypotheses": frozenset({"question", "count"}),
 }
 """The prompts there are and the variables of each."""
 
