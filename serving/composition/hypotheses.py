@@ -26,6 +26,8 @@ from shrag.serving.words import Word, matched_share
 FIRST_SEARCH = 10
 """Records of the first search whose sentences are supposed to answer."""
 
+_MOST_TERMS = 64
+
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_QUERY)]
 
 
@@ -48,19 +50,20 @@ def suppose_by_sentences(words: Sequence[Word], asked: SearchQuery, count: int, 
     """Return the best sentence of each of the ``count`` records whose sentences hold most of the question, as queries.
 
     ``words`` are the question's, ``asked`` is the question as a query. Records are those of a first search; ties go to
-    the better record. A sentence is cut to :data:`LONGEST_QUERY` characters.
+    the better record. Of a text without full stops the first :data:`_MOST_TERMS` terms are its sentence.
     """
     if not asked.terms:
         return []
     (hits,) = index.engine.search([any_of(asked.terms)], FIRST_SEARCH)
-    best: list[tuple[float, str]] = []
+    best: list[tuple[float, SearchQuery]] = []
     for analysed in index.store.fetch([hit.docid for hit in hits]):
         if analysed is None or not analysed.record.complete or not analysed.sentence_terms:
             continue
         shares = [matched_share(words, frozenset(terms)) for terms in analysed.sentence_terms]
         place = max(range(len(shares)), key=shares.__getitem__)
         start, end = split_sentences(analysed.record.text)[place]
-        best.append((shares[place], plain_line(analysed.record.text[start : min(end, start + LONGEST_QUERY)])))
+        text = plain_line(analysed.record.text[start : min(end, start + LONGEST_QUERY)])
+        terms = tuple(analysed.sentence_terms[place][:_MOST_TERMS])
+        best.append((shares[place], SearchQuery(text, terms, (text,), "hypothesis")))
     best.sort(key=lambda sentence: -sentence[0])
-    made = distinct(query_of_text(text, index, "hypothesis") for share, text in best if share > 0)
-    return made[:count]
+    return distinct(query for share, query in best if share > 0)[:count]

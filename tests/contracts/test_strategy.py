@@ -7,8 +7,9 @@ from typing import TypeVar
 import msgspec
 import pytest
 
+from shrag.serving.composition.strategy import CompositionStrategy
 from shrag.serving.engine import STRATEGIES, Engine
-from shrag.serving.events import Answer, AnswerSentence, Event, Hits, Keywords, Queries, Ranking, Timings
+from shrag.serving.events import Answer, AnswerSentence, Event, Hits, Keywords, Node, Queries, Ranking, Timings
 from shrag.serving.strategy import Strategy
 
 _Kind = TypeVar("_Kind")
@@ -27,7 +28,7 @@ QUESTIONS = [
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=list(STRATEGIES))
 def test_every_question_gives_every_event_in_order(demo: Engine, strategy: Strategy, question: str) -> None:
     events = list(demo.events(question, strategy=strategy.name))
-    kinds = [type(event) for event in events if not isinstance(event, AnswerSentence)]
+    kinds = [type(event) for event in events if not isinstance(event, AnswerSentence | Node)]
     assert kinds == [Keywords, Queries, Hits, Ranking, Answer, Timings]
     hits, ranking, answer = _first(Hits, events), _first(Ranking, events), _first(Answer, events)
     assert len(hits.hits) == len(_first(Queries, events).queries)
@@ -68,7 +69,11 @@ def test_events_survive_json(demo: Engine, strategy: Strategy) -> None:
 def test_k_bounds_the_records_and_more_of_them_begin_with_the_same(demo: Engine, strategy: Strategy) -> None:
     three = demo.search(QUESTIONS[1], k=3, strategy=strategy.name).ranking.records
     ten = demo.search(QUESTIONS[1], k=10, strategy=strategy.name).ranking.records
-    assert (len(three), len(ten)) == (3, 10)
+    if isinstance(strategy, CompositionStrategy):  # its stages say how many there are
+        assert len(three) <= 3
+        assert len(three) <= len(ten) <= 10
+    else:
+        assert (len(three), len(ten)) == (3, 10)
     assert [ranked.record for ranked in ten[:3]] == [ranked.record for ranked in three]
 
 
