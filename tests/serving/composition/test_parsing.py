@@ -18,7 +18,11 @@ _SCORES = st.integers(0, 9_999).map(lambda number: number / 10_000)
 def compositions(draw: st.DrawFn) -> Composition:
     """Draw any composition there is."""
     makers = draw(st.lists(st.sampled_from(["augment", "hypothesis", "expand"]), unique=True))
-    sizes = {"augment": st.integers(1, 4), "hypothesis": st.integers(1, 2), "expand": st.just("glossary")}
+    sizes: dict[str, st.SearchStrategy[int] | st.SearchStrategy[str]] = {
+        "augment": st.integers(1, 4),
+        "hypothesis": st.integers(1, 2),
+        "expand": st.just("glossary"),
+    }
     stages = [Stage(name, draw(sizes[name])) for name in makers]
     finders = draw(st.lists(st.sampled_from(["retrieve", "dense"]), unique=True, min_size=1))
     pool = st.integers(1, 1_000)
