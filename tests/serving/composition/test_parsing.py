@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shrag.serving.composition.composition import Composition
 from shrag.serving.composition.parsing import LONGEST_LINE, parse_composition
-from shrag.serving.composition.stages import KINDS, MOST_QUERIES, Stage
+from shrag.serving.composition.stages import KINDS, MOST_QUERIES, Argument, Stage
 from shrag.serving.errors import CompositionRejected
 
 _SCORES = st.integers(0, 9_999).map(lambda number: number / 10_000)
@@ -18,7 +18,7 @@ _SCORES = st.integers(0, 9_999).map(lambda number: number / 10_000)
 def compositions(draw: st.DrawFn) -> Composition:
     """Draw any composition there is."""
     makers = draw(st.lists(st.sampled_from(["augment", "hypothesis", "expand"]), unique=True))
-    sizes: dict[str, st.SearchStrategy[int] | st.SearchStrategy[str]] = {
+    sizes: dict[str, st.SearchStrategy[Argument]] = {
         "augment": st.integers(1, 4),
         "hypothesis": st.integers(1, 2),
         "expand": st.just("glossary"),
