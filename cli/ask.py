@@ -8,9 +8,10 @@ import click
 
 from shrag.cli.language_model import asked_language_model, no_model_option
 from shrag.cli.settings import Home, keyword_order_option, reranker_options, verify_option
+from shrag.cli.strategy_option import strategy_option
 from shrag.indexing.seals import Verify
 from shrag.serving.answer_text import AnswerFormat, answer_text
-from shrag.serving.engine import DEFAULT_STRATEGY, STRATEGIES, open_engine
+from shrag.serving.engine import open_engine
 from shrag.serving.events import Answer, KeywordOrder
 from shrag.serving.phrases import DOUBTS, FALLBACKS, answer_label, choice_line
 
@@ -18,7 +19,7 @@ from shrag.serving.phrases import DOUBTS, FALLBACKS, answer_label, choice_line
 @click.command()
 @click.argument("name")
 @click.argument("question")
-@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
+@strategy_option
 @click.option(
     "--format",
     "form",

@@ -9,8 +9,9 @@ import click
 from shrag.cli.language_model import asked_language_model, no_model_option
 from shrag.cli.progress import progress
 from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
+from shrag.cli.strategy_option import strategy_option
 from shrag.indexing.seals import Verify
-from shrag.serving.engine import DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_engine
+from shrag.serving.engine import LARGEST_K, open_engine
 from shrag.serving.events import KeywordOrder
 
 
@@ -24,7 +25,7 @@ from shrag.serving.events import KeywordOrder
 )
 @click.option("--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The run file to write.")
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Records a topic at most.")
-@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
+@strategy_option
 @keyword_order_option
 @set_option
 @reranker_options

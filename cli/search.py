@@ -6,8 +6,9 @@ import click
 
 from shrag.cli.language_model import asked_language_model, no_model_option
 from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
+from shrag.cli.strategy_option import strategy_option
 from shrag.indexing.seals import Verify
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, STRATEGIES, open_engine
+from shrag.serving.engine import DEFAULT_K, LARGEST_K, open_engine
 from shrag.serving.events import KeywordOrder, Ranking
 from shrag.serving.phrases import REASONS
 
@@ -16,7 +17,7 @@ from shrag.serving.phrases import REASONS
 @click.argument("name")
 @click.argument("question")
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=DEFAULT_K, show_default=True, help="Records at most.")
-@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default=DEFAULT_STRATEGY, show_default=True)
+@strategy_option
 @keyword_order_option
 @set_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")

@@ -40,7 +40,7 @@ def write_run(
     written whole or not at all, compressed where its name ends in ``.gz``. Raises :class:`EvaluationError` naming the
     topic that cannot be asked.
     """
-    tag = f"shrag-{find_strategy(strategy).name}"
+    tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # a run's columns are parted by spaces
     draft = output.with_name(f".part-{output.name}")
     empty = fallbacks = 0
     try:

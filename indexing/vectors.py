@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -35,6 +35,7 @@ _UNIT_TOLERANCE = 5e-3
 HalfVectors = NDArray[np.float16]
 
 
+@runtime_checkable
 class StoredDocuments(Protocol):
     """Documents as an index keeps them, by number from 0."""
 

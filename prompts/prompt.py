@@ -38,6 +38,8 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "compose": frozenset({"question", "choices", "choice", "worked", "records", "count"}),
     "unaided": frozenset({"question", "choices", "choice", "worked"}),
     "relevance": frozenset({"question", "step", "record"}),
+    "augment": frozenset({"question", "count"}),
+    "hypotheses": frozenset({"question", "count"}),
 }
 """The prompts there are and the variables of each."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,10 @@ from shrag.serving.answer_cache import AnswerCache, AnswerKey, KeptAnswer
 from shrag.serving.asking import Asking
 from shrag.serving.bm25 import Bm25Strategy
 from shrag.serving.choices import read_choices
+from shrag.serving.composition.parsing import LONGEST_LINE, parse_composition
+from shrag.serving.composition.stages import KINDS
+from shrag.serving.composition.strategy import CompositionStrategy
+from shrag.serving.composition.ways import WAYS, read_way
 from shrag.serving.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import KeywordOrder
@@ -34,24 +39,27 @@ from shrag.serving.stepwise.strategies import stepwise_strategies
 from shrag.serving.strategy import Request, Resources, Strategy
 from shrag.serving.tree.strategy import TreeStrategy
 
+_COMPOSED = re.compile("[>(]")
+
 DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
 LARGEST_K = 1_000
 PRODUCT = SearchSettings()
 """What is done where nothing is set."""
 
-STRATEGIES: Mapping[str, Strategy] = {
-    strategy.name: strategy
-    for strategy in (
-        ShragStrategy(),
-        Bm25Strategy(),
-        HybridStrategy(),
-        DecomposeStrategy(),
-        ChainStrategy(),
-        RewriteStrategy(),
-        TreeStrategy(),
-    )
-} | {strategy.name: strategy for strategy in stepwise_strategies()}
+_STRATEGIES: tuple[Strategy, ...] = (
+    ShragStrategy(),
+    Bm25Strategy(),
+    HybridStrategy(),
+    DecomposeStrategy(),
+    ChainStrategy(),
+    RewriteStrategy(),
+    TreeStrategy(),
+    *stepwise_strategies(),
+    *(CompositionStrategy(way, name) for name, way in WAYS.items()),
+)
+
+STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
 
 
 class Engine:
@@ -296,8 +304,17 @@ def open_engine(
 
 
 def find_strategy(name: str) -> Strategy:
-    """Return the strategy called ``name``; raises :class:`UnknownStrategy` naming those there are."""
-    try:
-        return STRATEGIES[name]
-    except KeyError:
-        raise UnknownStrategy(f"There is no strategy {name!r}: use one of {', '.join(STRATEGIES)}.") from None
+    """Return the strategy called ``name``, or composed by a line, as ``retrieve(10) > rerank(5)`` or ``way-2(9, 3)``.
+
+    Raises :class:`UnknownStrategy` naming those there are, or saying what to change in the line.
+    """
+    strategy = STRATEGIES.get(name)
+    if strategy is not None:
+        return strategy
+    if _COMPOSED.search(name) or name.strip() in KINDS:
+        return CompositionStrategy(read_way(name) or parse_composition(name))
+    shown = name if len(name) <= LONGEST_LINE else f"{name[:LONGEST_LINE]}…"
+    raise UnknownStrategy(
+        f"There is no strategy {shown!r}: use one of {', '.join(STRATEGIES)}, or compose stages, as in "
+        "'retrieve(15) > rerank(5)'."
+    )

@@ -34,6 +34,10 @@ class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
 
 
+class CompositionRejected(UnknownStrategy):
+    """A line that composes stages cannot be run; the message says what to change in it."""
+
+
 class PlanSpent(ModelUnavailable):
     """A plan may not go on: ``allowed`` of ``spent`` are used up. What is known by then is what is answered from."""
 

@@ -30,9 +30,22 @@ Purpose = Literal["keywords", "decompose", "query", "hypothesis", "step", "evalu
 """What a language model is asked for: keywords; questions that a question is made of; words to search by; an answer
 supposed before anything was found; the answer to one step; whether an answer answers; the answer."""
 
-NodeKind = Literal["question", "rewrite", "part", "step", "bridging", "intersection", "comparison", "hybrid"]
+NodeKind = Literal[
+    "question",
+    "rewrite",
+    "part",
+    "step",
+    "bridging",
+    "intersection",
+    "comparison",
+    "hybrid",
+    "augmentation",
+    "hypothesis",
+    "expansion",
+]
 """How a question came to be asked: by the reader; as the reader's in simpler words; as one of independent parts; as one
-of ordered steps; or by what joins it to its siblings in a tree of questions."""
+of ordered steps; by what joins it to its siblings in a tree of questions; as a further query for the reader's; as an
+answer supposed to it; or as the reader's in the other language."""
 
 NodeState = Literal["open", "answered", "unanswered", "skipped"]
 """How far a question of the plan is; ``skipped`` is one that was not worked on because something had run out."""

@@ -23,7 +23,11 @@ class Stopwatch:
         try:
             yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+            self.add(name, time.perf_counter() - started)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Add ``seconds``, measured elsewhere, to the stage called ``name``."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def over(self, name: str, steps: Generator[_Step, None, None]) -> Iterator[_Step]:
         """Yield the steps, adding the time each takes to come; what is done between two of them does not count."""

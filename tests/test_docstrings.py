@@ -20,6 +20,10 @@ import pytest
         "indexing.folding",
         "corpora.sentences",
         "models.byte_sizes",
+        "serving.composition.calibration",
+        "serving.composition.parsing",
+        "serving.composition.stages",
+        "serving.composition.ways",
     ],
 )
 def test_examples_in_docstrings_hold(module: str) -> None:

@@ -36,6 +36,7 @@ def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFi
     assert run(["index", "demo", "--encoder", "lsa"]) == 0
     assert "index demo: generation 2, 170 records" in capsys.readouterr().out
     assert run(["search", "demo", "그래핀 전자파 차폐", "-k", "1", "--strategy", "hybrid"]) == 0
+    assert run(["search", "demo", "그래핀 전자파 차폐", "--strategy", "retrieve(9) > rerank(1)"]) == 0
     assert "DEMO-MAT-001" in capsys.readouterr().out
 
 
@@ -72,7 +73,9 @@ def test_json_is_one_object_a_line(
         (["serch"], 2, "There is no command 'serch'. Did you mean search?"),
         (["search"], 2, "Missing argument 'NAME'"),
         (["search", "demo", "q", "-k", "0"], 2, "0 is not in the range"),
-        (["ask", "demo", "q", "--strategy", "x"], 2, "'x' is not one of"),
+        (["ask", "demo", "q", "--strategy", "x"], 2, "There is no strategy 'x': use one of shrag, bm25"),
+        (["search", "demo", "q", "--strategy", "retrive(5)"], 2, "'retrive': did you mean retrieve?"),
+        (["ask", "demo", "q", "--strategy", "augment(2) > retrieve(5)"], 2, "ends with 3 lists: put rrf(15)"),
         (["corpus", "add", "demo", "--format", "csv", "x"], 2, "'csv' is not one of"),
         (["search", "demo", ""], 3, "The question is empty: write one."),
         (["ask", "demo", "가" * 100_000], 3, "has 100000 characters"),

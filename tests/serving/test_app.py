@@ -89,6 +89,9 @@ def test_a_question_with_nothing_to_find_is_answered_with_its_reason(
         ({"question": "\u200b"}, "question_empty"),
         ({"question": "가" * 100_000}, "question_too_long"),
         ({"question": "a", "strategy": "nope"}, "unknown_strategy"),
+        ({"question": "a", "strategy": "retrieve(10) > filter(0.6)"}, "unknown_strategy"),
+        ({"question": "a", "strategy": "retrieve(10000)"}, "unknown_strategy"),
+        ({"question": "a", "strategy": "retrieve(10) > " * 10_000}, "unknown_strategy"),
         ({"question": "a", "k": 0}, "invalid_request"),
         ({"question": "a", "k": 10**9}, "invalid_request"),
         ({"question": 7}, "invalid_request"),
@@ -104,6 +107,13 @@ def test_what_cannot_be_read_is_a_problem_with_a_code(client: TestClient, body: 
         assert response.headers["content-type"] == "application/problem+json"
         assert response.json()["code"] == code
     assert client.get("/health").status_code == 200
+
+
+def test_a_line_of_stages_is_a_strategy(client: TestClient) -> None:
+    line = "augment(2) > retrieve(10) > rrf(15) > rerank(3)"
+    found = client.post("/v1/search", json={"question": "salt marsh blue carbon", "strategy": line}).json()
+    assert (found["strategy"], len(found["records"]), len(found["queries"])) == (line, 3, 3)
+    assert list(found["seconds"]) == ["keywords", "augment", "retrieve", "rrf", "rerank"]
 
 
 def test_a_lone_surrogate_in_a_question_is_only_a_character(client: TestClient) -> None:
