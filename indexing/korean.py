@@ -73,6 +73,7 @@ class KoreanEnglishAnalyzer:
         self._dictionary = dictionary
         self._user_words = UserWords(dictionary)
         self._kiwi = kiwi
+        self._shared: _SharedKiwi | None = None
         self._cached_words = cached_words
         self._notice = notice
         self._before_piece = before_piece
@@ -192,7 +193,8 @@ class KoreanEnglishAnalyzer:
         if self._kiwi is None:
             with self._loading:
                 if self._kiwi is None:
-                    self._kiwi = _shared_kiwi(self._dictionary)
+                    self._shared = _shared_kiwi(self._dictionary)
+                    self._kiwi = self._shared.kiwi
         return self._kiwi
 
 
@@ -204,15 +206,15 @@ class KoreanMorphemes:
     """
 
     def __init__(self) -> None:
-        self._kiwi: Kiwi | None = None
+        self._shared: _SharedKiwi | None = None
 
     def split(self, text: str) -> list[Morpheme]:
         """Return the morphemes of ``text``, which is folded (:func:`shrag.indexing.folding.fold`), in its order."""
-        if self._kiwi is None:
-            self._kiwi = _shared_kiwi(NO_WORDS)
+        if self._shared is None:
+            self._shared = _shared_kiwi(NO_WORDS)
         found: list[Morpheme] = []
         for begin, piece in _stretches(_SURROGATE.sub(" ", text)):
-            for each in self._kiwi.tokenize(for_kiwi(piece)):
+            for each in self._shared.kiwi.tokenize(for_kiwi(piece)):
                 start, end, tag = begin + each.start, begin + each.start + each.len, each.tag.partition("-")[0]
                 # What stands for a sign that Kiwi does not read is the sign again: β, %.
                 found.append(Morpheme(text[start:end] if tag == "SL" else each.form, tag, start, end))
@@ -237,17 +239,28 @@ def _make_room(cache: dict[str, Any], most: int) -> None:
             del cache[old]
 
 
-_loaded: WeakValueDictionary[str, Kiwi] = WeakValueDictionary()
+class _SharedKiwi:
+    """Holds a Kiwi for those who share it.
+
+    Kiwi's own type leaves weak references to it as they are when it goes, so that following one ends the process; this
+    one's are cleared.
+    """
+
+    def __init__(self, kiwi: Kiwi) -> None:
+        self.kiwi = kiwi
+
+
+_loaded: WeakValueDictionary[str, _SharedKiwi] = WeakValueDictionary()
 _loading = threading.Lock()
 
 
-def _shared_kiwi(dictionary: UserDictionary) -> Kiwi:
+def _shared_kiwi(dictionary: UserDictionary) -> _SharedKiwi:
     """Return the Kiwi that another analyser of the same dictionary has, or load one: two generations need but one."""
     with _loading:
-        kiwi = _loaded.get(dictionary.fingerprint)
-        if kiwi is None:
-            kiwi = _loaded[dictionary.fingerprint] = load_kiwi(dictionary)
-        return kiwi
+        shared = _loaded.get(dictionary.fingerprint)
+        if shared is None:
+            shared = _loaded[dictionary.fingerprint] = _SharedKiwi(load_kiwi(dictionary))
+        return shared
 
 
 def load_kiwi(dictionary: UserDictionary = NO_WORDS) -> Kiwi:

@@ -11,7 +11,7 @@ import pytest
 from shrag.corpora.clean import plain_line
 from shrag.indexing import korean
 from shrag.indexing.analysis import Token
-from shrag.indexing.korean import KoreanEnglishAnalyzer
+from shrag.indexing.korean import KoreanEnglishAnalyzer, KoreanMorphemes
 from shrag.indexing.user_dictionary import UserDictionary, parse_dictionary
 
 
@@ -118,3 +118,13 @@ def test_analysers_of_one_dictionary_share_their_kiwi_as_long_as_one_of_them_liv
     gc.collect()
     KoreanEnglishAnalyzer().prepare()
     assert loaded == ["none", words.fingerprint, "none"]
+
+
+def test_a_kiwi_that_no_one_uses_any_more_is_loaded_again_and_never_reached_through_its_remains(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(korean, "_loaded", WeakValueDictionary())
+    for _ in range(3):
+        assert [each.form for each in KoreanMorphemes().split("검색은 빠르다.")] == ["검색", "은", "빠르", "다", "."]
+        gc.collect()
+        assert dict(korean._loaded) == {}
