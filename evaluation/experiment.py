@@ -29,7 +29,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A corpus, questions and judgements.
+    """A corpus, questions and judgements, and ``references`` where answers are looked at too.
 
     ``index`` names an index that is there; without it the ``corpus`` is read and indexed under the set's own ``name``.
     ``encoder`` makes that index's vectors. ``sample`` of its judged questions are asked, drawn by the experiment's
@@ -44,6 +44,7 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     encoder: str = ""
     sample: int | None = None
     only: Selection | None = None
+    references: str = ""
 
 
 class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

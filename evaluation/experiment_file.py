@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from shrag.corpora.names import is_name
+from shrag.evaluation.answer_figures import ANSWER_FIGURES
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiment import Condition, Experiment, JudgedSet
 from shrag.evaluation.peers import find_peer
@@ -184,7 +185,7 @@ def _condition_problems(condition: Condition) -> Iterator[str]:
 
 
 def _plot_problems(experiment: Experiment) -> Iterator[str]:
-    known = {*experiment.measures, *PROCESS_FIGURES}
+    known = {*experiment.measures, *PROCESS_FIGURES, *ANSWER_FIGURES}
     settings = {key for condition in experiment.conditions for key in condition.settings}
     for plot in experiment.plots:
         for name in plot.y:

@@ -54,7 +54,7 @@ def _head(table: ResultTable) -> Iterator[str]:
 
 
 def _set_lines(table: ResultTable, each: SetTable) -> Iterator[str]:
-    columns = [*table.measures, *table.figures]
+    columns = table.columns
     yield ""
     yield f"## {each.set} ({each.questions:,} questions)"
     yield ""
@@ -62,5 +62,5 @@ def _set_lines(table: ResultTable, each: SetTable) -> Iterator[str]:
     yield "| --- |" + " ---: |" * len(columns) + " --- |"
     for row in each.rows:
         mark = " (baseline)" if row.condition == table.baseline else ""
-        cells = " | ".join(cell_text(row.cells[column]) for column in columns)
+        cells = " | ".join(cell_text(row.cells[column]) if column in row.cells else "–" for column in columns)
         yield f"| {escape_markdown(row.label)}{mark} | {cells} | {counts_text(row)} |"

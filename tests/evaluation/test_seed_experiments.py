@@ -45,10 +45,10 @@ def test_every_condition_can_be_asked_and_none_is_asked_twice(name: str) -> None
     assert len(asked) - len(set(asked)) == whole
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.parametrize("name", FILES)
 def test_every_file_an_experiment_brings_along_is_there(name: str) -> None:
     for judged in _read(name)["sets"]:
-        for path in (judged["topics"], judged["qrels"], *judged["corpus"]["paths"]):
+        for path in (judged["topics"], judged["qrels"], judged.get("references", ""), *judged["corpus"]["paths"]):
             if path.startswith("shrag:"):
                 assert (ROOT / "corpora" / path.removeprefix("shrag:")).is_file()
 
