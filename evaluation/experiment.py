@@ -81,11 +81,23 @@ class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str = ""
 
 
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is expected: the baseline has more of ``measure`` (less, with ``lower``) than each of ``over``.
+
+    ``over`` names conditions or the grids they are of; without it, all others.
+    """
+
+    text: str
+    measure: str
+    over: tuple[str, ...] = ()
+    lower: bool = False
+
+
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every set is asked under every condition, ``k`` records a question.
 
     A condition with chance in it is run ``repeats`` times, each time by a seed of its own. ``baseline`` is the
-    condition that the others are compared with.
+    condition that the others are compared with, and ``claims`` say what that is expected to show.
     """
 
     title: str
@@ -99,3 +111,4 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repeats: int = 1
     baseline: str = ""
     plots: tuple[Plot, ...] = ()
+    claims: tuple[Claim, ...] = ()
