@@ -22,7 +22,8 @@ section, and nothing is typed by hand. In brackets is the 95 % interval over the
 shares), behind ± the standard deviation over repeats. `+` and `−` mark what is higher or lower than the baseline by a
 paired randomisation test, p < 0.05 after Holm's correction over all conditions and measures of the set; "no difference
 shown" is no proof that there is none. [evaluation.md](evaluation.md) has the measures,
-[experiments.md](experiments.md) the figures of the pool (`collected`, `pool_recall`, `pool_success`)."""
+[experiments.md](experiments.md) the figures of the pool (`collected`, `pool_recall`, `pool_success`). Times are those
+of the machine as it was, with whatever else ran on it."""
 
 
 def render_document(folders: Sequence[Path]) -> str:
@@ -65,21 +66,22 @@ def _claim_lines(claim: Claim, verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield "| --- | ---: | --- | ---: | --- |"
     for each in verdicts:
         rival = f"{escape_markdown(each.rival.label)}: {each.rival.cells[claim.measure].mean:.3f}"
-        margin = f"{each.margin:+.3f} [{each.low:+.3f}, {each.high:+.3f}]".replace("-", "−")
+        margin = f"{_signed(each.margin)} [{_signed(each.low)}, {_signed(each.high)}]"
         yield f"| {escape_markdown(each.set)} | {each.own:.3f} | {rival} | {margin} | {each.words} |"
 
 
 def _summary(verdicts: Sequence[Verdict]) -> str:
-    """Say of how many sets the claim holds, of how many not, in one sentence."""
+    """Say on how many sets the claim was shown, was not, or its contrary was."""
     if not verdicts:
-        return "No set was asked under two conditions of it."
-    total = len(verdicts)
+        return "Not asked: no set has two conditions of it."
     held = sum(each.holds for each in verdicts)
     contrary = sum(each.worse > 0 for each in verdicts)
+    part = sum(each.better > 0 and not each.holds and not each.worse for each in verdicts)
     ahead = sum(each.margin >= 0 for each in verdicts)
     return (
-        f"Significant against every other condition on {held} of {total} sets, the contrary significant against one or "
-        f"more on {contrary}; the baseline's mean is no worse than the best of the others on {ahead}."
+        f"Of {len(verdicts)} sets, shown against every other condition on {held}, against some of them on {part}, not "
+        f"shown on {len(verdicts) - held - part - contrary}, contradicted on {contrary}. The baseline's mean is no "
+        f"worse than the best of the others on {ahead}."
     )
 
 
@@ -102,8 +104,13 @@ def _difference(row: Row, measure: str) -> str:
     cell = row.cells.get(measure)
     if cell is None or cell.against is None:
         return "–"
-    text = f"{cell.against.mean:+.3f}".replace("-", "−")
+    text = _signed(cell.against.mean)
     return f"**{text}**" if cell.against.sign else text
+
+
+def _signed(value: float) -> str:
+    # A zero below zero is one too.
+    return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
 
 
 def _time_lines(times: Sequence[PartTimes]) -> Iterator[str]:
@@ -125,7 +132,10 @@ def _card_lines(card: RunCard) -> Iterator[str]:
     yield f"- **Questions:** {asked}"
     yield f"- **Language model:** {escape_markdown(identity.model.name) or 'none'}"
     commit = card.code.commit or "no checkout"
-    yield f"- **Code:** {commit}{changed}; fingerprint of the results `{card.fingerprint[:16]}`"
+    yield (
+        f"- **Code:** {commit}{changed}, digest `{card.code.digest[:16]}`; fingerprint of the results "
+        f"`{card.fingerprint[:16]}`"
+    )
     yield f"- **Versions:** {', '.join(f'{name} {version}' for name, version in identity.versions.items())}"
     yield (
         f"- **Machine:** {escape_markdown(machine.processor)}, {machine.cores} cores, "

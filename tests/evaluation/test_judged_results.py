@@ -56,7 +56,7 @@ def test_another_judge_marks_for_itself(folder: Path) -> None:
     count = _answered(folder)
     judge_results(open_results(folder)[0], ScriptedJudge(*(marks(8, 50, True) for _ in range(count))))
     other = ScriptedJudge(*(marks(2, 0, False) for _ in range(count)))
-    other.name = "other"  # type: ignore[misc]
+    other.name = "other"
     (found,) = judge_results(open_results(folder)[0], other)
     assert found.summary.judge == "other"
     assert found.summary.relevance is not None

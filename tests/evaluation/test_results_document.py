@@ -34,8 +34,14 @@ def test_each_claim_has_a_verdict_set_by_set_with_the_numbers_of_the_table(claim
     margin = f"{-fewer.mean:+.3f} [{-fewer.high:+.3f}, {-fewer.low:+.3f}]"
     rival = f"{own.cells['collected'].mean:.3f} | AND of \\<b\\>all\\</b\\>: {other.cells['collected'].mean:.3f}"
     assert f"| demo | {rival} | {margin} | holds |" in text
-    assert "**OR \\| collects more.** Significant against every other condition on 1 of 1 sets, the contrary" in text
-    assert "the baseline's mean is no worse than the best of the others on 1." in text
+    assert "**OR \\| collects more.** Of 1 sets, shown against every other condition on 1, against some" in text
+    assert (
+        "**OR collects fewer.** Of 1 sets, shown against every other condition on 0, against some of them on 0, not "
+        in text
+    )
+    assert (
+        "not shown on 0, contradicted on 1. The baseline's mean is no worse than the best of the others on 0." in text
+    )
     assert f"| demo | {rival} | {fewer.mean:+.3f} [".replace("-", "−") in text
     assert "| the contrary is shown against 1 of 1 |" in text
 
