@@ -74,6 +74,31 @@ def test_results_without_answers_and_a_damaged_file_are_refused(demo_home: Path,
         judge_results(open_results(folder)[0], ScriptedJudge())
 
 
+def test_the_command_prints_each_mean_with_the_judges_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    count = _answered(folder)
+    judge = ScriptedJudge(*(marks(8, 50, True) for _ in range(count - 1)), "none", "none")
+    judge.close = lambda: None  # type: ignore[attr-defined]
+    monkeypatch.setattr("shrag.cli.judge.open_language_model", lambda settings: judge)
+    assert run(["judge", str(folder)]) == 0
+    header, line = (each.split("\t") for each in capsys.readouterr().out.splitlines())
+    assert header == [
+        "set",
+        "condition",
+        "judge",
+        "marked",
+        "unmarked",
+        "refused",
+        "relevance",
+        "answerability",
+        "valid",
+    ]
+    assert line[:6] == ["demo", "bm25", "scripted-judge", str(count - 1), "1", str(10 - count)]
+    assert line[6:8] == ["8.000 [8.000, 8.000]", "0.500 [0.500, 0.500]"]
+    assert line[8].startswith("1.000 [0.")
+
+
 def test_the_command_needs_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["judge", str(folder)]) == 2
     assert "Judging needs a language model and none is configured" in capsys.readouterr().err
