@@ -48,6 +48,9 @@ class Exchange:
     @property
     def fault(self) -> str:
         """What is wrong with it; empty where it is a whole answer, or a refusal that says when to come back."""
+        if self.refused and self.kind == "page":  # people are told in words
+            wrong = "</html>" not in self.body or "\nretry-after: " not in self.head
+            return f"{self.status} without a time to come back" if wrong else ""
         if self.refused:
             known = json.loads(self.body)
             code = known.get("code") or known.get("error", {}).get("code")
