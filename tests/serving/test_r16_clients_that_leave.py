@@ -24,7 +24,7 @@ DROPS = 1_000
 NOTICED = 1.0
 """Seconds within which the model is let go of."""
 KEPT = 2 * 16
-"""Descriptors of the connections to the model that its client keeps for the next question, both ends in this process."""
+"""Descriptors of connections to the model that its client keeps for the next question, both ends in this process."""
 
 
 def _slow_answer(handler: Handler, body: dict[str, object]) -> None:
