@@ -77,7 +77,8 @@ class OpenAIModel:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         asked = time.perf_counter()
         # Nothing comes before the whole answer: the wait for the next bytes is the wait for all of them.
-        timeout = openai.Timeout(self._settings.timeout, connect=self._settings.connect_timeout)
+        seconds = min(self._settings.keyword_timeout, self._settings.timeout)
+        timeout = openai.Timeout(seconds, connect=self._settings.connect_timeout)
         extra: dict[str, Any] = {"timeout": timeout}
         if schema is not None:
             extra["response_format"] = {

@@ -104,5 +104,5 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
     print(f"p99 {percentile((each.seconds for each in done), 99):.2f} s; {slope(watch.noted):.2f} MiB a minute")
     assert faults(filled + warm + done + final) == {}
     assert Counter(each.status for each in done) == {200: len(done)}
-    assert f'"generation":{last}' in final[0].body
+    assert f'"index_generation":{last}' in final[0].body
     assert slope(watch.noted) < STEEPEST
