@@ -72,7 +72,8 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
     with serving(endpoint) as address:
         monkeypatch.setenv("SHRAG_LLM_URL", address)
         monkeypatch.setenv("SHRAG_LLM_MODEL", "m")
-        monkeypatch.setenv("SHRAG_LLM_READ_TIMEOUT", "10")
+        monkeypatch.setenv("SHRAG_LLM_READ_TIMEOUT", "5")
+        monkeypatch.setenv("SHRAG_LLM_KEYWORD_TIMEOUT", "5")
         with served(home, *SMALL_CACHE) as server:
             # A model that hangs fills every place: each thread there may be is there then.
             endpoint.behaviours = [only_the_answer(keeps_silent(2, begin=True))]
@@ -100,9 +101,12 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
             wait_until(lambda: server.held.descriptors <= before.descriptors + 2, 30)
             wait_until(lambda: server.held.threads <= before.threads + 2, 30)
             final = asyncio.run(closed_loop(server.port, 1, 1, lambda number: ("search", question(48_000 + number))))
-    print(f"{len(done)} requests at {rate:.1f} a second; {last} generations; faults {Counter(failed)}")
+    statuses = Counter(each.status for each in done)
+    print(f"{len(done)} requests at {rate:.1f} a second: {statuses}; {last} generations; faults {Counter(failed)}")
     print(f"p99 {percentile((each.seconds for each in done), 99):.2f} s; {slope(watch.noted):.2f} MiB a minute")
     assert faults(filled + warm + done + final) == {}
-    assert Counter(each.status for each in done) == {200: len(done)}
-    assert f'"generation":{last}' in final[0].body
+    # A model that hangs holds places for as long as keywords are waited for: some are refused then, in order.
+    assert set(statuses) <= {200, 429}
+    assert sum(each.refused for each in done) < 0.2 * len(done)
+    assert f'"index_generation":{last}' in final[0].body
     assert slope(watch.noted) < STEEPEST
