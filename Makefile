@@ -68,7 +68,7 @@ bench: $(VENV)/.dev ## measure cold start and quality (the latter where the deve
 	$(BIN)/python bench/run.py
 
 load: $(VENV)/.dev ## ask a server of its own over CORPUS from 64 clients at once, on loopback (SECONDS=30)
-	$(BIN)/python -m bench.load $(CORPUS) --seconds $(or $(SECONDS),30)
+	$(BIN)/python -m bench.load $(CORPUS) --seconds $(or $(SECONDS),30) $(LOAD)
 
 bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it says where there is none
 	@if [ -e .venv-gpu/.gpu ]; then .venv-gpu/bin/python bench/gpu.py; \

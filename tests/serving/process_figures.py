@@ -13,6 +13,9 @@ from typing import NamedTuple
 MINUTES = float(os.environ.get("SHRAG_SOAK_MINUTES", "5"))
 """How long a process is watched under load in ``make soak``."""
 
+WARM_SECONDS = 60.0
+"""How long it is under load before."""
+
 
 class Held(NamedTuple):
     """Counted at one moment. Java's own threads, which have names of their own, come and go and are not counted."""
