@@ -8,9 +8,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Set on the command line only: some shells export a HOST of their own.
 CORPUS := demo
-EXPERIMENT := demo
+EXPERIMENT := figure-3 keywords retrieval peers
 HOST := 127.0.0.1
 PORT := 8080
+DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
 ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
@@ -54,15 +55,20 @@ fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 openapi: $(VENV)/.dev index ## write docs/openapi.json anew, after a change of the HTTP interface
 	$(BIN)/shrag openapi > docs/openapi.json
 
-evaluate: $(VENV)/.evaluation ## run EXPERIMENT (default: demo; DATA=FOLDER has its files), or go on with it, and write its report
-	$(BIN)/shrag experiment $(EXPERIMENT) --resume $(if $(DATA),--data $(DATA))
+# What is written over the demonstration alone says nothing of other collections, and is no docs/results.md.
+RESULTS = $(if $(DATA),$(if $(filter-out file,$(origin EXPERIMENT)),,docs/results.md))
+evaluate: $(VENV)/.evaluation ## run EXPERIMENT (default: four) over DATA, where it is, else the demonstration (SAMPLE=N), and report
+	@for each in $(EXPERIMENT); do \
+	    $(BIN)/shrag experiment $$each --resume $(if $(DATA),--data $(DATA),--sets demo) $(if $(SAMPLE),--sample $(SAMPLE)) || exit; \
+	done
 	$(BIN)/shrag report $(EXPERIMENT)
+	$(BIN)/shrag report $(EXPERIMENT) --markdown $(if $(RESULTS),--output $(RESULTS))
 
 bench: $(VENV)/.dev ## measure cold start and quality (the latter where the development corpora are)
 	$(BIN)/python bench/run.py
 
 load: $(VENV)/.dev ## ask a server of its own over CORPUS from 64 clients at once, on loopback (SECONDS=30)
-	$(BIN)/python -m bench.load $(CORPUS) --seconds $(or $(SECONDS),30)
+	$(BIN)/python -m bench.load $(CORPUS) --seconds $(or $(SECONDS),30) $(LOAD)
 
 bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it says where there is none
 	@if [ -e .venv-gpu/.gpu ]; then .venv-gpu/bin/python bench/gpu.py; \

@@ -57,6 +57,7 @@ COMMANDS = {
     "experiment": "shrag.cli.experiment",
     "glossary": "shrag.cli.glossary",
     "index": "shrag.cli.index",
+    "judge": "shrag.cli.judge",
     "key": "shrag.cli.access",
     "mcp": "shrag.cli.mcp",
     "openapi": "shrag.cli.openapi",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.engine import Hit
@@ -30,17 +31,19 @@ class AnseriniPeer:
             raise ValueError(f"name must be one of {', '.join(ANALYSERS)}, got {name!r}")
         self.name = name
 
-    def search(self, contents: Sequence[tuple[str, str]], questions: Sequence[str], k: int) -> list[list[Hit]]:
+    @contextmanager
+    def open(self, contents: Sequence[tuple[str, str]]) -> Iterator[Callable[[str, int], list[Hit]]]:
         """See :class:`~shrag.evaluation.peers.Peer`."""
         if not contents:
-            return [[] for _ in questions]
+            yield lambda question, k: []
+            return
         with tempfile.TemporaryDirectory(prefix="shrag-peer-") as folder, java_errors(f"ranking by {self.name}"):
             directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(folder))
             analyser = self._analyser()
             _write(directory, analyser, contents)
             reader = lucene("index.DirectoryReader").open(directory)
             try:
-                return [_search(reader, _terms(analyser, question), min(k, len(contents))) for question in questions]
+                yield lambda question, k: _search(reader, _terms(analyser, question), min(k, len(contents)))
             finally:
                 reader.close()
                 directory.close()

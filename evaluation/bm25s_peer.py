@@ -7,7 +7,8 @@ All with its own parameters: Lucene's formula, k1 1.5, b 0.75.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,30 +32,39 @@ class Bm25sPeer:
             raise ValueError(f"name must be one of {', '.join(TOKENIZERS)}, got {name!r}")
         self.name = name
 
-    def search(self, contents: Sequence[tuple[str, str]], questions: Sequence[str], k: int) -> list[list[Hit]]:
+    @contextmanager
+    def open(self, contents: Sequence[tuple[str, str]]) -> Iterator[Callable[[str, int], list[Hit]]]:
         """See :class:`~shrag.evaluation.peers.Peer`."""
         library = _import_library()
+        tokenize = self._tokenizer(library)
         # In the order in which ties are to be broken.
         docids, texts = zip(*sorted(contents), strict=True) if contents else ((), ())
-        tokens = self._tokens(library, texts)
+        tokens = tokenize(texts)
         if not any(tokens):
-            return [[] for _ in questions]
+            yield lambda question, k: []
+            return
         index = library.BM25()
         index.index(tokens, show_progress=False)
         known = index.vocab_dict
-        return [
-            _best(docids, index.get_scores(asked), k) if (asked := [term for term in terms if term in known]) else []
-            for terms in self._tokens(library, questions)
-        ]
 
-    def _tokens(self, library: Any, texts: Sequence[str]) -> list[list[str]]:  # noqa: ANN401  (a module without types)
+        def search(question: str, k: int) -> list[Hit]:
+            asked = [term for term in tokenize([question])[0] if term in known]
+            return _best(docids, index.get_scores(asked), k) if asked else []
+
+        yield search
+
+    def _tokenizer(self, library: Any) -> Callable[[Sequence[str]], list[list[str]]]:  # noqa: ANN401  (no types)
         if self.name == "bm25s-kiwi":
-            return KoreanEnglishAnalyzer().terms(texts)
+            return KoreanEnglishAnalyzer().terms
         stemmer = stem_words if self.name == "bm25s-english" else None
-        found: list[list[str]] = library.tokenize(
-            list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
-        )
-        return found
+
+        def tokenize(texts: Sequence[str]) -> list[list[str]]:
+            found: list[list[str]] = library.tokenize(
+                list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
+            )
+            return found
+
+        return tokenize
 
 
 def _best(docids: Sequence[str], scores: NDArray[np.float32], k: int) -> list[Hit]:

@@ -29,7 +29,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A corpus, questions and judgements.
+    """A corpus, questions and judgements, and ``references`` where answers are looked at too.
 
     ``index`` names an index that is there; without it the ``corpus`` is read and indexed under the set's own ``name``.
     ``encoder`` makes that index's vectors. ``sample`` of its judged questions are asked, drawn by the experiment's
@@ -44,6 +44,7 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     encoder: str = ""
     sample: int | None = None
     only: Selection | None = None
+    references: str = ""
 
 
 class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,11 +81,23 @@ class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str = ""
 
 
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is expected: the baseline has more of ``measure`` (less, with ``lower``) than each of ``over``.
+
+    ``over`` names conditions or the grids they are of; without it, all others.
+    """
+
+    text: str
+    measure: str
+    over: tuple[str, ...] = ()
+    lower: bool = False
+
+
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every set is asked under every condition, ``k`` records a question.
 
     A condition with chance in it is run ``repeats`` times, each time by a seed of its own. ``baseline`` is the
-    condition that the others are compared with.
+    condition that the others are compared with, and ``claims`` say what that is expected to show.
     """
 
     title: str
@@ -98,3 +111,4 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repeats: int = 1
     baseline: str = ""
     plots: tuple[Plot, ...] = ()
+    claims: tuple[Claim, ...] = ()

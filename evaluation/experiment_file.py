@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from shrag.corpora.names import is_name
+from shrag.evaluation.answer_figures import ANSWER_FIGURES
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiment import Condition, Experiment, JudgedSet
 from shrag.evaluation.peers import find_peer
@@ -80,7 +81,8 @@ def narrow(experiment: Experiment, sets: Sequence[str], conditions: Sequence[str
     """Return the experiment with the ``sets`` and ``conditions`` named alone, none named for all of them.
 
     A condition is named by itself or by the one whose grid it is of. The baseline stays; a plot along a setting that no
-    condition kept has goes. Raises :class:`ExperimentRejected` for a name there is not.
+    condition kept has goes, and so does a claim about none of them. Raises :class:`ExperimentRejected` for a name there
+    is not.
     """
     _check_named("set", sets, [each.name for each in experiment.sets])
     _check_named("condition", conditions, [name for each in experiment.conditions for name in (each.name, each.group)])
@@ -95,7 +97,13 @@ def narrow(experiment: Experiment, sets: Sequence[str], conditions: Sequence[str
         if not conditions or {each.name, each.group} & {*conditions, experiment.baseline}
     )
     plots = tuple(plot for plot in experiment.plots if not plot.x or any(plot.x in each.settings for each in kept))
-    return msgspec.structs.replace(experiment, sets=kept_sets, conditions=kept, plots=plots)
+    named = {name for each in kept for name in (each.name, each.group)}
+    claims = tuple(
+        msgspec.structs.replace(claim, over=tuple(name for name in claim.over if name in named))
+        for claim in experiment.claims
+        if not claim.over or named & set(claim.over)
+    )
+    return msgspec.structs.replace(experiment, sets=kept_sets, conditions=kept, plots=plots, claims=claims)
 
 
 def _check_named(kind: str, named: Iterable[str], there: Sequence[str]) -> None:
@@ -144,6 +152,7 @@ def _problems(experiment: Experiment) -> Iterator[str]:
     if experiment.baseline and experiment.baseline not in {each.name for each in experiment.conditions}:
         yield f"the baseline {experiment.baseline!r} is no condition"
     yield from _plot_problems(experiment)
+    yield from _claim_problems(experiment)
 
 
 def _set_problems(each: JudgedSet) -> Iterator[str]:
@@ -184,7 +193,7 @@ def _condition_problems(condition: Condition) -> Iterator[str]:
 
 
 def _plot_problems(experiment: Experiment) -> Iterator[str]:
-    known = {*experiment.measures, *PROCESS_FIGURES}
+    known = _known(experiment)
     settings = {key for condition in experiment.conditions for key in condition.settings}
     for plot in experiment.plots:
         for name in plot.y:
@@ -196,3 +205,20 @@ def _plot_problems(experiment: Experiment) -> Iterator[str]:
             yield f"a plot has {plot.x!r} as x, which no condition sets"
         if plot.kind == "line" and not plot.x:
             yield "a plot of lines has no x: name the setting that changes along it"
+
+
+def _claim_problems(experiment: Experiment) -> Iterator[str]:
+    named = {name for condition in experiment.conditions for name in (condition.name, condition.group)}
+    for claim in experiment.claims:
+        if not experiment.baseline:
+            yield f"it claims {claim.text!r} of a baseline and has none: name one"
+        if claim.measure not in _known(experiment):
+            yield f"a claim is about {claim.measure!r}, which is not measured: measure it, or leave the claim out"
+        for name in claim.over:
+            if name not in named:
+                there = ", ".join(sorted(named))
+                yield f"a claim is about the condition {name!r}, which there is not: use one of {there}"
+
+
+def _known(experiment: Experiment) -> set[str]:
+    return {*experiment.measures, *PROCESS_FIGURES, *ANSWER_FIGURES}

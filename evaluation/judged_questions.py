@@ -14,19 +14,22 @@ from shrag.corpora.topics import read_qrels, read_topics
 from shrag.evaluation.data_files import find_data
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiment import JudgedSet, Selection
+from shrag.evaluation.references import Reference, encode_references, read_references
 
 
 @dataclass(frozen=True)
 class JudgedQuestions:
-    """``topics`` in the file's order, each of them judged; ``qrels`` are theirs alone.
+    """``topics`` in the file's order, each of them judged or known to have no answer; ``qrels`` are theirs alone.
 
     ``unjudged`` topics of the file have no judgement, ``unasked`` judged ones no question: neither can be counted.
+    ``references`` are those of the topics that have one.
     """
 
     topics: tuple[Topic, ...]
     qrels: tuple[Qrel, ...]
     unjudged: int
     unasked: int
+    references: tuple[Reference, ...] = ()
 
     @cached_property
     def judged(self) -> dict[str, dict[str, int]]:
@@ -40,7 +43,7 @@ class JudgedQuestions:
     def digest(self) -> str:
         """The SHA-256 of what is asked and what counts as found."""
         lines = [*(f"{qid}\t{text}\n" for qid, text in self.topics), *(qrels_line(qrel) for qrel in self.qrels)]
-        return hashlib.sha256("".join(lines).encode()).hexdigest()
+        return hashlib.sha256("".join(lines).encode() + encode_references(self.references)).hexdigest()
 
 
 def qrels_line(qrel: Qrel) -> str:
@@ -53,7 +56,10 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     topics = read_topics(find_data(judged_set.topics, data))
     qrels = read_qrels(find_data(judged_set.qrels, data))
     judged = {qrel.qid for qrel in qrels}
-    asked = [topic for topic in topics if topic.qid in judged]
+    references = read_references(find_data(judged_set.references, data)) if judged_set.references else {}
+    # What no record answers has no relevant record to judge.
+    unanswerable = {qid for qid, reference in references.items() if not reference.answerable}
+    asked = [topic for topic in topics if topic.qid in judged | unanswerable]
     unasked = len(judged - {topic.qid for topic in topics})
     if judged_set.only is not None:
         listed = _listed(judged_set.only, data)
@@ -74,8 +80,9 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     return JudgedQuestions(
         topics=tuple(asked),
         qrels=tuple(qrel for qrel in qrels if qrel.qid in kept),
-        unjudged=sum(topic.qid not in judged for topic in topics),
+        unjudged=sum(topic.qid not in judged | unanswerable for topic in topics),
         unasked=unasked,
+        references=tuple(references[topic.qid] for topic in asked if topic.qid in references),
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from shrag.evaluation.answers.citation_support import citation_support
 from shrag.indexing.engine import Hit
 from shrag.serving.answer_text import answer_text
 from shrag.serving.events import Answer
+from shrag.serving.question import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
 SHOWN = 5
@@ -24,12 +26,19 @@ class Relevant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GivenAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An answer as text, who wrote it, the share of its citations that held, and why there is none if so."""
+    """An answer as text, who wrote it, how far its citations hold, and why there is none if so.
+
+    ``plain`` is the text without headings and numbers; ``precision`` the share of its citations that held, ``recall``
+    that of its sentences, None where there is none.
+    """
 
     text: str
+    plain: str
+    language: AnswerLanguage
     kind: str
     model: str
     precision: float | None
+    recall: float | None
     reason: str
     cited: tuple[str, ...]
 
@@ -130,11 +139,15 @@ def _relevant(judged: Mapping[str, int], docids: Sequence[str]) -> tuple[Relevan
 
 def _given(answer: Answer) -> GivenAnswer:
     cited = {number for section in answer.sections for sentence in section.sentences for number in sentence.citations}
+    support = citation_support(answer)
     return GivenAnswer(
         text=answer_text(answer),
+        plain=answer_text(answer, "plain"),
+        language=answer.language,
         kind=answer.kind,
         model=answer.model,
-        precision=answer.precision,
+        precision=support.precision,
+        recall=support.recall,
         reason=answer.reason,
         cited=tuple(citation.docid for citation in answer.citations if citation.number in cited),
     )

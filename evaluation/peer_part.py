@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from time import perf_counter
+
+import msgspec
 
 from shrag.corpora.records import Record, Topic
 from shrag.evaluation.outcome import Asked, ranked
-from shrag.evaluation.peers import find_peer, rank
-from shrag.indexing.engine import Hit
+from shrag.evaluation.peers import find_peer, open_peer
+
+STAGE = "ranking"
+"""The one stage a peer's time has: from the question's text to its hits."""
 
 
 def check_peer(peer: str) -> None:
@@ -15,15 +20,21 @@ def check_peer(peer: str) -> None:
 
     Raises :class:`~shrag.evaluation.errors.EvaluationError` and :class:`~shrag.indexing.errors.PartMissing`.
     """
-    find_peer(peer).search([("d", "a word")], ["word"], 1)
+    with find_peer(peer).open([("d", "a word")]) as search:
+        search("word", 1)
 
 
 def ask_peer(
     peer: str, records: Iterable[Record], topics: Sequence[Topic], judged: Mapping[str, Mapping[str, int]], k: int
-) -> Iterator[Asked]:
-    """Yield what the peer ranks for each topic; it is asked all of them at once, and its time is not taken."""
-    hits: dict[str, list[Hit]] = {topic.qid: [] for topic in topics}
-    for line in rank(peer, list(records), topics, k):
-        hits[line.qid].append(Hit(line.docid, line.score))
-    for topic in topics:
-        yield ranked(topic.qid, hits[topic.qid], judged[topic.qid])
+) -> Generator[Asked, None, None]:
+    """Yield what the peer ranks for each topic, one after the other, with its time.
+
+    The peer indexes the records first, which no question's time has in it. Nothing of one question is left for the
+    next, so that a part can go on behind any of them.
+    """
+    with open_peer(peer, list(records)) as search:
+        for topic in topics:
+            begun = perf_counter()
+            hits = search(topic.text, k)
+            taken = perf_counter() - begun
+            yield msgspec.structs.replace(ranked(topic.qid, hits, judged[topic.qid]), seconds={STAGE: taken})

@@ -6,7 +6,8 @@ scores, which is by docid in all of them, so that a run is the same each time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from shrag.corpora.records import Record, Topic
@@ -18,17 +19,17 @@ from shrag.indexing.engine import Hit
 
 
 class Peer(Protocol):
-    """Ranks records for topics in one go. Keeps nothing behind."""
+    """Ranks records for questions, one by one. Keeps nothing behind."""
 
     @property
     def name(self) -> str:
         """The name it is asked for by."""
 
-    def search(self, contents: Sequence[tuple[str, str]], questions: Sequence[str], k: int) -> list[list[Hit]]:
-        """Return at most ``k`` hits for each question, best first, ties by docid.
+    def open(self, contents: Sequence[tuple[str, str]]) -> AbstractContextManager[Callable[[str, int], list[Hit]]]:
+        """Index ``contents``, pairs of docid and text, each docid once; give what ranks a question at most ``k`` deep.
 
-        ``contents`` are pairs of docid and text, each docid once. What shares no term with a question is no hit of it.
-        Raises :class:`~shrag.indexing.errors.PartMissing` where the peer is not installed.
+        The best comes first, ties by docid. What shares no term with the question is no hit of it. Raises
+        :class:`~shrag.indexing.errors.PartMissing` where the peer is not installed.
         """
 
 
@@ -52,21 +53,30 @@ def find_peer(name: str) -> Peer:
         raise EvaluationError(f"There is no peer {name!r}: use one of {', '.join(PEERS)}.") from None
 
 
-def rank(peer: str, records: Sequence[Record], topics: Sequence[Topic], k: int) -> list[RunLine]:
-    """Return the run of the peer called ``peer``: the topics in their order, at most ``k`` lines each, best first.
+@contextmanager
+def open_peer(peer: str, records: Sequence[Record]) -> Iterator[Callable[[str, int], list[Hit]]]:
+    """Have the peer called ``peer`` index the records, and give what ranks a question.
 
-    Raises :class:`EvaluationError` for a peer there is not, ``k`` below 1 and a docid given twice, and
-    :class:`~shrag.indexing.errors.PartMissing` where the peer is not installed.
+    Raises :class:`EvaluationError` for a peer there is not and a docid given twice, and as :meth:`Peer.open` does.
     """
     ranking = find_peer(peer)
-    if k < 1:
-        raise EvaluationError(f"k is {k}: ask for at least 1 record a topic.")
     contents = {record.docid: f"{record.title}\n{record.text}" for record in records}
     if len(contents) < len(records):
         raise EvaluationError(f"{len(records) - len(contents)} docids are given twice: give each record once.")
-    found = ranking.search(list(contents.items()), [topic.text for topic in topics], k)
-    return [
-        RunLine(topic.qid, hit.docid, place, hit.score, ranking.name)
-        for topic, hits in zip(topics, found, strict=True)
-        for place, hit in enumerate(hits, 1)
-    ]
+    with ranking.open(list(contents.items())) as search:
+        yield search
+
+
+def rank(peer: str, records: Sequence[Record], topics: Sequence[Topic], k: int) -> list[RunLine]:
+    """Return the run of the peer called ``peer``: the topics in their order, at most ``k`` lines each, best first.
+
+    Raises :class:`EvaluationError` for ``k`` below 1, and what :func:`open_peer` raises.
+    """
+    if k < 1:
+        raise EvaluationError(f"k is {k}: ask for at least 1 record a topic.")
+    with open_peer(peer, records) as search:
+        return [
+            RunLine(topic.qid, hit.docid, place, hit.score, peer)
+            for topic in topics
+            for place, hit in enumerate(search(topic.text, k), 1)
+        ]

@@ -84,7 +84,9 @@ def _series_label(set_name: str, group: str, groups: int) -> str:
 
 
 def _points(x: str, measure: str, each: SetTable, group: str, places: dict[str, float]) -> tuple[Point, ...]:
-    chosen = [row for row in each.rows if not x or (row.group == group and x in row.settings)]
+    chosen = [
+        row for row in each.rows if measure in row.cells and (not x or (row.group == group and x in row.settings))
+    ]
     points = [_point(row, measure, places[_text(row.settings[x]) if x else row.condition]) for row in chosen]
     return tuple(sorted(points, key=lambda point: point.x))
 

@@ -67,7 +67,8 @@ def code_digest() -> str:
 
 def this_code() -> Code:
     """Return what is known of the code that runs."""
-    root = Path(shrag.evaluation.__path__[0]).parent
+    # Where the rooms are links, as type checkers are shown them, the checkout is where these lead.
+    root = Path(shrag.evaluation.__path__[0]).resolve().parent
     commit = _git(root, "rev-parse", "HEAD")
     if commit is None or _git(root, "ls-files", "--error-unmatch", "evaluation/provenance.py") is None:
         return Code(code_digest(), "", None)

@@ -101,7 +101,7 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
         anchor=anchor,
         name=results.name,
         table=table,
-        columns=(*table.measures, *table.figures),
+        columns=table.columns,
         primary=table.measures[0],
         sets=tuple(_set_view(results, table, each, questions) for each in table.sets),
         plots=_plots(results, table),
@@ -111,17 +111,18 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
 
 
 def _set_view(results: ResultFolder, table: ResultTable, each: SetTable, count: int) -> SetView:
-    columns = (*table.measures, *table.figures)
-    rows = tuple(_row_view(row, columns, table.baseline) for row in each.rows)
+    rows = tuple(_row_view(row, table.columns, table.baseline) for row in each.rows)
     return SetView(each.set, each.questions, rows, _questions(results, each.set, table.measures[0], count))
 
 
 def _row_view(row: Row, columns: Sequence[str], baseline: str) -> RowView:
-    cells = tuple(_cell_view(row.cells[column]) for column in columns)
+    cells = tuple(_cell_view(row.cells.get(column)) for column in columns)
     return RowView(row.label, row.condition, row.condition == baseline, cells, counts_text(row))
 
 
-def _cell_view(cell: Cell) -> CellView:
+def _cell_view(cell: Cell | None) -> CellView:
+    if cell is None:
+        return CellView("–", "", "", "", -1.0)
     against = cell.against
     if against is None:
         return CellView(cell_text(cell), "", "", "", cell.mean)
@@ -144,7 +145,7 @@ def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -
     views = []
     for topic in results.topics(set_name):
         ways = tuple(
-            _way(each.shown, values[each.name][topic.qid], outcomes[each.name][topic.qid], titles)
+            _way(each.shown, values[each.name].get(topic.qid, 0.0), outcomes[each.name][topic.qid], titles)
             for each in conditions
         )
         shares = [way.value for way in ways]

@@ -13,6 +13,7 @@ from shrag.corpora.durable import replace_durably
 from shrag.corpora.names import is_name
 from shrag.corpora.records import Qrel, Topic
 from shrag.corpora.topics import read_qrels, read_topics
+from shrag.evaluation.answer_figures import answer_figures
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
 from shrag.evaluation.experiment import Condition, Experiment
 from shrag.evaluation.judged_questions import JudgedQuestions, qrels_line
@@ -20,13 +21,16 @@ from shrag.evaluation.measures import judge
 from shrag.evaluation.outcome import Outcome
 from shrag.evaluation.part import Part, QuestionTime, is_done, read_outcomes, read_times, run_path
 from shrag.evaluation.process_figures import PROCESS_FIGURES
+from shrag.evaluation.references import Reference, encode_references, read_references
 from shrag.evaluation.run_card import RunCard, read_card
 from shrag.evaluation.runs import read_run
+from shrag.indexing.korean import KoreanMorphemes
 
 TITLES_FILE = "titles.json"
+REFERENCES_FILE = "references.jsonl"
 
 _ALIKE = (
-    *(".run", ".questions.jsonl", "/topics.tsv", "/qrels.txt", f"/{TITLES_FILE}"),
+    *(".run", ".questions.jsonl", "/topics.tsv", "/qrels.txt", f"/{TITLES_FILE}", f"/{REFERENCES_FILE}"),
     *("table.json", "table.md", ".png", ".svg"),
 )
 
@@ -67,6 +71,11 @@ class ResultFolder:
         """Return their judgements."""
         return read_qrels(self.folder / set_name / "qrels.txt")
 
+    def references(self, set_name: str) -> dict[str, Reference]:
+        """Return what they should be answered with, by qid; nothing where the set says nothing of it."""
+        path = self.folder / set_name / REFERENCES_FILE
+        return read_references(path) if path.exists() else {}
+
     def titles(self, set_name: str) -> dict[str, str]:
         """Return the titles of the records that a report names, by docid; none where there is no such file."""
         path = self.folder / set_name / TITLES_FILE
@@ -86,14 +95,20 @@ class ResultFolder:
         return read_times(self.folder, part)
 
     def values(self, part: Part) -> Values:
-        """Return the value of each measure and figure for each question of a part."""
+        """Return the value of each measure and figure for each question of a part that it can be had of."""
         run = read_run(run_path(self.folder, part))
-        judged = judge(self.qrels(part.set), run, self.experiment.measures)
-        outcomes = self.outcomes(part)
+        qrels = self.qrels(part.set)
+        judged = judge(qrels, run, self.experiment.measures)
+        outcomes, qids = self.outcomes(part), {qrel.qid for qrel in qrels}
         figures = {
-            name: {outcome.qid: figure(outcome) for outcome in outcomes} for name, figure in PROCESS_FIGURES.items()
+            name: {outcome.qid: figure(outcome) for outcome in outcomes if outcome.qid in qids}
+            for name, figure in PROCESS_FIGURES.items()
         }
-        return {**judged, **figures}
+        references = self.references(part.set)
+        if not references:
+            return {**judged, **figures}
+        answers = answer_figures(outcomes, references, self.experiment.k, KoreanMorphemes().split)
+        return {**judged, **figures, **answers}
 
 
 def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
@@ -140,6 +155,8 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
             raise EvaluationError(f"Topic {qid!r} of the set {set_name} holds a tab or a line break: clean it.")
     replace_durably(below / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
     replace_durably(below / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
+    if questions.references:
+        replace_durably(below / REFERENCES_FILE, encode_references(questions.references))
 
 
 def file_digests(folder: Path) -> dict[str, str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from shrag.corpora.durable import replace_durably
 from shrag.evaluation import comparison
+from shrag.evaluation.answer_figures import ANSWER_FIGURES
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiment import Condition
 from shrag.evaluation.outcome import Outcome
@@ -95,7 +96,11 @@ class SetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an experiment found. ``measures`` are its own, ``figures`` those of the way to the ranking."""
+    """What an experiment found.
+
+    ``measures`` are its own, ``figures`` those of the way to the ranking, ``answers`` those of answers beside their
+    references, none where there are no references. A row lacks the cells of what its condition or its set has not.
+    """
 
     title: str
     question: str
@@ -104,11 +109,19 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measures: tuple[str, ...]
     figures: tuple[str, ...]
     sets: tuple[SetTable, ...]
+    answers: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them, in the order in which they are shown."""
+        return (*self.measures, *self.figures, *self.answers)
 
 
 def make_table(results: ResultFolder) -> ResultTable:
     """Judge every part and compare the conditions; the same folder always gives the same table."""
     experiment = results.experiment
+    sets = tuple(_set_table(results, each.name) for each in experiment.sets)
+    had = {name for each in sets for row in each.rows for name in row.cells}
     return ResultTable(
         title=experiment.title,
         question=experiment.question,
@@ -116,7 +129,8 @@ def make_table(results: ResultFolder) -> ResultTable:
         baseline=experiment.baseline,
         measures=experiment.measures,
         figures=tuple(PROCESS_FIGURES),
-        sets=tuple(_set_table(results, each.name) for each in experiment.sets),
+        sets=sets,
+        answers=tuple(name for name in ANSWER_FIGURES if name in had),
     )
 
 
@@ -144,7 +158,7 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
     against: dict[tuple[str, str], Difference] = {}
     if experiment.baseline:
         # What an experiment measures is what it claims something of: its figures are corrected apart.
-        for family in (experiment.measures, tuple(PROCESS_FIGURES)):
+        for family in (experiment.measures, tuple(PROCESS_FIGURES), ANSWER_FIGURES):
             against |= _differences(means, family, experiment.baseline, experiment.seed)
     rows = []
     for condition in experiment.conditions:
@@ -192,10 +206,17 @@ def _cell(
 def _differences(
     means: Mapping[str, Values], family: Sequence[str], baseline: str, seed: int
 ) -> dict[tuple[str, str], Difference]:
-    """Return each other condition's difference to the baseline by each measure of the family."""
-    chosen = {name: {measure: values[measure] for measure in family} for name, values in means.items()}
-    own = chosen.pop(baseline)
-    compared = comparison.compare_all(own, chosen, seed=seed, level=LEVEL)
+    """Return each other condition's difference to the baseline by each measure of the family that both have."""
+    shared = [measure for measure in family if measure in means[baseline]]
+    others = {name: values for name, values in means.items() if name != baseline}
+    own = {measure: means[baseline][measure] for measure in shared}
+    # One that does not answer has no figure of answers, and is compared by the others alone.
+    chosen = {
+        name: {measure: values[measure] for measure in shared}
+        for name, values in others.items()
+        if all(measure in values for measure in shared)
+    }
+    compared = comparison.compare_all(own, chosen, seed=seed, level=LEVEL) if shared else {}
     return {(name, each.measure): _difference(each) for name, found in compared.items() for each in found}
 
 

@@ -26,7 +26,7 @@ from shrag.indexing.vector_card import VectorCard
 
 CARD_FILE = "card.json"
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raised whenever what a folder of results holds changes."""
 
 

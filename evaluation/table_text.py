@@ -11,7 +11,7 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[
 
 def table_text(table: ResultTable) -> str:
     """Return the table as Markdown: a heading, what was asked, a table for each set."""
-    return "\n".join([*_head(table), *(line for each in table.sets for line in _set_lines(table, each))]) + "\n"
+    return "\n".join([*_head(table), *(line for each in table.sets for line in set_lines(table, each))]) + "\n"
 
 
 def escape_markdown(text: str) -> str:
@@ -53,14 +53,15 @@ def _head(table: ResultTable) -> Iterator[str]:
         )
 
 
-def _set_lines(table: ResultTable, each: SetTable) -> Iterator[str]:
-    columns = [*table.measures, *table.figures]
+def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterator[str]:
+    """Yield the table of one set, an empty line and its heading before it."""
+    columns = table.columns
     yield ""
-    yield f"## {each.set} ({each.questions:,} questions)"
+    yield f"{heading} {escape_markdown(each.set)} ({each.questions:,} questions)"
     yield ""
     yield "| condition | " + " | ".join(escape_markdown(column) for column in columns) + " | not as usual |"
     yield "| --- |" + " ---: |" * len(columns) + " --- |"
     for row in each.rows:
         mark = " (baseline)" if row.condition == table.baseline else ""
-        cells = " | ".join(cell_text(row.cells[column]) for column in columns)
+        cells = " | ".join(cell_text(row.cells[column]) if column in row.cells else "–" for column in columns)
         yield f"| {escape_markdown(row.label)}{mark} | {cells} | {counts_text(row)} |"

@@ -45,7 +45,7 @@ def read_times_file(results: ResultFolder) -> list[PartTimes]:
 def summarise_times(part: str, stages: Sequence[dict[str, float]], tokens: int) -> PartTimes:
     """Return the mean, the median and the 95th percentile (the nearest rank) of each question's sum of stages.
 
-    Questions without a stage were refused, or asked of a peer all at once: they have no time and do not count.
+    Questions without a stage were refused: they have no time and do not count.
     """
     timed = [each for each in stages if each]
     totals = sorted(sum(each.values()) for each in timed)

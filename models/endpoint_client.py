@@ -20,7 +20,7 @@ HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError)
 # What a request may carry. The client libraries add more, some of it from the environment (an organisation, a
 # project, "custom headers", the machine's make): none of that is the endpoint's business.
 _SENT = frozenset({"accept", "connection", "content-length", "content-type", "host"})
-_LARGEST_ANSWER = 16 * 2**20
+_LARGEST_ANSWER = 4 * 2**20
 
 
 class EndpointClient(httpx2.Client):
@@ -28,7 +28,7 @@ class EndpointClient(httpx2.Client):
 
     Nothing is read from the environment (proxies, certificates, netrc), no redirect is followed, no header is sent but
     what HTTP needs and ``api_key``. An answer is given up, as timed out, where it comes for longer than
-    ``timeouts.total`` however steadily, and where it is larger than 16 MiB.
+    ``timeouts.total`` however steadily, and where it is larger than 4 MiB.
     """
 
     def __init__(self, address: Address, timeouts: Timeouts, api_key: str = "") -> None:
@@ -128,7 +128,7 @@ class _Bounded(httpx2.SyncByteStream):
             if time.monotonic() > self._deadline:
                 raise httpx2.ReadTimeout(f"not whole after {self._seconds:g} seconds")
             if size > _LARGEST_ANSWER:
-                raise httpx2.ReadError("an answer larger than 16 MiB")
+                raise httpx2.ReadError("an answer larger than 4 MiB")
             yield chunk
 
     def close(self) -> None:

@@ -22,7 +22,8 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     or one line split as a shell does), ``weights`` (a folder), ``flags`` put behind those SHRAG gives, ``log`` (a
     file), ``budget`` (``50GB``) of the card for all of SHRAG, from which vLLM's memory flags follow, and the ``card``
     it is planned for where it is not the one here. Times are in seconds: ``timeout`` bounds a whole answer,
-    ``read_timeout`` the wait for its next piece. ``max_tokens`` bounds what any one answer may be asked for.
+    ``read_timeout`` the wait for its next piece, ``keyword_timeout`` the wait for a short answer that nothing can go on
+    without, a search neither: keywords. ``max_tokens`` bounds what any one answer may be asked for.
 
     Raises ``ValueError`` for what does not fit together; ``msgspec.ValidationError``, which is one, where it is read.
     """
@@ -38,6 +39,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     card: str = ""
     connect_timeout: float = 5.0
     read_timeout: float = 120.0
+    keyword_timeout: float = 20.0
     timeout: float = 300.0
     start_timeout: float = 900.0
     retries: int = 2
@@ -55,7 +57,9 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         for flag in self.extra_flags:
             if flag.partition("=")[0] in _OURS:
                 raise ValueError(f"flags holds {flag}, which SHRAG sets itself: leave it out")
-        for name in ("connect_timeout", "read_timeout", "timeout", "start_timeout", "max_tokens"):
+        for name in (
+            "connect_timeout", "read_timeout", "keyword_timeout", "timeout", "start_timeout", "max_tokens",
+        ):  # fmt: skip
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)} and must be above 0")
         if not 0 <= self.retries <= 10:

@@ -54,6 +54,10 @@ class OpenAIModel:
             max_retries=0,
             http_client=self._client,
         )
+        # Awaited whole and by everyone, searches too: however steadily it comes, it comes in time.
+        seconds = min(settings.keyword_timeout, settings.timeout)
+        short = Timeouts(settings.connect_timeout, seconds, seconds)
+        self._short = self._openai.copy(http_client=EndpointClient(self._address, short, settings.api_key))
         self._model = settings.model
         self._is_vllm: bool | None = None
 
@@ -76,15 +80,13 @@ class OpenAIModel:
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         asked = time.perf_counter()
-        # Nothing comes before the whole answer: the wait for the next bytes is the wait for all of them.
-        timeout = openai.Timeout(self._settings.timeout, connect=self._settings.connect_timeout)
-        extra: dict[str, Any] = {"timeout": timeout}
+        extra: dict[str, Any] = {}
         if schema is not None:
             extra["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "schema": schema, "strict": True},
             }
-        answer = self.read(self._ask(messages, max_tokens, extra), ChatAnswer)
+        answer = self.read(self._ask(self._short, messages, max_tokens, extra), ChatAnswer)
         if not answer.choices:
             raise broke_off(self._address.given, "it gave no choice")
         seconds = time.perf_counter() - asked
@@ -107,11 +109,14 @@ class OpenAIModel:
             # Its connection is cut when the stream is closed, from another thread: no other request may have it then.
             "extra_headers": {"Connection": "close"},
         }
-        return ChatStream(_Chunks(self, self._ask(messages, max_tokens, extra)), self._address.given, asked)
+        return ChatStream(
+            _Chunks(self, self._ask(self._openai, messages, max_tokens, extra)), self._address.given, asked
+        )
 
     def close(self) -> None:
         """Let go of the connections."""
         self._openai.close()
+        self._short.close()
 
     def read(self, answer: Any, kind: type[_Wire]) -> _Wire:  # noqa: ANN401
         """Return what openai gave, its model or the text where it is no JSON, as ``kind``."""
@@ -134,11 +139,13 @@ class OpenAIModel:
             return broke_off(where, shown(error.message))
         return broke_off(where, f"what came is no answer: {shown(str(error))}")
 
-    def _ask(self, messages: Sequence[Message], max_tokens: int, extra: Mapping[str, Any]) -> Any:  # noqa: ANN401  (by ``stream``)
+    def _ask(
+        self, client: openai.OpenAI, messages: Sequence[Message], max_tokens: int, extra: Mapping[str, Any]
+    ) -> Any:  # noqa: ANN401  (by ``stream``)
         """Return openai's answer or stream; repeats what may be repeated."""
         for attempt in range(self._settings.retries + 1):
             try:
-                return self._openai.chat.completions.create(
+                return client.chat.completions.create(
                     **self._request(messages, max_tokens), **extra, extra_body=self._extra_body()
                 )
             except (openai.APITimeoutError, openai.APIError, ModelError, ValueError, *HTTP_ERRORS) as error:

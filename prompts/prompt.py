@@ -40,8 +40,12 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "relevance": frozenset({"question", "step", "record"}),
     "augment": frozenset({"question", "count"}),
     "hypotheses": frozenset({"question", "count"}),
+    "judge": frozenset({"question", "answer", "references"}),
 }
 """The prompts there are and the variables of each."""
+
+ANSWERING = ("answer", "keywords")
+"""The prompts that an answer depends on."""
 
 Language = Literal["ko", "en"]
 
@@ -96,8 +100,8 @@ def load_prompt(name: str, language: Language, folder: Path = FOLDER) -> Prompt:
 
 
 def prompts_fingerprint(folder: Path = FOLDER) -> str:
-    """Return a digest over all prompts: what determines an answer besides the question, the records and the model."""
-    prompts = [load_prompt(name, language, folder) for name in sorted(VARIABLES) for language in ("en", "ko")]
+    """Return a digest over the prompts that determine an answer besides the question, the records and the model."""
+    prompts = [load_prompt(name, language, folder) for name in ANSWERING for language in ("en", "ko")]
     return hashlib.sha256("\n".join(prompt.fingerprint for prompt in prompts).encode()).hexdigest()
 
 

@@ -35,7 +35,7 @@ class Access:
 
     hosts: tuple[str, ...] = LOOPBACK
     key: ApiKey | None = None
-    sessions: Sessions = field(default_factory=Sessions)
+    sessions: Sessions = field(default_factory=Sessions, compare=False)
 
 
 def access_at(host: str, key: ApiKey | None = None, names: Iterable[str] = ()) -> Access:

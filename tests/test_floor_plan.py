@@ -82,14 +82,14 @@ def test_nothing_that_connects_to_other_machines_is_imported() -> None:
     assert found == []
 
 
-def test_connections_are_opened_in_two_files_and_programs_started_in_five() -> None:
+def test_connections_are_opened_in_two_files_and_programs_started_in_six() -> None:
     may = {
         "httpx2": {"models/endpoint_client.py"},  # the language model's address, from the configuration
         # A port of this machine that is free; the server's own listener; pipes to processes of our own.
         "socket": {"models/endpoint_client.py", "serving/server.py", "indexing/worker.py", "indexing/worker_pool.py"},
         "subprocess": {
             "indexing/worker_pool.py", "models/token_workers.py", "models/process_guard.py", "models/model_server.py",
-            "models/gpu_use.py",
+            "models/gpu_use.py", "evaluation/provenance.py",
         },
     }  # fmt: skip
     never = {

@@ -30,7 +30,7 @@ _REPORTS = """document.addEventListener("securitypolicyviolation",
     ({violatedDirective, blockedURI, sample}) => window.reported(`${violatedDirective} ${blockedURI} ${sample}`))"""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return a headless Chromium; the tests are skipped where there is none."""
     if CHROMIUM is None:
@@ -57,11 +57,11 @@ def _serving(engine: Engine, access: Access | None = None) -> Iterator[str]:
         listening.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve(demo: Engine) -> Iterator[Serve]:
     """Return what serves the demonstration index, or another engine's, with a model or without, and says where.
 
-    The server without a model is one for all tests.
+    The server without a model is one for a file's tests.
     """
     with ExitStack() as running:
         shared: list[str] = []
@@ -78,7 +78,7 @@ def serve(demo: Engine) -> Iterator[Serve]:
         yield start
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def plain(serve: Serve) -> str:
     """Return the address of a server without a language model."""
     return serve()

@@ -25,7 +25,7 @@ FORBIDDEN = ":is(main, title, #card) :is(script, img, iframe, base, style, math,
 _UNSEEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u202f\u2060-\u206f\ufeff]")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an engine over records each of whose fields is a payload, and a word to find it by."""
     home = tmp_path_factory.mktemp("hostile")

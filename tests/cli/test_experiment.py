@@ -54,11 +54,14 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
     assert run(["report", "results"]) == 0
     assert capsys.readouterr().out == "results/report.html\n"
     assert "Which is better?" in Path("results/report.html").read_text(encoding="utf-8")
+    assert run(["report", "results", "--markdown"]) == 0
+    assert capsys.readouterr().out == "results/results.md\n"
+    assert "### demo (6 questions)" in Path("results/results.md").read_text(encoding="utf-8")
     assert run(["compare", "results", "results:and-ands-9", "--by", "collected", "-n", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("\t")[0] for line in lines[1:4]] == ["nDCG@10", "collected", "coverage"]
-    assert lines[5] == "qid\tA\tB\tcollected\tquestion"
-    assert len(lines) == 7
+    assert [line.split("\t")[0] for line in lines[1:5]] == ["nDCG@10", "collected", "pool_recall", "pool_success"]
+    assert lines[6] == "qid\tA\tB\tcollected\tquestion"
+    assert len(lines) == 8
     assert run(["compare", "results", "results:and-ands-9", "--json"]) == 0
     assert capsys.readouterr().out.startswith('{"measure":"nDCG@10"')
 

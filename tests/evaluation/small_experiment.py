@@ -29,7 +29,7 @@ SMALL = Experiment(
     measures=("nDCG@10", "R@20"),
     k=20,
     baseline="or",
-    plots=(Plot("bars", ("nDCG@10", "collected")), Plot("line", ("coverage",), x="ands")),
+    plots=(Plot("bars", ("nDCG@10", "collected")), Plot("line", ("pool_recall",), x="ands")),
 )
 
 

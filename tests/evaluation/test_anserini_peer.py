@@ -10,7 +10,8 @@ from shrag.indexing.bm25 import idf
 
 def test_a_score_is_bm25s_with_anserinis_parameters_and_a_repeated_word_counts_again() -> None:
     contents = [("a", "learned networks learn networks"), ("b", "salt marsh"), ("c", "salt")]
-    (once,), (twice,) = AnseriniPeer("anserini-en").search(contents, ["the network", "networks, a network"], 10)
+    with AnseriniPeer("anserini-en").open(contents) as search:
+        (once,), (twice,) = search("the network", 10), search("networks, a network", 10)
     norm = 0.9 * (1 - 0.4 + 0.4 * 4 / (7 / 3))
     assert once.docid == "a"
     assert once.score == pytest.approx(idf(1, 3) * 2 / (2 + norm), rel=1e-6)
@@ -19,7 +20,8 @@ def test_a_score_is_bm25s_with_anserinis_parameters_and_a_repeated_word_counts_a
 
 def test_korean_is_pairs_of_letters() -> None:
     contents = [("a", "인공신경망의 학습"), ("b", "공신력"), ("c", "우유 시세")]
-    ((whole, part),) = AnseriniPeer("anserini-ko").search(contents, ["인공신경망"], 10)
+    with AnseriniPeer("anserini-ko").open(contents) as search:
+        whole, part = search("인공신경망", 10)
     # 인공, 신경 and 경망 are in one record of three, 공신 in two; this one has six terms, the mean is ten thirds.
     norm = 0.9 * (1 - 0.4 + 0.4 * 6 / (10 / 3))
     assert (whole.docid, part.docid) == ("a", "b")
@@ -28,7 +30,8 @@ def test_korean_is_pairs_of_letters() -> None:
 
 def test_a_question_of_thousands_of_words_is_answered() -> None:
     question = " ".join(f"word{number}" for number in range(3_000))
-    ((found,),) = AnseriniPeer("anserini-en").search([("a", "word2999"), ("b", "salt")], [question], 10)
+    with AnseriniPeer("anserini-en").open([("a", "word2999"), ("b", "salt")]) as search:
+        (found,) = search(question, 10)
     assert found.docid == "a"
     assert math.isfinite(found.score)
 

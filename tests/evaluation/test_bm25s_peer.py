@@ -11,7 +11,8 @@ from shrag.indexing.errors import PartMissing
 
 def test_a_score_is_lucenes_formula_with_the_librarys_parameters() -> None:
     contents = [("a", "learned networks learned things"), ("b", "salt marsh"), ("c", "salt")]
-    ((found,),) = Bm25sPeer("bm25s").search(contents, ["the networks"], 10)
+    with Bm25sPeer("bm25s").open(contents) as search:
+        (found,) = search("the networks", 10)
     norm = 1.5 * (1 - 0.75 + 0.75 * 4 / (7 / 3))
     assert found.docid == "a"
     assert found.score == pytest.approx(idf(1, 3) / (1 + norm), rel=1e-5)
@@ -19,10 +20,10 @@ def test_a_score_is_lucenes_formula_with_the_librarys_parameters() -> None:
 
 def test_words_are_stemmed_and_morphemes_found_by_the_peers_that_say_so() -> None:
     contents = [("a", "learned networks"), ("b", "인공신경망의 학습")]
-    questions = ["network", "신경망"]
 
     def found(name: str) -> list[list[str]]:
-        return [[hit.docid for hit in hits] for hits in Bm25sPeer(name).search(contents, questions, 10)]
+        with Bm25sPeer(name).open(contents) as search:
+            return [[hit.docid for hit in search(question, 10)] for question in ("network", "신경망")]
 
     assert found("bm25s") == [[], []]
     assert found("bm25s-english") == [["a"], []]
@@ -32,7 +33,7 @@ def test_words_are_stemmed_and_morphemes_found_by_the_peers_that_say_so() -> Non
 def test_where_the_library_is_not_installed_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bm25s", None)
     with pytest.raises(PartMissing, match=r"^bm25s is not installed .*: run `pip install shrag\[peers\]`\.$"):
-        Bm25sPeer("bm25s").search([("a", "salt")], ["salt"], 1)
+        Bm25sPeer("bm25s").open([("a", "salt")]).__enter__()
 
 
 def test_there_is_no_other_tokenizer() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -7,13 +8,17 @@ import pytest
 
 from shrag.corpora.store import open_corpus
 from shrag.corpora.topics import read_topics
+from shrag.evaluation import journal, part_runner
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.experiment import Condition
-from shrag.evaluation.part import Part, read_outcomes
+from shrag.evaluation.outcome import Asked
+from shrag.evaluation.part import Part, read_outcomes, read_times
 from shrag.evaluation.peer_part import check_peer
 from shrag.evaluation.peers import rank
+from shrag.evaluation.result_folder import open_results
 from shrag.evaluation.runs import read_run
-from tests.evaluation.small_experiment import OR, SMALL, run_small
+from shrag.evaluation.times import read_times_file
+from tests.evaluation.small_experiment import OR, SMALL, contents, run_small
 
 
 def test_a_peer_ranks_the_sets_own_records_beside_us(demo_home: Path, tmp_path: Path) -> None:
@@ -32,6 +37,37 @@ def test_a_peer_ranks_the_sets_own_records_beside_us(demo_home: Path, tmp_path: 
     ]
     outcomes = read_outcomes(tmp_path / "r", Part("demo", "kiwi"))
     assert all(outcome.collected == outcome.found and not outcome.keywords for outcome in outcomes)
+    times = read_times(tmp_path / "r", Part("demo", "kiwi"))
+    assert len(times) == 10
+    assert all(list(each.seconds) == ["ranking"] and each.seconds["ranking"] > 0 for each in times)
+    (taken,) = [each for each in read_times_file(open_results(tmp_path / "r")[0]) if each.part == "demo/kiwi"]
+    assert (taken.questions, taken.tokens) == (10, 0)
+
+
+class _Killed(BaseException):
+    """What no part of the runner catches, as a kill is."""
+
+
+@pytest.mark.parametrize("peer", ["bm25s", "anserini-en"])
+def test_a_peer_killed_between_two_questions_goes_on_there_and_ends_in_the_same_files(
+    demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peer: str
+) -> None:
+    experiment = msgspec.structs.replace(SMALL, conditions=(Condition(peer, peer=peer, group=peer),), baseline="")
+    whole = run_small(demo_home, tmp_path / "whole", experiment)
+    real = journal.keep
+
+    def keep(path: Path, coming: Iterator[Asked]) -> Iterator[Asked]:
+        for number, each in enumerate(real(path, coming), 1):
+            yield each
+            if number == 3:
+                raise _Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(part_runner, "keep", keep)
+        with pytest.raises(_Killed):
+            run_small(demo_home, tmp_path / "stopped", experiment)
+    assert run_small(demo_home, tmp_path / "stopped", experiment, resume=True).asked == whole.asked - 3 == 7
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 
 def test_a_peer_there_is_not_is_found_out_before_anything_else() -> None:

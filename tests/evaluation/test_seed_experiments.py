@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from shrag.corpora.topics import read_qrels, read_topics
+from shrag.evaluation.experiment_file import read_experiment
 from shrag.evaluation.peers import find_peer
 from shrag.serving.engine import find_strategy
 from shrag.serving.rerankers import check_reranker
@@ -45,10 +46,10 @@ def test_every_condition_can_be_asked_and_none_is_asked_twice(name: str) -> None
     assert len(asked) - len(set(asked)) == whole
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.parametrize("name", FILES)
 def test_every_file_an_experiment_brings_along_is_there(name: str) -> None:
     for judged in _read(name)["sets"]:
-        for path in (judged["topics"], judged["qrels"], *judged["corpus"]["paths"]):
+        for path in (judged["topics"], judged["qrels"], judged.get("references", ""), *judged["corpus"]["paths"]):
             if path.startswith("shrag:"):
                 assert (ROOT / "corpora" / path.removeprefix("shrag:")).is_file()
 
@@ -65,3 +66,19 @@ def test_the_questions_across_languages_are_judged_one_by_one() -> None:
     topics, qrels = read_topics(folder / "topics.tsv"), read_qrels(folder / "qrels.txt")
     assert len(topics) == 84
     assert [topic.qid for topic in topics] == [qrel.qid for qrel in qrels]
+
+
+def test_make_evaluate_runs_experiments_that_the_demonstration_alone_is_enough_for() -> None:
+    (line,) = [each for each in (ROOT / "Makefile").read_text().splitlines() if each.startswith("EXPERIMENT := ")]
+    names = line.removeprefix("EXPERIMENT := ").split()
+    assert names == ["figure-3", "keywords", "retrieval", "peers"]
+    for name in names:
+        # Without the shared sets it is asked `--sets demo`.
+        assert "demo" in {judged["name"] for judged in _read(name)["sets"]}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_every_experiment_can_be_read_with_its_claims(name: str) -> None:
+    experiment = read_experiment(FILES[name])
+    assert all(claim.text.endswith(".") for claim in experiment.claims)
+    assert bool(experiment.claims) is (name != "table-1")

@@ -74,10 +74,10 @@ def _writes_on(handler: Handler, body: dict[str, Any]) -> None:
     del body
     handler.begin_events()
     handler.close_connection = True
-    sentence = "재택근무 일수와 일-가정 갈등의 관계를 분석하였다 [1]. "
+    sentence = "재택근무 일수와 일-가정 갈등의 관계를 분석하였고, " * 6 + "그 결과를 논의하였다 [1]. "
     try:
         while not handler.nobody_listens(0):
-            handler.event(piece(sentence * 4))
+            handler.event(piece(sentence))
     except OSError:
         pass
     handler.endpoint.count(left=1)

@@ -83,8 +83,8 @@ def test_another_address_is_refused_by_the_client_itself() -> None:
 
 
 def test_an_answer_without_end_is_given_up() -> None:
-    endpoint = Endpoint(sends(b" " * (17 * 2**20)))
-    with serving(endpoint) as url, pytest.raises(ModelUnavailable, match="larger than 16 MiB"):
+    endpoint = Endpoint(sends(b" " * (5 * 2**20)))
+    with serving(endpoint) as url, pytest.raises(ModelUnavailable, match="larger than 4 MiB"):
         _ask(url=url)
 
 

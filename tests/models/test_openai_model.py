@@ -313,3 +313,14 @@ def test_thinking_is_left_out_of_both() -> None:
         assert model.complete(ASK).text == "탄소다."
         stream = model.stream(ASK)
         assert "".join(stream) == stream.completion.text == "탄소다."
+
+
+def test_a_short_answer_that_only_dribbles_is_given_up_in_its_time() -> None:
+    with (
+        serving(Endpoint(goes_on(0.05))) as url,
+        closing(OpenAIModel(_settings(url, keyword_timeout=0.5, read_timeout=30.0))) as model,
+    ):
+        started = time.monotonic()
+        with pytest.raises(ModelUnavailable, match=r"not whole after 0\.5 seconds"):
+            model.complete(ASK)
+        assert time.monotonic() - started < 10

@@ -20,6 +20,11 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 REFUSALS = {429: {"overloaded"}, 503: {"deadline_exceeded", "stopping"}}
 """What a busy server may say, by status; any other is a fault."""
 
+_WORDS = (
+    "가족 여성 남성 직장 시간 만족 임금 기업 조직 상사 동료 업무 성과 피로 수면 육아 부모 자녀 학교 지역 "
+    "서울 통계 표본 설문 회귀 분석 모형 가설 변수 효과 정책 제도 법률 기술 인터넷 회의 통근 주거 건강 소득"
+).split()
+
 Choose = Callable[[int], tuple[Kind, str]]
 """The number of a request → what it asks for, and the question."""
 
@@ -43,6 +48,9 @@ class Exchange:
     @property
     def fault(self) -> str:
         """What is wrong with it; empty where it is a whole answer, or a refusal that says when to come back."""
+        if self.refused and self.kind == "page":  # people are told in words
+            wrong = "</html>" not in self.body or "\nretry-after: " not in self.head
+            return f"{self.status} without a time to come back" if wrong else ""
         if self.refused:
             known = json.loads(self.body)
             code = known.get("code") or known.get("error", {}).get("code")
@@ -191,6 +199,15 @@ def percentile(seconds: Iterable[float], share: float) -> float:
     return ranked[max(0, -int(-len(ranked) * share // 100) - 1)]
 
 
+def question(number: int) -> str:
+    """Return another question for each number up to 64,000, so that none is answered from memory.
+
+    They differ by words that return: each word never met before is one that an analyser keeps.
+    """
+    count = len(_WORDS)
+    return " ".join((QUESTION, *(_WORDS[number // count**place % count] for place in range(3))))
+
+
 def mixed(number: int) -> tuple[Kind, str]:
-    """Choose four searches to a streamed answer, each of another question, so that none is answered from memory."""
-    return ("stream" if number % 5 == 0 else "search"), f"{QUESTION} {number}"
+    """Choose four searches to a streamed answer."""
+    return ("stream" if number % 5 == 0 else "search"), question(number)

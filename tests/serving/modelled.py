@@ -15,7 +15,7 @@ from shrag.serving.limits import Limits
 from tests.models.fake_endpoint import Endpoint, serving
 from tests.serving.live import Live, live
 
-QUICK = LlmSettings(model="m", connect_timeout=1, read_timeout=0.7, timeout=60, retries=0)
+QUICK = LlmSettings(model="m", connect_timeout=1, read_timeout=0.7, timeout=60, keyword_timeout=10, retries=0)
 
 
 @contextmanager

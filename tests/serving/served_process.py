@@ -11,6 +11,9 @@ from pathlib import Path
 from tests.serving.process_figures import Held, held
 from tests.serving.test_server import serve_process
 
+SMALL_CACHE = ("--cache-mib", "8")
+"""For who watches the memory: full soon."""
+
 
 class Served:
     """A running process; ``log`` has the lines that it wrote."""

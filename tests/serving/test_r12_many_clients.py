@@ -14,7 +14,7 @@ from shrag.serving.engine import Engine
 from tests.serving.clients import Exchange, closed_loop, faults, mixed, percentile
 from tests.serving.live import live, wait_until
 from tests.serving.process_figures import MINUTES, WARM_SECONDS, MemoryWatch, held, slope
-from tests.serving.served_process import served
+from tests.serving.served_process import SMALL_CACHE, served
 
 CLIENTS = 64
 STEEPEST = 1.0
@@ -53,7 +53,7 @@ def test_64_clients_get_whole_answers_and_no_task_thread_or_descriptor_stays(dem
 
 @pytest.mark.soak
 def test_64_clients_for_minutes_leave_no_descriptor_or_thread_and_memory_stays_level(demo_home: Path) -> None:
-    with served(demo_home) as server:
+    with served(demo_home, *SMALL_CACHE) as server:
         warm = asyncio.run(closed_loop(server.port, CLIENTS, WARM_SECONDS, mixed))
         before = server.held
         watch = MemoryWatch(server.pid)

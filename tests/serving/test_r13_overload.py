@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import threading
 import time
 from collections import Counter
@@ -15,7 +16,7 @@ import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.limits import Limits
-from tests.serving.clients import Exchange, Kind, closed_loop, exchange, faults, open_loop, percentile
+from tests.serving.clients import Exchange, Kind, closed_loop, exchange, faults, open_loop, percentile, question
 from tests.serving.live import QUESTION, live, wait_until
 from tests.serving.served_process import served
 
@@ -33,7 +34,7 @@ _NEVER_ASKED = itertools.count()
 
 def _search(_: int) -> tuple[Kind, str]:
     """Choose a question never asked before: one that is kept costs no place."""
-    return "search", f"{QUESTION} {next(_NEVER_ASKED)}"
+    return "search", question(next(_NEVER_ASKED))
 
 
 def _live(_: int) -> tuple[Kind, str]:
@@ -117,6 +118,8 @@ def test_slow_answers_take_no_place_from_searches(demo: Engine, monkeypatch: pyt
 def test_2_minutes_of_twice_what_can_be_done_leave_admitted_searches_as_fast_as_64_clients_have_them(
     demo_home: Path,
 ) -> None:
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        pytest.skip("the machine has other work: what the server can do would change while it is held to it")
     with served(demo_home) as server:
         asyncio.run(closed_loop(server.port, 8, 10, _search))
         usual = asyncio.run(closed_loop(server.port, 64, 30, _search))

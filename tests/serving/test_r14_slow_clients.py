@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.clients import Kind, closed_loop, faults, percentile
-from tests.serving.live import QUESTION, read_all, wait_until
+from tests.serving.clients import Kind, closed_loop, faults, percentile, question
+from tests.serving.live import read_all, wait_until
 from tests.serving.served_process import served
 
 HALF_OPEN, DRIPPING = 200, 50
@@ -21,7 +21,7 @@ CLOSED_WITHIN = 15.0
 
 
 def _search(number: int) -> tuple[Kind, str]:
-    return "search", f"{QUESTION} {number}"
+    return "search", question(number)
 
 
 async def _drip(connections: list[socket.socket], seconds: float) -> None:

@@ -23,6 +23,8 @@ STREAMS = 64
 DROPS = 1_000
 NOTICED = 1.0
 """Seconds within which the model is let go of."""
+KEPT = 2 * 16
+"""Descriptors of connections to the model that its client keeps for the next question, both ends in this process."""
 
 
 def _slow_answer(handler: Handler, body: dict[str, object]) -> None:
@@ -103,8 +105,7 @@ def _leaves_nothing(demo: Engine, drops: int, seed: int) -> None:
             list(clients.map(lambda number: _drop(server, random.Random(f"{seed} {number}")), range(drops)))
         wait_until(lambda: server.service.in_flight == endpoint.busy == 0, 30)
         wait_until(lambda: server.tasks <= tasks, 10)
-        # The client keeps a few connections to the model for its next question, and lets go of them after 5 seconds.
-        wait_until(lambda: held(os.getpid()).descriptors <= before.descriptors + 2, 15)
+        wait_until(lambda: held(os.getpid()).descriptors <= before.descriptors + 2 + KEPT, 15)
         wait_until(lambda: held(os.getpid()).threads <= before.threads + 2, 15)
         assert '"kind":"generated"' in server.ask("POST", "/v1/ask", {"question": QUESTION})[2]
 

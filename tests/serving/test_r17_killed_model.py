@@ -13,7 +13,7 @@ import pytest
 
 from shrag.serving.engine import Engine
 from tests.models.endpoint_process import EndpointProcess
-from tests.serving.clients import Exchange, Kind, closed_loop, exchange, faults
+from tests.serving.clients import Exchange, Kind, closed_loop, exchange, faults, question
 from tests.serving.live import QUESTION
 from tests.serving.modelled import modelled
 from tests.serving.served_process import served
@@ -38,7 +38,7 @@ def endpoint() -> Iterator[EndpointProcess]:
 
 
 def _mix(number: int) -> tuple[Kind, str]:
-    return MIX[number % len(MIX)], f"{QUESTION} {number}"
+    return MIX[number % len(MIX)], question(number)
 
 
 async def _killed(port: int, endpoint: EndpointProcess, times: int, up: float, down: float) -> list[Exchange]:

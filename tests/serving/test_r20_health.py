@@ -81,7 +81,7 @@ def test_health_is_told_while_every_place_is_taken_and_every_queue_is_full(
 
 def test_keywords_that_hang_are_a_model_that_is_away(demo: Engine) -> None:
     endpoint = Endpoint(keeps_silent(30))
-    with modelled(demo, endpoint, timeout=0.3) as server:
+    with modelled(demo, endpoint, keyword_timeout=0.3) as server:
         body = server.ask("POST", "/v1/ask", {"question": QUESTION})[2]
         assert json.loads(body)["answer"]["kind"] == "extractive"
         endpoint.behaviours = [answers(KEYWORDS)]

@@ -83,7 +83,7 @@ def test_an_idle_server_ends_at_once_though_connections_are_kept_open(demo: Engi
         server.server.handle_exit(signal.SIGTERM, None)
         server.thread.join(5)
         assert not server.thread.is_alive()
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 4
 
 
 def test_the_second_signal_ends_at_once(demo: Engine) -> None:

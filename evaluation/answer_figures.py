@@ -1,0 +1,116 @@
+"""Figures of answers beside their references: a value for each question that has what the figure needs.
+
+Which questions a figure is over depends on the references alone, never on what was answered, so that any two conditions
+compare over the same ones. An answer that was refused, or could not be asked for, is worth 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from shrag.evaluation.answers.answer_form import answer_form
+from shrag.evaluation.answers.exact_match import exact_match
+from shrag.evaluation.answers.normalisation import Split
+from shrag.evaluation.answers.overlap import best_overlap, rouge_l
+from shrag.evaluation.answers.string_match import string_match
+from shrag.evaluation.answers.units import characters, morphemes, words
+from shrag.evaluation.answers.yes_no import yes_no_accuracy
+from shrag.evaluation.outcome import GivenAnswer, Outcome
+from shrag.evaluation.references import Reference
+
+
+class _Case(NamedTuple):
+    """An answered question: what was given, what is right, and how Korean is split."""
+
+    given: GivenAnswer
+    reference: Reference
+    split: Split
+
+
+class _Figure(NamedTuple):
+    """``over`` says of which references a figure is, ``value`` what an answer that was not refused is worth."""
+
+    over: Callable[[Reference], bool]
+    value: Callable[[_Case], float]
+
+
+def _rouge(case: _Case) -> float:
+    def units(text: str) -> list[str]:
+        return morphemes(text, case.split) if case.given.language == "ko" else words(text)
+
+    given = units(case.given.plain)
+    return best_overlap([rouge_l(given, units(answer)) for answer in case.reference.answers]).f1
+
+
+def _rouge_characters(case: _Case) -> float:
+    given = characters(case.given.plain)
+    return best_overlap([rouge_l(given, characters(answer)) for answer in case.reference.answers]).f1
+
+
+def _has_answers(reference: Reference) -> bool:
+    return bool(reference.answers)
+
+
+def _has_short(reference: Reference) -> bool:
+    return bool(reference.short)
+
+
+def _is_answerable(reference: Reference) -> bool:
+    return reference.answerable
+
+
+_FIGURES: Mapping[str, _Figure] = {
+    "rouge_l": _Figure(_has_answers, _rouge),
+    "rouge_l_characters": _Figure(_has_answers, _rouge_characters),
+    "short_answer": _Figure(_has_short, lambda case: string_match(case.given.plain, case.reference.short)),
+    "exact": _Figure(
+        _has_short,
+        lambda case: exact_match(case.given.plain, (*case.reference.short, *case.reference.answers), case.split),
+    ),
+    "yes_no": _Figure(
+        lambda reference: reference.yes is not None,
+        lambda case: yes_no_accuracy(case.given.plain, bool(case.reference.yes)),
+    ),
+    "citation_precision": _Figure(_is_answerable, lambda case: case.given.precision or 0.0),
+    "citation_recall": _Figure(_is_answerable, lambda case: case.given.recall or 0.0),
+    "form": _Figure(_is_answerable, lambda case: float(answer_form(case.given.text, case.given.language).correct)),
+}
+
+REFUSAL, RETRIEVAL_RATIO = "refusal", "retrieval_ratio"
+
+ANSWER_FIGURES = (*_FIGURES, REFUSAL, RETRIEVAL_RATIO)
+"""``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
+``short_answer``: 1 where a short reference stands in the answer. ``exact``: 1 where the answer is one, and nothing
+else. ``yes_no``: 1 where it begins with the right one. ``form``: 1 where sections and language are those asked for.
+``refusal``: 1 where it was refused and cannot be answered, or neither. ``retrieval_ratio``: the share of the k records
+asked for that were found; the challenge names a criterion so and publishes no formula."""
+
+
+def answer_figures(
+    outcomes: Iterable[Outcome], references: Mapping[str, Reference], k: int, split: Split
+) -> dict[str, dict[str, float]]:
+    """Return figure → qid → value over the outcomes that have a reference, without figures that are over none.
+
+    Outcomes that were only searched for have no figure but the retrieval ratio. ``split`` is that of
+    :class:`shrag.indexing.korean.KoreanMorphemes`.
+    """
+    known = [(outcome, references[outcome.qid]) for outcome in outcomes if outcome.qid in references]
+    answered = [pair for pair in known if pair[0].answer is not None or pair[0].error]
+    found: dict[str, dict[str, float]] = {}
+    if any(outcome.answer is not None for outcome, _ in known):
+        for name, figure in _FIGURES.items():
+            found[name] = {o.qid: _value(figure, o, r, split) for o, r in answered if figure.over(r)}
+        found[REFUSAL] = {o.qid: float(_refused(o) != r.answerable and not o.error) for o, r in answered}
+    found[RETRIEVAL_RATIO] = {o.qid: min(1.0, o.found / k) for o, _ in known}
+    return {name: values for name, values in found.items() if values}
+
+
+def _value(figure: _Figure, outcome: Outcome, reference: Reference, split: Split) -> float:
+    if outcome.answer is None or _refused(outcome):
+        return 0.0
+    return figure.value(_Case(outcome.answer, reference, split))
+
+
+def _refused(outcome: Outcome) -> bool:
+    return outcome.answer is None or bool(outcome.answer.reason)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.topics import read_qrels, read_topics
+from shrag.evaluation.errors import ExperimentRejected
+from shrag.evaluation.references import Reference, encode_references, read_references
+
+SHIPPED = Path(__file__).resolve().parents[2] / "corpora" / "challenge"
+
+
+def _read(tmp_path: Path, text: str) -> dict[str, Reference]:
+    path = tmp_path / "references"
+    path.write_text(text, encoding="utf-8")
+    return read_references(path)
+
+
+def test_json_lines_and_tab_separated_lines_say_the_same(tmp_path: Path) -> None:
+    wanted = {"a": Reference("a", ("서울", "Seoul")), "b": Reference("b")}
+    assert _read(tmp_path, "a\t서울\t Seoul \t\n\nb\n") == wanted
+    assert _read(tmp_path, '{"qid": "a", "answers": ["서울", "Seoul", " "]}\n{"qid": "b", "type": "x"}\n') == wanted
+
+
+@pytest.mark.parametrize(
+    ("answers", "yes"),
+    [
+        ('["yes"]', True),
+        ('["아니요", "No."]', False),
+        ('["yes", "no"]', None),
+        ('["yes", "Seoul"]', None),
+        ('["Yes, since 2019."]', None),
+        ("[]", None),
+    ],
+)
+def test_answers_that_are_all_one_word_for_yes_or_no_say_so(tmp_path: Path, answers: str, yes: bool | None) -> None:
+    assert _read(tmp_path, f'{{"qid": "a", "answers": {answers}}}')["a"].yes is yes
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    given = (Reference("a", ("x\ty",), ("x",), yes=False), Reference("b", answerable=False))
+    path = tmp_path / "references.jsonl"
+    path.write_bytes(encode_references(given))
+    assert tuple(read_references(path).values()) == given
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "has no reference"),
+        ("\t서울", "line 1 names no question"),
+        ("a\tx\na\ty", "line 2 is of a a second time"),
+        ('{"answers": ["x"]}', "line 1 is no reference"),
+        ('{"qid": "a", "answers": "x"}', "line 1 is no reference"),
+        ('{"qid": "a", "answers": ["x"], "answerable": false}', "line 1 answers a, of which it says"),
+        ('{"qid": "a", ', "line 1 is no reference"),
+    ],
+)
+def test_a_line_that_is_no_reference_is_named(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(ExperimentRejected, match=says):
+        _read(tmp_path, text)
+
+
+def test_the_projects_own_are_of_its_questions_and_judged_where_they_can_be_answered() -> None:
+    references = read_references(SHIPPED / "references.jsonl")
+    topics = {topic.qid: topic.text for topic in read_topics(SHIPPED / "topics.tsv")}
+    assert list(references) == list(topics)
+    answerable = {qid for qid, reference in references.items() if reference.answerable}
+    assert (len(answerable), len(references)) == (16, 20)
+    assert {qrel.qid for qrel in read_qrels(SHIPPED / "qrels.txt") if qrel.relevance == 2} == answerable
+    demo = {topic.qid: topic.text for topic in read_topics(SHIPPED.parent / "demo" / "topics.tsv")}
+    assert {qid: topics[qid] for qid in answerable} == {qid: demo[qid] for qid in answerable}
+    assert all(reference.answers for qid, reference in references.items() if qid in answerable)
