@@ -63,8 +63,8 @@ class ModelHand:
         return self._or_rules("query", work, lambda: self._rules.query(question))
 
     def sift(self, question: Question, found: Found) -> Found:
-        """Return all of it: the evaluator judges."""
-        return found
+        """Return all of it, since the evaluator judges, but for a question that rules made: that goes by theirs."""
+        return self._rules.sift(question, found)
 
     def respond(self, question: Question, found: Found) -> tuple[Response, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
