@@ -20,5 +20,5 @@ def test_every_call_is_told_with_its_purpose_its_tokens_and_its_time() -> None:
 
 def test_a_call_whose_answer_two_steps_were_given_is_told_of_once() -> None:
     model = RationedModel(ScriptedModel())
-    given = Structured[object]({}, repaired=False, completions=(FIRST,))
+    given: Structured[object] = Structured({}, repaired=False, completions=(FIRST,))
     assert [len(model_calls("keywords", model, given)) for _ in range(2)] == [1, 0]

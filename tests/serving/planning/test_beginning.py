@@ -34,9 +34,8 @@ def test_what_is_missing_is_said_before_anything_is_done(demo: Engine) -> None:
     need_model("x", replace(demo.resources, model=ScriptedModel()))
     bare = replace(demo.resources, index=replace(demo.open_index, dense=None))
     for candidates in ("strategy", "lexical", "dense", "hybrid"):
-        request = Request(
-            read_question("?"), 1, False, settings=SearchSettings.from_mapping({"candidates": candidates})
-        )
+        settings = SearchSettings.from_mapping({"candidates": candidates})
+        request = Request(read_question("?"), 1, answered=False, settings=settings)
         need_candidates("x", request, demo.resources)
         if candidates in {"strategy", "lexical"}:
             need_candidates("x", request, bare)
@@ -46,7 +45,7 @@ def test_what_is_missing_is_said_before_anything_is_done(demo: Engine) -> None:
 
 
 def test_what_ran_out_is_told_once_and_all_else_as_it_comes() -> None:
-    events = [NODE, CutShort("calls", 48), NODE, CutShort("calls", 48), CutShort("depth", 4)]
+    events: list[Event] = [NODE, CutShort("calls", 48), NODE, CutShort("calls", 48), CutShort("depth", 4)]
     assert list(told_once(_Events(events).run())) == [NODE, CutShort("calls", 48), NODE, CutShort("depth", 4)]
 
 
