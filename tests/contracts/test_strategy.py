@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 import pytest
@@ -28,6 +28,7 @@ from shrag.serving.events import (
     Keywords,
     ModelCall,
     Node,
+    Purpose,
     Queries,
     Ranking,
     Timings,
@@ -35,6 +36,7 @@ from shrag.serving.events import (
 from shrag.serving.planning.rationed_model import Ration
 from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategy import Strategy
+from tests.conftest import ROOT
 from tests.serving.garbage import HOSTILE, GarbageModel
 
 _Kind = TypeVar("_Kind")
@@ -261,3 +263,19 @@ def test_vectors_that_are_set_and_not_there_are_missed_before_anything_is_asked(
 
 def _first(kind: type[_Kind], events: Sequence[Event]) -> _Kind:
     return next(event for event in events if isinstance(event, kind))
+
+
+def test_the_page_of_strategies_names_each_with_every_purpose_and_stage_there_is(demo: Engine) -> None:
+    page = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    ways = {f"way-{number}" for number in range(2, 8)}  # the page says `way-1` … `way-8`
+    assert [name for name in STRATEGIES if name not in ways and f"`{name}`" not in page] == []
+    assert [purpose for purpose in get_args(Purpose) if f"| `{purpose}` |" not in page] == []
+    lines = [strategy.name for strategy in WITH_MODEL]
+    lines += ["expand(glossary) > retrieve(5) > dense(5) > rrf(5)"]
+    engine = _modelled(demo, GarbageModel(HOSTILE, 0))
+    stages = {stage for line in lines for stage in engine.ask(QUESTIONS[0], strategy=line).search.timings.seconds}
+    behind = page[page.index("| stages") :]
+    assert [stage for stage in sorted(stages) if f"`{stage}`" not in behind] == []
+    assert stages | {"cache"} == set(
+        re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in behind.splitlines()[2:]))
+    )
