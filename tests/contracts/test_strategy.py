@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -21,8 +21,6 @@ from shrag.serving.errors import SettingRejected, StrategyUnavailable
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
-    CutShort,
-    Event,
     Fallback,
     Hits,
     Keywords,
@@ -38,8 +36,7 @@ from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategy import Strategy
 from tests.conftest import ROOT
 from tests.serving.garbage import HOSTILE, GarbageModel
-
-_Kind = TypeVar("_Kind")
+from tests.serving.well_formed import check_events, first
 
 QUESTIONS = [
     "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?",
@@ -114,8 +111,8 @@ def test_every_question_gives_every_event_in_order(demo: Engine, strategy: Strat
     events = list(demo.events(question, strategy=strategy.name))
     kinds = [type(event) for event in events if not isinstance(event, AnswerSentence | Node)]
     assert kinds == [Keywords, Queries, Hits, Ranking, Answer, Timings]
-    hits, ranking, answer = _first(Hits, events), _first(Ranking, events), _first(Answer, events)
-    assert len(hits.hits) == len(_first(Queries, events).queries)
+    hits, ranking, answer = first(Hits, events), first(Ranking, events), first(Answer, events)
+    assert len(hits.hits) == len(first(Queries, events).queries)
     assert {ranked.record.docid for ranked in ranking.records} <= set(hits.pool)
     assert [ranked.rank for ranked in ranking.records] == list(range(1, len(ranking.records) + 1))
     assert bool(ranking.reason) == (not ranking.records)
@@ -165,24 +162,6 @@ def _modelled(demo: Engine, model: LanguageModel) -> Engine:
     return Engine(demo.open_index, model)
 
 
-def _well_formed(events: Sequence[Event]) -> None:
-    """Check what holds whoever wrote the answer."""
-    kinds = [type(event) for event in events if type(event) in (Keywords, Queries, Hits, Ranking, Answer, Timings)]
-    assert kinds == [Keywords, Queries, Hits, Ranking, Answer, Timings]
-    answer, ranking = _first(Answer, events), _first(Ranking, events)
-    assert bool(answer.reason) == (not answer.sections)
-    cited = {number for section in answer.sections for sentence in section.sentences for number in sentence.citations}
-    assert cited == {citation.number for citation in answer.citations}
-    assert {citation.docid for citation in answer.citations} <= {one.record.docid for one in ranking.records}
-    numbers = {event.number for event in events if isinstance(event, Node)}
-    assert numbers == set(range(len(numbers)))
-    assert len([event.spent for event in events if isinstance(event, CutShort)]) == len(
-        {event.spent for event in events if isinstance(event, CutShort)}
-    )
-    for event in events:
-        assert msgspec.json.decode(msgspec.json.encode(event), type=type(event)) == event
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
 def test_whatever_a_model_writes_every_event_is_there_and_every_call_told(
@@ -191,7 +170,7 @@ def test_whatever_a_model_writes_every_event_is_there_and_every_call_told(
     for question in QUESTIONS:
         model = GarbageModel(HOSTILE, seed)
         events = list(_modelled(demo, model).events(question, strategy=strategy.name))
-        _well_formed(events)
+        check_events(events)
         assert model.calls <= Ration().calls + 1  # the answer is owed beyond the ration
         assert sum(isinstance(event, ModelCall) for event in events) <= model.calls
 
@@ -201,12 +180,12 @@ def test_with_a_model_that_is_away_a_question_is_answered_as_without_one_and_tha
     demo: Engine, strategy: Strategy
 ) -> None:
     events = list(_modelled(demo, _Away()).events(QUESTIONS[0], strategy=strategy.name))
-    _well_formed(events)
+    check_events(events)
     assert {event.cause for event in events if isinstance(event, Fallback)} == {"unavailable"}
     if strategy.name not in NEEDS_MODEL:
         alone = demo.ask(QUESTIONS[0], strategy=strategy.name)
-        assert _first(Ranking, events) == alone.search.ranking
-        assert _first(Answer, events) == alone.answer
+        assert first(Ranking, events) == alone.search.ranking
+        assert first(Answer, events) == alone.answer
 
 
 def test_what_needs_vectors_of_a_model_says_so_with_a_language_model_too(demo: Engine) -> None:
@@ -261,10 +240,6 @@ def test_vectors_that_are_set_and_not_there_are_missed_before_anything_is_asked(
         bare.events(QUESTIONS[0], strategy=strategy.name, settings=SearchSettings(candidates="hybrid"))
 
 
-def _first(kind: type[_Kind], events: Sequence[Event]) -> _Kind:
-    return next(event for event in events if isinstance(event, kind))
-
-
 def test_the_page_of_strategies_names_each_with_every_purpose_and_stage_there_is(demo: Engine) -> None:
     page = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
     ways = {f"way-{number}" for number in range(2, 8)}  # the page says `way-1` … `way-8`
@@ -274,8 +249,5 @@ def test_the_page_of_strategies_names_each_with_every_purpose_and_stage_there_is
     lines += ["expand(glossary) > retrieve(5) > dense(5) > rrf(5)"]
     engine = _modelled(demo, GarbageModel(HOSTILE, 0))
     stages = {stage for line in lines for stage in engine.ask(QUESTIONS[0], strategy=line).search.timings.seconds}
-    behind = page[page.index("| stages") :]
-    assert [stage for stage in sorted(stages) if f"`{stage}`" not in behind] == []
-    assert stages | {"cache"} == set(
-        re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in behind.splitlines()[2:]))
-    )
+    rows = page[page.index("| stages") :].splitlines()[2:]
+    assert set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in rows))) == stages | {"cache"}

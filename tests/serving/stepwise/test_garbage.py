@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, Event, Hits, Keywords, ModelCall, Queries, Ranking, Timings
+from shrag.serving.events import ModelCall
 from shrag.serving.planning.rationed_model import Ration
 from shrag.serving.stepwise.ways import WAYS, Way
 from tests.serving.garbage import HOSTILE, GarbageModel
+from tests.serving.well_formed import check_events
 
 QUESTIONS = ("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "Was graphene or onion tested first?", "zzzz qqqq")
 CHOICES = ("LSTM", "ARIMA", "boosting")
@@ -29,19 +28,6 @@ def test_whatever_a_model_writes_a_question_ends_in_bounded_calls_with_an_answer
     model = GarbageModel([*texts, *HOSTILE], seed)
     choices = CHOICES if seed % 2 else ()
     events = list(Engine(demo.open_index, model=model).events(asked, strategy=way.name, choices=choices))
-    _check(events, choices)
+    check_events(events, len(choices))
     assert model.calls <= Ration().calls + 1
     assert sum(isinstance(event, ModelCall) for event in events) <= model.calls
-
-
-def _check(events: Sequence[Event], choices: Sequence[str]) -> None:
-    kinds = [type(event) for event in events if type(event) in (Keywords, Queries, Hits, Ranking, Answer, Timings)]
-    assert kinds == [Keywords, Queries, Hits, Ranking, Answer, Timings]
-    (answer,) = [event for event in events if isinstance(event, Answer)]
-    assert bool(answer.reason) == (not answer.sections)
-    assert answer.choice in ("", *"ABC"[: len(choices)])
-    if answer.kind == "unaided":
-        assert not answer.citations
-    (ranking,) = [event for event in events if isinstance(event, Ranking)]
-    shown = {ranked.record.docid for ranked in ranking.records}
-    assert {citation.docid for citation in answer.citations} <= shown
