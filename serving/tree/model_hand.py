@@ -21,6 +21,7 @@ from shrag.serving.planning.answer_slots import looking_back
 from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.finding import Found
 from shrag.serving.planning.integration import Span, pick_span
+from shrag.serving.planning.query_writing import write_query
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 from shrag.serving.tree.hand import MOST_BRANCHES, RECORDS, Branches, Hand, Response
@@ -28,10 +29,6 @@ from shrag.serving.tree.hand import MOST_BRANCHES, RECORDS, Branches, Hand, Resp
 _Made = TypeVar("_Made")
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
-
-
-class _Query(msgspec.Struct, frozen=True):
-    query: _Text
 
 
 class _Response(msgspec.Struct, frozen=True):
@@ -61,9 +58,8 @@ class ModelHand:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
 
         def work() -> tuple[Question, list[Event]]:
-            step = Step("query", "query", question.language, {"question": question.text}, max_tokens=128)
-            made, calls = ask(self._model, step, _Query)
-            return Question(plain_line(made.query) or question.text, question.language), [*calls]
+            query, calls = write_query(question, self._model)
+            return query, [*calls]
 
         return self._or_rules("query", work, lambda: self._rules.query(question))
 

@@ -25,6 +25,9 @@ QUESTIONS = [
 ]
 
 NEEDS_MODEL = {
+    "direct",
+    "previous-context",
+    "self-ask",
     "rewrite",
     "raise-direct",
     "cot",
