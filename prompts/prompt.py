@@ -40,6 +40,8 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "relevance": frozenset({"question", "step", "record"}),
     "augment": frozenset({"question", "count"}),
     "hypotheses": frozenset({"question", "count"}),
+    "followup": frozenset({"question", "choices", "worked"}),
+    "thought": frozenset({"question", "choices", "thoughts", "records", "count"}),
     "judge": frozenset({"question", "answer", "references"}),
 }
 """The prompts there are and the variables of each."""

@@ -29,6 +29,7 @@ from shrag.serving.decomposition.strategies import ChainStrategy, DecomposeStrat
 from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import KeywordOrder
 from shrag.serving.hybrid import HybridStrategy
+from shrag.serving.iterative.strategies import ITERATIVE
 from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
@@ -55,6 +56,7 @@ _STRATEGIES: tuple[Strategy, ...] = (
     ChainStrategy(),
     RewriteStrategy(),
     TreeStrategy(),
+    *ITERATIVE,
     *stepwise_strategies(),
     *(CompositionStrategy(way, name) for name, way in WAYS.items()),
 )

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
 
+from shrag.models.language_model import LanguageModel
 from shrag.serving.climb import candidates_of, need_vectors
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import CutShort, Event, Spent
@@ -13,13 +14,14 @@ from shrag.serving.planning.rationed_model import Ration, RationedModel
 from shrag.serving.strategy import Request, Resources
 
 
-def need_model(strategy: str, resources: Resources) -> None:
-    """Raise :class:`StrategyUnavailable` where there is no language model."""
+def need_model(strategy: str, resources: Resources) -> LanguageModel:
+    """Return the language model; raises :class:`StrategyUnavailable` where there is none."""
     if resources.model is None:
         raise StrategyUnavailable(
             f"The strategy {strategy} needs a language model, and none is set: name one in [llm], or ask with another "
             "strategy."
         )
+    return resources.model
 
 
 def need_candidates(strategy: str, request: Request, resources: Resources) -> None:
@@ -33,6 +35,14 @@ def ration(resources: Resources, allowed: Ration | None = None) -> tuple[Resourc
     if resources.model is None:
         return resources, None
     model = RationedModel(resources.model, allowed)
+    return replace(resources, model=model), model
+
+
+def ration_needed(
+    strategy: str, resources: Resources, allowed: Ration | None = None
+) -> tuple[Resources, RationedModel]:
+    """Return the same where there has to be a model; raises as :func:`need_model` does."""
+    model = RationedModel(need_model(strategy, resources), allowed)
     return replace(resources, model=model), model
 
 

@@ -20,6 +20,7 @@ from shrag.serving.planning.answer_slots import looking_back
 from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.finding import Found
 from shrag.serving.planning.integration import Span, pick_span
+from shrag.serving.planning.query_writing import write_query
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.planning.responding import Response, respond
 from shrag.serving.question import Question
@@ -28,10 +29,6 @@ from shrag.serving.tree.hand import MOST_BRANCHES, RECORDS, Branches, Hand
 _Made = TypeVar("_Made")
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
-
-
-class _Query(msgspec.Struct, frozen=True):
-    query: _Text
 
 
 class _Assessment(msgspec.Struct, frozen=True):
@@ -54,13 +51,7 @@ class ModelHand:
 
     def query(self, question: Question) -> tuple[Question, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
-
-        def work() -> tuple[Question, list[ModelCall]]:
-            step = Step("query", "query", question.language, {"question": question.text}, max_tokens=128)
-            made, calls = ask(self._model, step, _Query)
-            return Question(plain_line(made.query) or question.text, question.language), calls
-
-        return self._or_rules("query", work, lambda: self._rules.query(question))
+        return self._or_rules("query", lambda: write_query(question, self._model), lambda: self._rules.query(question))
 
     def sift(self, question: Question, found: Found) -> Found:
         """Return all of it, since the evaluator judges, but for a question that rules made: that goes by theirs."""

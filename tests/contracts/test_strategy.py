@@ -48,6 +48,9 @@ QUESTIONS = [
 ]
 
 NEEDS_MODEL = {
+    "direct",
+    "previous-context",
+    "self-ask",
     "rewrite",
     "raise-direct",
     "cot",
