@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.stepwise.strategies import stepwise_strategies
 from shrag.serving.strategy import Request, Resources, Strategy
@@ -45,8 +46,6 @@ _COMPOSED = re.compile("[>(]")
 DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
 LARGEST_K = 1_000
-PRODUCT = SearchSettings()
-"""What is done where nothing is set."""
 
 _STRATEGIES: tuple[Strategy, ...] = (
     ShragStrategy(),
@@ -165,9 +164,9 @@ class Engine:
         request = self._request(
             question, k, keyword_order, settings, answered=True, every_record=every_record, choices=choices
         )
-        asking = self._run(request, strategy)
-        begun(asking)
-        events = list(asking)
+        with closing(self._run(request, strategy)) as asking:
+            begun(asking)
+            events = list(asking)
         if not events or events[-1].event != "timings":
             raise ClientLeft("The question was withdrawn: ask it again.")
         return ask_result(self.name, self.manifest.generation, request, strategy, events)
