@@ -1,7 +1,7 @@
 """How many documents of one index have a term, those asked for lately kept.
 
-A question's terms are wanted several times: for its keywords' weights, for re-ranking, for choosing sentences. A look-up
-in Lucene's dictionary takes some 15 µs a field, one kept here less than one.
+A question's terms are wanted several times: for its keywords' weights, for re-ranking, for choosing sentences. A
+look-up in Lucene's dictionary takes some 15 µs a field, one kept here less than one.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def write_queries(queries: Iterable[Query]) -> str:
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Return several texts, at least one, as Java is given them. One with a NUL in it is in no index and stays in none."""
+    """Return several texts, at least one, as Java is given them; what has a NUL in it is in no index, then neither."""
     return _BETWEEN.join(map(_whole, texts))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
 from shrag.serving.errors import SettingRejected
@@ -71,6 +72,7 @@ class SearchSettings:
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
 
 
+@cache
 def _kinds() -> dict[str, Any]:
     """Return each setting's type, in their order."""
     return get_type_hints(SearchSettings)
