@@ -16,7 +16,7 @@ ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 
-.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix openapi evaluate bench bench-gpu load clean
+.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -74,6 +74,12 @@ bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it 
 	@if [ -e .venv-gpu/.gpu ]; then .venv-gpu/bin/python bench/gpu.py; \
 	elif [ -e "$(VENV)/.dev" ]; then $(BIN)/python bench/gpu.py; \
 	else echo "This needs an environment with torch: \`make setup-gpu\`."; exit 1; fi
+
+# Classes are kept beside their source, so that nobody who only uses them needs a compiler.
+java: $(VENV)/.lean ## compile indexing/java, with a JDK 21 or newer (JAVAC=javac)
+	rm -f indexing/java/shrag/*.class
+	$(or $(JAVAC),javac) --release 21 -Xlint:all -Werror -g:none -classpath "$$($(BIN)/python -c 'from shrag.indexing.jvm import lucene_jar; print(lucene_jar())')" indexing/java/shrag/*.java
+	cd indexing/java/shrag && sha256sum *.java *.class > ../compiled.sha256
 
 clean: ## remove what can be made again, but no corpus and no index
 	rm -rf build .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
 
 import msgspec
@@ -14,13 +13,49 @@ from shrag.indexing.analysis import Analyzer
 from shrag.models.reranker import Passage
 
 
-@dataclass(frozen=True, slots=True)
 class AnalysedRecord:
-    """``sentence_terms`` has one list for each sentence :func:`split_sentences` finds in the record's text."""
+    """``sentence_terms`` has one list for each sentence :func:`split_sentences` finds in the record's text.
 
-    record: Record
-    title_terms: list[str]
-    sentence_terms: list[list[str]]
+    A record that was stored has its terms as text until they are asked for: many searches show it and never do.
+    """
+
+    __slots__ = ("_sentences", "_terms", "_title", "record")
+
+    def __init__(self, record: Record, title_terms: list[str], sentence_terms: list[list[str]]) -> None:
+        self.record = record
+        self._terms: tuple[list[str], list[list[str]]] | None = title_terms, sentence_terms
+        self._title, self._sentences = "", list[str]()
+
+    @classmethod
+    def stored(cls, record: Record, title: str, sentences: list[str]) -> AnalysedRecord:
+        """Return the same of terms with spaces between them."""
+        analysed = cls(record, [], [])
+        analysed._terms, analysed._title, analysed._sentences = None, title, sentences
+        return analysed
+
+    @property
+    def title_terms(self) -> list[str]:
+        """The terms of the title, in its order."""
+        return self._split()[0]
+
+    @property
+    def sentence_terms(self) -> list[list[str]]:
+        """The terms of each sentence, in its order."""
+        return self._split()[1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnalysedRecord) and (self.record, self._split()) == (other.record, other._split())
+
+    def __hash__(self) -> int:
+        return hash(self.record)
+
+    def __repr__(self) -> str:
+        return f"AnalysedRecord({self.record!r}, {self.title_terms!r}, {self.sentence_terms!r})"
+
+    def _split(self) -> tuple[list[str], list[list[str]]]:
+        if self._terms is None:
+            self._terms = self._title.split(), [sentence.split() for sentence in self._sentences]
+        return self._terms
 
     @property
     def contents_terms(self) -> list[str]:
@@ -74,7 +109,7 @@ def pack(analysed: AnalysedRecord) -> PackedRecord:
 def unpack_stored(stored: bytes) -> AnalysedRecord:
     """Return the record as it was before :func:`pack`."""
     found = _DECODER.decode(stored)
-    return AnalysedRecord(found.record, found.title.split(), [sentence.split() for sentence in found.sentences])
+    return AnalysedRecord.stored(found.record, found.title, found.sentences)
 
 
 def as_passage(analysed: AnalysedRecord) -> Passage:

@@ -1,25 +1,23 @@
-"""The terms of one index as Lucene's dictionary has them, those asked for lately kept.
+"""How many documents of one index have a term, those asked for lately kept.
 
-A question's terms are wanted several times: for its keywords' weights, in each query of the ladder, for re-ranking. A
+A question's terms are wanted several times: for its keywords' weights, for re-ranking, for choosing sentences. A
 look-up in Lucene's dictionary takes some 15 µs a field, one kept here less than one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from shrag.indexing.bm25 import Bm25
-from shrag.indexing.jvm import JavaClass, lucene
-from shrag.indexing.lexical import CONTENTS, TITLE
+from shrag.indexing.jvm import JavaClass, java_ints
+from shrag.indexing.lexical_query import join_texts
 
-# Java's collector looks at each of what Python holds of it: so many take it about a millisecond.
-_KEPT = 10_000
+_KEPT = 100_000
 
 
-class IndexTerm(NamedTuple):
-    """``queries`` match and score the term in the fields searched; how many documents have it, by field."""
+class TermFrequency(NamedTuple):
+    """How many documents have a term in the contents, which are title and text, and in the title."""
 
-    queries: tuple[JavaClass, ...]
     in_contents: int
     in_title: int
 
@@ -27,33 +25,20 @@ class IndexTerm(NamedTuple):
 class IndexTerms:
     """The terms of one open index, which does not change. Safe to share between threads."""
 
-    def __init__(self, searcher: JavaClass, parameters: Bm25) -> None:
-        self._searcher = searcher
-        self._title_boost = parameters.title_boost
-        self._term = lucene("index.Term")
-        self._term_states = lucene("index.TermStates")
-        self._term_query = lucene("search.TermQuery")
-        self._boost_query = lucene("search.BoostQuery")
-        self._kept: dict[str, IndexTerm] = {}
+    def __init__(self, search: JavaClass) -> None:
+        self._search = search
+        self._kept: dict[str, TermFrequency] = {}
 
-    def look_up(self, term: str) -> IndexTerm:
-        """Return what the index has of ``term``; a term it does not have matches nothing."""
-        found = self._kept.get(term)
-        if found is None:
-            if len(self._kept) >= _KEPT:
-                self._kept.clear()
-            found = self._kept[term] = self._look_up(term)
-        return found
-
-    def _look_up(self, term: str) -> IndexTerm:
-        contents, in_contents = self._leaf(CONTENTS, term)
-        title, in_title = self._leaf(TITLE, term)
-        if not self._title_boost:
-            return IndexTerm((contents,), in_contents, in_title)
-        return IndexTerm((contents, self._boost_query(title, self._title_boost)), in_contents, in_title)
-
-    def _leaf(self, field: str, term: str) -> tuple[JavaClass, int]:
-        in_field = self._term(field, term)
-        # Given to the query, so that Lucene does not look the term up again for each query that has it.
-        states = self._term_states.build(self._searcher, in_field, True)
-        return self._term_query(in_field, states), int(states.docFreq())
+    def look_up(self, terms: Sequence[str]) -> list[TermFrequency]:
+        """Return what the index has of each term: nothing of one that it does not have."""
+        kept = self._kept
+        known = {term: kept.get(term) for term in terms}
+        new = [term for term, found in known.items() if found is None]
+        if new:
+            counts = java_ints(self._search.frequencies(join_texts(new)))
+            found = dict(zip(new, map(TermFrequency, counts[::2], counts[1::2]), strict=True))
+            if len(kept) + len(new) > _KEPT:
+                kept.clear()
+            kept.update(found)
+            known.update(found)
+        return [frequency for term in terms if (frequency := known[term]) is not None]

@@ -25,6 +25,8 @@ JavaClass = Any
 _HEAP = "1g"
 _MOST_CLAUSES = 65_536
 
+_OWN_CLASSES = Path(__file__).with_name("java")
+
 _starting = threading.Lock()
 
 
@@ -32,6 +34,12 @@ _starting = threading.Lock()
 def lucene(name: str) -> JavaClass:
     """Return a Lucene class by its name below ``org.apache.lucene``; a nested one as ``Outer$Inner``."""
     return java(f"org.apache.lucene.{name}")
+
+
+@cache
+def own(name: str) -> JavaClass:
+    """Return a class of this project's own, from ``java/shrag``."""
+    return java(f"shrag.{name}")
 
 
 @cache
@@ -43,6 +51,16 @@ def java(name: str) -> JavaClass:
 def java_bytes(data: bytes) -> JavaClass:
     """Return ``data`` as a Java array; passed as it is, the bridge could take it for text."""
     return _bytes_type()(data)
+
+
+def java_data(array: JavaClass) -> bytes:
+    """Return what a Java array of bytes holds."""
+    return bytes(memoryview(array))
+
+
+def java_ints(array: JavaClass) -> list[int]:
+    """Return the numbers of four bytes each, in this machine's order, that a Java array of bytes holds."""
+    return memoryview(java_data(array)).cast("i").tolist()
 
 
 @cache
@@ -65,7 +83,7 @@ def start_java() -> None:
             # With -Xrs it would open a socket in /tmp by which others can load code into it, and write counters there.
             "-XX:+DisableAttachMechanism",
             "-XX:-UsePerfData",
-            classpath=[str(lucene_jar())],
+            classpath=[str(lucene_jar()), str(_OWN_CLASSES)],
         )
         _quiet(jpype)
         # A question of many words must not vanish: Lucene refuses more than 1,024 clauses by default.

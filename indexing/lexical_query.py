@@ -1,56 +1,60 @@
-"""The query tree in Lucene's own objects."""
+"""Queries as one text, which ``java/shrag/IndexSearch.java`` reads back: a tree costs one call, however large it is.
+
+A NUL stands between two parts. Each part is a node, by its first letter, and its clauses follow it: ``t`` a term; ``o``
+or, ``a`` and, ``b`` the best of so many clauses; ``n`` the wanted and the unwanted; ``w`` a weight and what it is of.
+"""
 
 from __future__ import annotations
 
-from shrag.indexing.index_terms import IndexTerms
-from shrag.indexing.jvm import JavaClass, java, lucene
+from collections.abc import Iterable, Iterator, Sequence
+
 from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted
 
+_BETWEEN = "\0"
 
-class QueryTranslation:
-    """Translates queries over the terms of one index. Safe to share between threads."""
 
-    def __init__(self, terms: IndexTerms) -> None:
-        self._terms = terms
-        self._boost_query = lucene("search.BoostQuery")
-        self._best_query = lucene("search.DisjunctionMaxQuery")
-        self._list = java("java.util.ArrayList")
-        self._builder = lucene("search.BooleanQuery$Builder")
-        occur = lucene("search.BooleanClause$Occur")
-        self._should, self._must, self._must_not = occur.SHOULD, occur.MUST, occur.MUST_NOT
+def write_queries(queries: Iterable[Query]) -> str:
+    """Return the queries, one after another."""
+    return _BETWEEN.join(part for query in queries for part in _parts(query))
 
-    def translate(self, query: Query) -> JavaClass:
-        """Return the Lucene query that matches and scores as ``query`` says."""
-        if isinstance(query, Best | Weighted):
-            return self._scored(query)
-        builder = self._builder()
-        match query:
-            case Term(term):
-                self._add_term(builder, term)
-            case Or(clauses):
-                for clause in clauses:
-                    if isinstance(clause, Term):
-                        # Flat, so that Lucene can skip over documents that cannot enter the top k.
-                        self._add_term(builder, clause.term)
-                    else:
-                        builder.add(self.translate(clause), self._should)
-            case And(clauses):
-                for clause in clauses:
-                    builder.add(self.translate(clause), self._must)
-            case Not(wanted, unwanted):
-                builder.add(self.translate(wanted), self._must)
-                builder.add(self.translate(unwanted), self._must_not)
-        return builder.build()
 
-    def _scored(self, query: Best | Weighted) -> JavaClass:
-        """Translate what changes scores and not what matches."""
-        if isinstance(query, Weighted):
-            return self._boost_query(self.translate(query.query), query.weight)
-        ways = self._list()
-        for clause in query.clauses:
-            ways.add(self.translate(clause))
-        return self._best_query(ways, 0.0)
+def join_texts(texts: Iterable[str]) -> str:
+    """Return several texts, at least one, as Java is given them; what has a NUL in it is in no index, then neither."""
+    return _BETWEEN.join(map(_whole, texts))
 
-    def _add_term(self, builder: JavaClass, term: str) -> None:
-        for leaf in self._terms.look_up(term).queries:
-            builder.add(leaf, self._should)
+
+def split_texts(joined: str) -> list[str]:
+    """Return what Java joined of at least one text."""
+    return joined.split(_BETWEEN)
+
+
+def _parts(query: Query) -> Iterator[str]:
+    match query:
+        case Term(term):
+            yield "t" + _whole(term)
+        case Or(clauses):
+            yield from _several("o", clauses)
+        case And(clauses):
+            yield from _several("a", clauses)
+        case Best(clauses):
+            yield from _several("b", clauses)
+        case Not(wanted, unwanted):
+            yield "n"
+            yield from _parts(wanted)
+            yield from _parts(unwanted)
+        case Weighted(inner, weight):
+            yield f"w{float(weight)!r}"
+            yield from _parts(inner)
+
+
+def _several(kind: str, clauses: Sequence[Query]) -> Iterator[str]:
+    yield f"{kind}{len(clauses)}"
+    for clause in clauses:
+        if isinstance(clause, Term):
+            yield "t" + _whole(clause.term)
+        else:
+            yield from _parts(clause)
+
+
+def _whole(text: str) -> str:
+    return text if _BETWEEN not in text else text.replace(_BETWEEN, "\ufffd")

@@ -1,18 +1,16 @@
 """Searching the Lucene index: implements the seams :class:`SearchEngine` and :class:`RecordStore`.
 
-A ladder's queries are nested, so one call shares what they have in common: each term is looked up in the dictionary
-once, each hit's docid is read once, and the queries run side by side. What ten queries then cost beside the longest of
-them alone: docs/benchmarks.md. The index does not change, so terms, docids and records asked for lately are kept: a
-call into Java costs some microseconds, and gives the interpreter's lock away and waits for it again.
+A call into Java gives the interpreter's lock away and waits for it again, which under load takes longer than what is
+called, so each step here is one call (``java/shrag/IndexSearch.java``): a ladder's queries, their hits' docids, the
+records. A ladder's queries are nested, so one call shares what they have in common: each term is looked up in the
+dictionary once, and the queries run side by side. What ten queries then cost beside the longest of them alone:
+docs/benchmarks.md. The index does not change, so terms, docids and records asked for lately are kept.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 
 from shrag.indexing.analysed import AnalysedRecord, unpack_stored
@@ -20,9 +18,9 @@ from shrag.indexing.bm25 import Bm25
 from shrag.indexing.engine import FieldStatistics, Hit, Statistics
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.index_terms import IndexTerms
-from shrag.indexing.jvm import JavaClass, java, java_errors, lucene
+from shrag.indexing.jvm import JavaClass, java, java_data, java_errors, lucene, own
 from shrag.indexing.lexical import CONTENTS, DOCID, STORED, TITLE, similarity
-from shrag.indexing.lexical_query import QueryTranslation
+from shrag.indexing.lexical_query import split_texts, write_queries
 from shrag.indexing.query import Query
 from shrag.indexing.recent_bytes import RecentBytes
 
@@ -33,27 +31,22 @@ class LexicalReader:
     """A searcher over one committed index; it sees that commit and no later one. Safe to share between threads."""
 
     def __init__(self, folder: Path, parameters: Bm25) -> None:
-        self._parameters = parameters
         self._doing = f"reading {folder}"
         self._term = lucene("index.Term")
         self._term_query = lucene("search.TermQuery")
-        self._collector = lucene("search.TopScoreDocCollector")
         self._doc_values = lucene("index.MultiDocValues")
         self._postings = lucene("index.MultiTerms")
         self._live_docs = lucene("index.MultiBits").getLiveDocs
         self._bytes = lucene("util.BytesRef")
         self._with_counts = lucene("index.PostingsEnum").FREQS
-        self._sorted_collector = lucene("search.TopFieldCollector")
-        by_docid = lucene("search.SortField")(DOCID, lucene("search.SortField$Type").STRING)
-        self._order = lucene("search.Sort")([lucene("search.SortField").FIELD_SCORE, by_docid])
         with java_errors(self._doing):
             self._directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
             self._reader = lucene("index.DirectoryReader").open(self._directory)
             self._searcher = lucene("search.IndexSearcher")(self._reader)
             self._searcher.setSimilarity(similarity(parameters))
+            self._java = own("IndexSearch")(self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, STORED)
         self._documents = int(self._reader.numDocs())
-        self._terms = IndexTerms(self._searcher, parameters)
-        self._translation = QueryTranslation(self._terms)
+        self._terms = IndexTerms(self._java)
         # Where the documents found lately stand, so that fetching them needs no second search.
         self._places: dict[str, int] = {}
         self._found: dict[int, str] = {}
@@ -75,15 +68,17 @@ class LexicalReader:
         """See :class:`~shrag.indexing.engine.SearchEngine`."""
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}.")
-        if not self._documents:
+        if not self._documents or not queries:
             return [[] for _ in queries]
         with java_errors(self._doing):
-            translated = [self._translation.translate(query) for query in queries]
-            depth = min(k, self._documents)
-            if len(translated) == 1:
-                found = [self._search_one(translated[0], depth)]
-            else:
-                found = list(_search_threads().map(lambda query: self._search_one(query, depth), translated))
+            data = memoryview(java_data(self._java.search(write_queries(queries), min(k, self._documents))))
+            numbers, scores = data.cast("i").tolist(), data.cast("f").tolist()
+            found: list[list[tuple[int, float]]] = []
+            place = 0
+            for _ in queries:
+                end = place + 1 + 2 * numbers[place]
+                found.append(list(zip(numbers[place + 1 : end : 2], scores[place + 2 : end : 2], strict=True)))
+                place = end
             docids = self._docids({place for hits in found for place, _ in hits})
         return [
             sorted((Hit(docids[place], score) for place, score in hits), key=lambda hit: (-hit.score, hit.docid))
@@ -152,35 +147,11 @@ class LexicalReader:
             for number in numbers:
                 yield unpack_stored(_stored(fields, number))
 
-    def _search_one(self, query: JavaClass, k: int) -> list[tuple[int, float]]:
-        """Return places in the index and scores of the best ``k``."""
-        with java_errors(self._doing):
-            # Not IndexSearcher.search(query, k): that counts a thousand hits before it starts to skip any.
-            collector = self._collector.create(k + 1, None, k + 1)
-            self._searcher.search(query, collector)
-            found = [(int(hit.doc), float(hit.score)) for hit in collector.topDocs().scoreDocs]
-            if len(found) > k and found[k][1] == found[k - 1][1]:
-                return self._search_tied(query, k)
-            return found[:k]
-
-    def _search_tied(self, query: JavaClass, k: int) -> list[tuple[int, float]]:
-        """Do as :meth:`_search_one` where several documents share the last place, by docid.
-
-        Lucene would take those that lie first in the index, which is a matter of how it was built. Deciding it by docid
-        takes up to twice the time, so it is done where it has to be.
-        """
-        collector = self._sorted_collector.create(self._order, k, None, k)
-        self._searcher.search(query, collector)
-        return [(int(hit.doc), float(hit.fields[0].floatValue())) for hit in collector.topDocs().scoreDocs]
-
     def _docids(self, places: Iterable[int]) -> dict[int, str]:
         docids = {place: self._found.get(place, "") for place in places}
         unknown = sorted(place for place, docid in docids.items() if not docid)  # doc values are read forwards only
         if unknown:
-            values = self._doc_values.getSortedValues(self._reader, DOCID)
-            for place in unknown:
-                values.advanceExact(place)
-                docids[place] = str(values.lookupOrd(values.ordValue()).utf8ToString())
+            docids.update(zip(unknown, split_texts(str(self._java.docids(unknown))), strict=True))
             with self._remembering:
                 if len(self._found) > _REMEMBERED_PLACES:
                     self._places.clear()
@@ -192,19 +163,18 @@ class LexicalReader:
 
     def _read(self, places: Sequence[int | None]) -> list[AnalysedRecord | None]:
         """Return the records at the places, those kept and those that have to be read."""
-        fields: JavaClass = None
-        records: list[AnalysedRecord | None] = []
-        for place in places:
-            if place is None:
-                records.append(None)
-                continue
-            stored = self._recent.get(place)
-            if stored is None:
-                fields = fields or self._searcher.storedFields()
-                stored = _stored(fields, place)
+        kept = {place: self._recent.get(place) for place in places if place is not None}
+        missing = [place for place, stored in kept.items() if stored is None]
+        if missing:
+            data = java_data(self._java.stored(missing))
+            start = 4 * len(missing)
+            lengths = memoryview(data)[:start].cast("i")
+            for place, length in zip(missing, lengths, strict=True):
+                stored = kept[place] = data[start : start + length]
                 self._recent.keep(place, stored)
-            records.append(unpack_stored(stored))
-        return records
+                start += length
+        found = (kept[place] if place is not None else None for place in places)
+        return [unpack_stored(stored) if stored is not None else None for stored in found]
 
     def _place(self, docid: str) -> int | None:
         place = self._places.get(docid)
@@ -215,7 +185,7 @@ class LexicalReader:
 
     def _field_statistics(self, field: str, terms: Sequence[str]) -> FieldStatistics:
         documents, average_length = self._collection(field)
-        found = [self._terms.look_up(term) for term in terms] if documents else []
+        found = self._terms.look_up(terms) if documents else []
         counts = [each.in_contents if field == CONTENTS else each.in_title for each in found] or [0] * len(terms)
         return FieldStatistics(documents, average_length, dict(zip(terms, counts, strict=True)))
 
@@ -231,12 +201,6 @@ class LexicalReader:
                 known = documents, int(collection.sumTotalTermFreq()) / documents
             self._collections[field] = known
         return known
-
-
-@cache
-def _search_threads() -> ThreadPoolExecutor:
-    """Return the threads of all readers: Java keeps a thread it has met, so a reader's own would outlive it."""
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
 
 def _stored(fields: JavaClass, place: int) -> bytes:

@@ -1,7 +1,7 @@
 """Connections that do not hold the server up: a request comes in time, an answer is read in time, or it is closed.
 
 uvicorn closes neither a request of which half was sent, nor one that comes a byte at a time, nor a stream that nobody
-reads.
+reads. Neither does its faster protocol bound what it keeps of a request that is not whole.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import asyncio
 import fcntl
 import struct
 import termios
-
-import h11
+from typing import Any
 
 RECEIVE_SECONDS = 10.0
 """From a connection's start, or from the first byte of a later request, to the last byte of the request."""
@@ -22,20 +21,41 @@ UNREAD_SECONDS = 60.0
 LEAST_READ = 16 << 10
 """Bytes. Who reads slowly, over a slow line, is waited for; who takes a byte now and then to hold a place is not."""
 
+LARGEST_HEAD = 48 << 10
+"""Bytes of a request's address and headers, and of its trailers, that are kept. What may be in them: ``guard``."""
+
+MOST_WAITING = 16
+"""Requests that may wait on a connection behind the one that is answered."""
+
+_AROUND = len(b": \r\n")
+_INVALID = "Invalid HTTP request received."
 _TOO_SLOW = b"The request did not come in time.\n"
+_REQUEST_TIMEOUT = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%b" % (len(_TOO_SLOW), _TOO_SLOW)
+)
 
 
 class Deadlines(asyncio.Protocol):
-    """Mixed in before uvicorn's h11 protocol. Bytes that trickle in do not put a deadline off."""
+    """Mixed in before uvicorn's httptools protocol. Bytes that trickle in do not put a deadline off."""
 
     receive_seconds = RECEIVE_SECONDS
     unread_seconds = UNREAD_SECONDS
 
-    conn: h11.Connection
+    cycle: Any
+    """The request that came last, with its response, as uvicorn has them; None before there is one."""
+
+    pipeline: Any
+    """Those that wait behind an earlier one's answer."""
+
     transport: asyncio.Transport
 
     _receiving: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
+    _half_here = False
+    _head_is_here = False
+    _head_bytes = 0
+    _unparsed = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See :class:`asyncio.Protocol`."""
@@ -44,11 +64,50 @@ class Deadlines(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """See :class:`asyncio.Protocol`."""
+        self._unparsed += len(data)
         super().data_received(data)
-        if self.conn.their_state in {h11.IDLE, h11.SEND_BODY}:
+        if self._unparsed > LARGEST_HEAD:
+            # A line without an end, of which the parser keeps every byte.
+            self.send_400_response(_INVALID)
+        if self._half_here or not self._answering():
             self._await_request()
         else:
             self._stop_receiving()
+
+    def on_message_begin(self) -> None:
+        """See httptools."""
+        self._half_here, self._head_is_here, self._head_bytes = True, False, 0
+        super().on_message_begin()  # type: ignore[misc]
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """See httptools; a header or a trailer."""
+        self._unparsed = 0
+        self._head_bytes += len(name) + len(value) + _AROUND
+        if self._head_bytes > LARGEST_HEAD:
+            raise ValueError("The headers are too large.")
+        super().on_header(name, value)  # type: ignore[misc]
+
+    def on_headers_complete(self) -> None:
+        """See httptools."""
+        self._unparsed, self._head_is_here = 0, True
+        if len(self.pipeline) >= MOST_WAITING:
+            raise ValueError("Too many requests wait.")
+        super().on_headers_complete()  # type: ignore[misc]
+
+    def on_body(self, body: bytes) -> None:
+        """See httptools."""
+        self._unparsed = 0
+        super().on_body(body)  # type: ignore[misc]
+
+    def on_message_complete(self) -> None:
+        """See httptools."""
+        self._unparsed, self._half_here = 0, False
+        super().on_message_complete()  # type: ignore[misc]
+
+    def send_400_response(self, msg: str) -> None:
+        """See uvicorn; nothing where the connection is closed already."""
+        if not self.transport.is_closing():
+            super().send_400_response(msg)  # type: ignore[misc]
 
     def pause_writing(self) -> None:
         """See :class:`asyncio.Protocol`."""
@@ -83,7 +142,7 @@ class Deadlines(asyncio.Protocol):
         waiting = self.transport.get_write_buffer_size()
         try:
             queued = fcntl.ioctl(self.transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
-        except OSError:  # closed
+        except (OSError, ValueError):  # closed
             return waiting
         (in_kernel,) = struct.unpack("i", queued)
         return waiting + int(in_kernel)
@@ -96,15 +155,17 @@ class Deadlines(asyncio.Protocol):
         self._receiving = None
         if self.transport.is_closing():
             return
-        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE} and self.conn.their_state is not h11.ERROR:
-            headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
-            for event in (
-                h11.Response(status_code=408, headers=headers, reason=b"Request Timeout"),
-                h11.Data(data=_TOO_SLOW),
-                h11.EndOfMessage(),
-            ):
-                self.transport.write(self.conn.send(event) or b"")
+        if self._answering() and (len(self.pipeline) or not self._head_is_here):
+            # Half a request behind another one's answer: it is not read any further before that is sent.
+            self._await_request()
+            return
+        if not (self._answering() and self.cycle.response_started):
+            self.transport.write(_REQUEST_TIMEOUT)
         self.transport.close()
+
+    def _answering(self) -> bool:
+        """Say whether there is a request that is not answered to its end."""
+        return self.cycle is not None and not self.cycle.response_complete
 
     def _stop_receiving(self) -> None:
         if self._receiving is not None:

@@ -243,7 +243,7 @@ class Engine:
     ) -> Request:
         if not 1 <= k <= LARGEST_K:
             raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
-        if keyword_order is not None:
+        if keyword_order not in {None, settings.keyword_order}:
             settings = replace(settings, keyword_order=keyword_order)
         asked = replace(read_question(question), choices=read_choices(choices))
         return Request(asked, k, answered, every_record, settings)

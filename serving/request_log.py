@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import threading
 import traceback
+from collections import deque
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -17,20 +17,25 @@ LOGGER = "shrag.serving"
 
 _WAITING_LINES = 10_000
 
+_GATHER_SECONDS = 0.02
+"""How long a line may wait for others: under load, waking the thread for each takes longer than the line itself."""
+
 
 class JsonLines(logging.Handler):
-    """Writes ``time``, ``level``, ``event`` and the record's ``fields``; what finds the queue full is dropped."""
+    """Writes ``time``, ``level``, ``event`` and the record's ``fields``; what comes while too many wait is dropped."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
-        self._lines: queue.Queue[str | None] = queue.Queue(_WAITING_LINES)
+        self._lines: deque[str] = deque()
+        self._some = threading.Event()
+        self._ending = threading.Event()
         self._writer = threading.Thread(target=self._write, name="log", daemon=True)
         self._writer.start()
 
     def emit(self, record: logging.LogRecord) -> None:
         """See :class:`logging.Handler`."""
-        if _was_cut_off(record):
+        if len(self._lines) >= _WAITING_LINES or _was_cut_off(record):
             return
         entry: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -40,25 +45,26 @@ class JsonLines(logging.Handler):
         }
         if record.exc_info and record.exc_info[0] is not None:
             entry["traceback"] = "".join(traceback.format_exception(*record.exc_info))
-        try:
-            self._lines.put_nowait(msgspec.json.encode(entry).decode() + "\n")
-        except queue.Full:
-            return
+        self._lines.append(msgspec.json.encode(entry).decode() + "\n")
+        if not self._some.is_set():
+            self._some.set()
 
     def close(self) -> None:
         """Write what waits, for at most a second, and end."""
-        try:
-            self._lines.put_nowait(None)
-        except queue.Full:
-            pass
-        else:
-            self._writer.join(1.0)
+        self._ending.set()
+        self._some.set()
+        self._writer.join(1.0)
         super().close()
 
     def _write(self) -> None:
-        while (line := self._lines.get()) is not None:
+        ended = False
+        while not ended:
+            self._some.wait()
+            ended = self._ending.wait(_GATHER_SECONDS)
+            self._some.clear()
+            waiting = [self._lines.popleft() for _ in range(len(self._lines))]
             try:
-                self._stream.write(line)
+                self._stream.write("".join(waiting))
                 self._stream.flush()
             except (OSError, ValueError):
                 return  # nobody reads it any more

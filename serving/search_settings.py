@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
 from shrag.serving.errors import SettingRejected
@@ -83,6 +84,7 @@ def refuse_unused(settings: SearchSettings, strategy: str, used: Collection[str]
         )
 
 
+@cache
 def _kinds() -> dict[str, Any]:
     """Return each setting's type, in their order."""
     return get_type_hints(SearchSettings)

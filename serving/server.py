@@ -16,7 +16,7 @@ from typing import TextIO
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from shrag.corpora.names import check_name
 from shrag.indexing.seals import Verify
@@ -29,7 +29,6 @@ from shrag.serving.connection import Deadlines
 from shrag.serving.current_index import CurrentIndex
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken
-from shrag.serving.guard import LARGEST_HEADERS, LONGEST_ADDRESS
 from shrag.serving.limits import Limits
 from shrag.serving.places import Places
 from shrag.serving.request_log import LOGGER, JsonLines
@@ -123,19 +122,19 @@ def make_server(app: Starlette) -> uvicorn.Server:
     service: Places = app.state.service
     config = uvicorn.Config(
         app,
+        loop="uvloop",
         http=_Connection,
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,  # whoever connects could write them
-        h11_max_incomplete_event_size=LONGEST_ADDRESS + LARGEST_HEADERS,
         timeout_graceful_shutdown=_LAST_WORDS_SECONDS,
     )
     return _Server(config, service)
 
 
-class _Connection(Deadlines, H11Protocol):
+class _Connection(Deadlines, HttpToolsProtocol):
     """uvicorn's protocol, with deadlines."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ class Tracing:
             return
         started = time.perf_counter()
         given = Headers(scope=scope).get(HEADER, "")
-        trace = given if _ACCEPTED.fullmatch(given) else uuid.uuid4().hex
+        trace = given if _ACCEPTED.fullmatch(given) else os.urandom(16).hex()
         begin_trace(trace)
         said = RequestNote()
         _NOTE.set(said)
@@ -91,7 +91,15 @@ class Tracing:
             route = _route(scope)
             self._finished(route, _method(scope), status or _LEFT, seconds)
             fields = _line(scope, route, status or _LEFT, seconds, said.fields)
-            _log.info("request", extra={"fields": {"trace": trace, **fields}})
+            _say({"trace": trace, **fields})
+
+
+def _say(fields: Mapping[str, object]) -> None:
+    """Log a request's line; where in the program it is said, which takes a while to find out, is of no interest."""
+    if _log.isEnabledFor(logging.INFO):
+        record = logging.LogRecord(LOGGER, logging.INFO, "", 0, "request", (), None)
+        record.fields = fields
+        _log.handle(record)
 
 
 def _route(scope: Scope) -> str:

@@ -138,3 +138,15 @@ def test_threads_that_search_at_once_get_their_own_answers(reader: LexicalReader
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_term_is_never_read_as_a_query(reader: LexicalReader) -> None:
+    for hostile in ("film\0tcopper", "\0", "", "o2", "w0.5", "🧪", "a" * 40_000):
+        assert _found(reader, Term(hostile)) == []
+        assert reader.statistics([hostile]).contents.document_frequencies == {hostile: 0}
+
+
+def test_queries_asked_at_once_are_answered_as_each_alone(reader: LexicalReader) -> None:
+    queries: list[Query] = [any_of(["film", "copper"][:size]) for size in (2, 1, 0)] + [Term("shield")]
+    assert reader.search(queries, 10) == [reader.search([query], 10)[0] for query in queries]
+    assert reader.search([], 10) == []

@@ -6,10 +6,11 @@ import json
 import statistics
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
-from shrag.serving.connection import RECEIVE_SECONDS, UNREAD_SECONDS, Deadlines
+from shrag.serving.connection import MOST_WAITING, RECEIVE_SECONDS, UNREAD_SECONDS, Deadlines
 from shrag.serving.engine import Engine
 from tests.serving.live import QUESTION, Live, live, read_all, split
 
@@ -108,3 +109,79 @@ def test_a_kept_connection_has_a_bound_of_its_own_for_each_request(
         started = time.monotonic()
         assert read_all(connection).startswith(b"HTTP/1.1 408 ")
         assert time.monotonic() - started < 1.5
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"GET /" + b"a" * 1_000_000,
+        b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\nx: " + b"a" * 1_000_000,
+        b"GET /health/live HTTP/1.1\r\n" + b"x: y\r\n" * 12_000,
+        b"POST /v1/search HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: " + b"a" * 1_000_000,
+        b"POST /v1/search HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
+        + b"x: y\r\n" * 30_000,
+    ],
+    ids=["address", "header", "headers", "trailer", "trailers"],
+)
+def test_a_head_that_does_not_end_is_not_kept(demo: Engine, begin: bytes) -> None:
+    with live(demo) as server, server.connect() as connection:
+        started = time.monotonic()
+        with suppress(ConnectionError):
+            connection.sendall(begin)
+        # Trailers that came with the headers are counted with them.
+        assert read_all(connection)[:12] in {b"HTTP/1.1 400", b"HTTP/1.1 431", b""}
+        assert time.monotonic() - started < RECEIVE_SECONDS / 2
+        assert server.ask("GET", "/health/live")[0] == 200
+
+
+def test_requests_sent_at_once_are_answered_in_turn_and_are_bounded(demo: Engine) -> None:
+    live_request = b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
+    with live(demo) as server:
+        with server.connect() as connection:
+            connection.sendall(
+                live_request * (MOST_WAITING - 1) + live_request.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
+            )
+            assert read_all(connection).count(b"HTTP/1.1 200 ") == MOST_WAITING
+        with server.connect() as connection:
+            connection.sendall(live_request * 1_000)
+            assert read_all(connection).count(b"HTTP/1.1 200 ") < MOST_WAITING
+        assert server.ask("GET", "/health/live")[0] == 200
+
+
+def test_half_a_request_behind_another_one_does_not_cut_its_answer(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Deadlines, "receive_seconds", 0.2)
+    original = Engine.search
+
+    def slow(*arguments: object, **options: object) -> object:
+        time.sleep(0.8)
+        return original(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Engine, "search", slow)
+    with live(demo) as server, server.send("POST", "/v1/search", {"question": QUESTION}) as connection:
+        connection.sendall(b"POST /v1/search HTTP/1.1\r\nhost:")
+        answer = read_all(connection)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert answer.count(b"HTTP/1.1 408 ") == 1
+
+
+def test_line_ends_that_trickle_in_are_no_request(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Deadlines, "receive_seconds", 0.5)
+    with live(demo) as server, server.connect() as connection:
+        connection.sendall(b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        started = time.monotonic()
+        connection.settimeout(0.05)
+        answer = b""
+        while time.monotonic() - started < 3:
+            try:
+                piece = connection.recv(65536)
+                answer += piece
+                if not piece:
+                    break
+            except TimeoutError:
+                connection.sendall(b"\r\n")
+            except ConnectionError:
+                break
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert time.monotonic() - started < 2

@@ -1,0 +1,135 @@
+"""A route's requests as nearly all of them come, read and answered without what FastAPI does for the others.
+
+FastAPI takes several times as long to read such a request and to send its answer as a kept answer takes to be found.
+Whatever is not read here to the letter goes to FastAPI as it came, which then accepts or refuses it: one place decides
+what a request may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Generic, TypeVar
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shrag.serving.answer_text import AnswerFormat
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
+from shrag.serving.events import KeywordOrder
+from shrag.serving.wire import AskRequest, QuestionRequest
+
+_Asked = TypeVar("_Asked")
+
+_JSON = b"application/json"
+
+
+class _Search(msgspec.Struct, forbid_unknown_fields=True):
+    """What :class:`QuestionRequest` accepts, and of that nothing that it reads otherwise."""
+
+    question: str
+    k: Annotated[int, msgspec.Meta(ge=1, le=LARGEST_K)] = DEFAULT_K
+    strategy: str = DEFAULT_STRATEGY
+    keyword_order: KeywordOrder = "tfidf"
+    choices: list[str] = []
+
+
+class _Ask(_Search, forbid_unknown_fields=True):
+    """What :class:`AskRequest` accepts, likewise."""
+
+    format: AnswerFormat = "cited"
+    stream: bool = False
+
+
+_SEARCHES, _ASKS = msgspec.json.Decoder(_Search), msgspec.json.Decoder(_Ask)
+
+
+def read_search(body: bytes) -> QuestionRequest | None:
+    """Return the request to ``/v1/search`` that ``body`` is, None for what is left to FastAPI."""
+    try:
+        read = _SEARCHES.decode(body)
+    except ValueError:
+        return None
+    return QuestionRequest.model_construct(
+        question=read.question, k=read.k, strategy=read.strategy, keyword_order=read.keyword_order, choices=read.choices
+    )
+
+
+def read_ask(body: bytes) -> AskRequest | None:
+    """Return likewise a request to ``/v1/ask``; a stream is left to FastAPI."""
+    try:
+        read = _ASKS.decode(body)
+    except ValueError:
+        return None
+    if read.stream:
+        return None
+    return AskRequest.model_construct(
+        question=read.question, k=read.k, strategy=read.strategy, keyword_order=read.keyword_order,
+        choices=read.choices, format=read.format, stream=False,
+    )  # fmt: skip
+
+
+class PlainRoute(Generic[_Asked]):
+    """ASGI application. Sends what ``answer`` makes of what ``read`` reads of a JSON body, ``full`` serves the rest."""
+
+    def __init__(
+        self,
+        full: ASGIApp,
+        read: Callable[[bytes], _Asked | None],
+        answer: Callable[[_Asked, Request], Awaitable[bytes]],
+    ) -> None:
+        self._full = full
+        self._read = read
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request. Raises as ``answer`` does."""
+        if not _is_json(scope):
+            await self._full(scope, receive, send)
+            return
+        read: list[Message] = []
+        while not read or (read[-1]["type"] == "http.request" and read[-1].get("more_body", False)):
+            read.append(await receive())
+        asked = None
+        if read[-1]["type"] == "http.request":
+            asked = self._read(b"".join(message.get("body", b"") for message in read))
+        if asked is None:
+            await self._full(scope, _again(read, receive), send)
+            return
+        answer = await self._answer(asked, Request(scope, receive))
+        headers = [(b"content-length", b"%d" % len(answer)), (b"content-type", _JSON)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+
+def put_before(
+    app: FastAPI,
+    path: str,
+    read: Callable[[bytes], _Asked | None],
+    answer: Callable[[_Asked, Request], Awaitable[bytes]],
+) -> None:
+    """Put a :class:`PlainRoute` before the POST route of ``app`` at ``path``, which is described as before."""
+    (route,) = (
+        each
+        for each in app.routes
+        if isinstance(each, APIRoute) and each.path == path and "POST" in (each.methods or ())
+    )
+    route.app = PlainRoute(route.app, read, answer)
+
+
+def _is_json(scope: Scope) -> bool:
+    """Say whether the body is said once to be JSON, by the plain name of it."""
+    return [value for name, value in scope["headers"] if name == b"content-type"] == [_JSON]
+
+
+def _again(read: list[Message], receive: Receive) -> Receive:
+    """Return ``receive`` as it was before ``read`` was received."""
+    waiting = iter(read)
+
+    async def again() -> Message:
+        message = next(waiting, None)
+        return message if message is not None else await receive()
+
+    return again
