@@ -9,7 +9,7 @@ from shrag.models.errors import ModelError
 from shrag.serving.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.decomposition.model_plans import plan_parts, plan_rewrite, plan_steps
 from shrag.serving.decomposition.steps import walk_bridges, walk_steps
-from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Event, ModelCall, Node, NodeKind
 from shrag.serving.fallback import fallen_back
 from shrag.serving.planning.concluding import conclude
@@ -51,9 +51,9 @@ class RewriteStrategy:
     name = "rewrite"
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without a model."""
+        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`ModelNeeded` without a model."""
         if resources.model is None:
-            raise StrategyUnavailable(
+            raise ModelNeeded(
                 f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
                 "another strategy."
             )

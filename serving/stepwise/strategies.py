@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
-from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.errors import ModelNeeded, StrategyUnavailable
 from shrag.serving.events import Answer, Event, Hits, Keywords, Queries, Ranking, Timings
 from shrag.serving.planning.concluding import conclude
 from shrag.serving.planning.rationed_model import Ration, RationedModel
@@ -38,11 +38,11 @@ class StepwiseStrategy:
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`.
 
-        Raises :class:`StrategyUnavailable` without a model, but for RAISE, and where a threshold is a cosine of a
-        model's vectors and the index has none.
+        Raises :class:`ModelNeeded` without a model, but for RAISE, and :class:`StrategyUnavailable` where a threshold
+        is a cosine of a model's vectors and the index has none.
         """
         if resources.model is None and not (self._way.parts and self._way.threshold is not None):
-            raise StrategyUnavailable(
+            raise ModelNeeded(
                 f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
                 "another strategy."
             )
