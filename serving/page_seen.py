@@ -69,11 +69,9 @@ def seen_of(result: AskResult) -> Seen:
     """Return what has happened where everything has."""
     search = result.search
     seen = Seen(search.question.text, search.question.language, cached=search.timings.cached)
-    events: tuple[Event, ...] = (
-        *(*search.nodes, *search.cut_short, *search.model_calls, *search.fallbacks),
-        *(search.keywords, search.queries, search.hits, search.ranking, result.answer, search.timings),
-    )
-    for event in events:
+    on_the_way: list[Event] = [*search.nodes, *search.cut_short, *search.model_calls, *search.fallbacks]
+    found: list[Event] = [search.keywords, search.queries, search.hits, search.ranking]
+    for event in (*on_the_way, *found, result.answer, search.timings):
         seen.add(event)
     return seen
 

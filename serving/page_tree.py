@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shrag.serving.display import shorten
-from shrag.serving.events import CutShort, Node
+from shrag.serving.events import CutShort, Node, NodeKind
 from shrag.serving.page_request import Asked
 from shrag.serving.page_seen import Seen, answer_language
 
@@ -19,6 +19,9 @@ LONGEST_NODE_QUESTION = 400
 
 LONGEST_NODE_ANSWER = 600
 
+_JOINS: tuple[NodeKind, ...] = ("bridging", "intersection", "comparison", "hybrid")
+"""Kinds that the page explains: their names alone do not."""
+
 _SLOT = re.compile(r"(\[ANS_\d{1,3}\])")
 
 
@@ -26,7 +29,7 @@ def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
     """Return the tree as far as it has grown, None where a question was asked as it is and nothing ran out.
 
     ``whole`` says that it grows no more; ``count`` are the questions below the reader's, ``done`` those of them that
-    are worked on no longer.
+    are worked on no longer; ``joins`` are the kinds among them that tell what joins siblings.
     """
     if not seen.nodes and not seen.cut_short:
         return None
@@ -36,6 +39,7 @@ def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
         "whole": seen.timings is not None,
         "count": len(below),
         "done": sum(node.state != "open" for node in below),
+        "joins": [kind for kind in _JOINS if any(node.kind == kind for node in below)],
         "cut": [_cut(cut) for cut in dict.fromkeys(seen.cut_short)],
         "roots": _grown(seen.nodes, asked),
     }
@@ -50,7 +54,7 @@ def node_view(node: Node, asked: Asked) -> dict[str, Any]:
         "kind": node.kind,
         "state": "found" if _only_found(node) else node.state,
         "question": _segments(node),
-        "needs": [number for number in node.needs if number],  # the reader's question is not news
+        "needs": _given(node),
         "query": shorten(node.query, LONGEST_NODE_QUESTION) if node.query not in ("", node.question) else "",
         "found": len(node.docids),
         "answer": shorten(node.answer, LONGEST_NODE_ANSWER) if node.answer else "",
@@ -69,6 +73,11 @@ def _grown(nodes: Mapping[int, Node], asked: Asked) -> list[dict[str, Any]]:
         above = views.get(node.parent) if node.parent is not None and node.parent < number else None
         (above["below"] if above is not None else roots).append(views[number])
     return roots
+
+
+def _given(node: Node) -> list[int]:
+    """Return the questions whose answers were put into this one; the reader's own, number 0, is none of them."""
+    return [number for number in node.needs if number] if node.state in ("answered", "unanswered") else []
 
 
 def _only_found(node: Node) -> bool:

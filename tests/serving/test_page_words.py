@@ -39,8 +39,9 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     used = set(re.findall(r"words\.(\w+)", templates))
     computed = {"question_empty", "question_too_long", "question_problem", "example"}
     computed |= {f"problem_{code}" for code in (*SAID, "away")}
-    # A damaged index is said in the words of the error, which names it and the way out.
-    computed |= {f"problem_{code}_detail" for code in (*SAID, "away") if code != "index_damaged"}
+    # What is wrong with an index or a strategy's line is said in the words of the error, which name it and the way out.
+    in_words_of_the_error = {"index_damaged", "strategy_unavailable", "unknown_strategy"}
+    computed |= {f"problem_{code}_detail" for code in {*SAID, "away"} - in_words_of_the_error}
     computed |= {f"kind_{kind}" for kind in RECORD_KINDS}
     computed |= {f"step_{step}" for step in ("keywords", "pool", "ranking", "whole")}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
@@ -48,9 +49,10 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     computed |= {f"stage_{stage}" for stage in _stages()}
     computed |= {f"purpose_{purpose}" for purpose in get_args(Purpose)}
     computed |= {f"node_{kind}" for kind in get_args(NodeKind)}
+    computed |= {f"explain_{kind}" for kind in ("bridging", "intersection", "comparison", "hybrid")}
     computed |= {f"state_{state}" for state in (*get_args(NodeState), "found")}
     computed |= {f"cut_{spent}" for spent in get_args(Spent)}
-    computed |= {f"lacks_{lack}" for lack in get_args(Lack)}
+    computed |= {f"lacks_{lack}{detail}" for lack in get_args(Lack) for detail in ("", "_detail")}
     computed |= {f"group_{group}" for group in (*{words["group"] for words in strategy_words().values()}, "own")}
     assert used | computed == page_words()["ko"].keys()
 
@@ -68,8 +70,9 @@ def test_every_strategy_has_its_words_in_both_languages_and_stands_in_its_group(
     assert words.keys() == STRATEGIES.keys()
     for name, said in words.items():
         assert said.keys() == {"group", "ko", "en"}, name
-        assert all(said[language].keys() == {"name", "does"} and all(said[language].values()) for language in ("ko", "en"))
     for language in ("ko", "en"):
+        assert all(said[language].keys() == {"name", "does"} for said in words.values())
+        assert all(said[language]["does"].endswith(".") for said in words.values())
         assert len({said[language]["name"] for said in words.values()}) == len(words)
     assert {said["group"] for name, said in words.items() if name.startswith("way-")} == {"ways"}
 
