@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, Message
@@ -82,6 +84,18 @@ class HeldScript(ScriptFile):
     def go_on(self, prompt: str) -> None:
         """Let a prompt be answered from now on."""
         self._held[prompt].set()
+
+
+def insatiable_model() -> ScriptFile:
+    """Return a model to which no answer holds, and which always has smaller questions."""
+    model, made = ScriptFile("tree"), count(1)
+    model.make("query", lambda: json.dumps({"query": "onion price"}))
+    model.make(
+        "branch", lambda: json.dumps({"kind": "comparison", "questions": [f"양파 {next(made)}?" for _ in "123"]})
+    )
+    model.make("solve", lambda: json.dumps({"solution": "", "record": 0}))
+    model.say("evaluate", '{"coherence": 4, "answerability": 20, "valid": false}')
+    return model
 
 
 def writing_model(*answer: Line) -> ScriptedModel:

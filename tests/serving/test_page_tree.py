@@ -126,6 +126,8 @@ def test_the_bound_that_ended_a_tree_is_said_once_and_plainly(cut: CutShort, eng
     assert _html(seen).count(english) == 1
     assert "The answer is from what was known by then." in _html(seen)
     assert korean in _html(seen, Asked("Q?", "ko"))
+    both = _html(_seen(ROOT, cut, CutShort("calls", 1)))
+    assert both.count("what was known by then") == 1
     assert english in _html(_seen(cut))  # also of a plan that tells of no question
 
 
