@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from shrag.corpora.records import Record
@@ -27,7 +28,7 @@ from shrag.serving.composition.stages import KINDS
 from shrag.serving.composition.strategy import CompositionStrategy
 from shrag.serving.composition.ways import WAYS, read_way
 from shrag.serving.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
-from shrag.serving.errors import ClientLeft, QuestionError, StrategyUnavailable, UnknownStrategy
+from shrag.serving.errors import ClientLeft, Lack, QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import KeywordOrder
 from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.iterative.strategies import ITERATIVE
@@ -207,18 +208,24 @@ class Engine:
             return None
         return self._cache.find(self._key(request, strategy, model or ""))
 
-    @property
-    def strategies(self) -> tuple[str, ...]:
-        """The names of the strategies that this index has all the parts for."""
+    @cached_property
+    def lacking(self) -> Mapping[str, Lack | None]:
+        """The strategies by name, each with what it needs that is not here, None where it can be asked."""
         request = self._request("?", 1, None, PRODUCT, answered=False)
-        names = []
+        lacking: dict[str, Lack | None] = {}
         for name, strategy in STRATEGIES.items():
             try:
                 strategy.run(request, self._resources).close()
-            except StrategyUnavailable:
-                continue
-            names.append(name)
-        return tuple(names)
+            except StrategyUnavailable as error:
+                lacking[name] = error.lacks
+            else:
+                lacking[name] = None
+        return lacking
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The names of the strategies that this index has all the parts for."""
+        return tuple(name for name, lack in self.lacking.items() if lack is None)
 
     def document(self, docid: str) -> Record | None:
         """Return the record of ``docid``, None where the index has none."""

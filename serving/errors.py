@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.events import Spent
+
+Lack = Literal["model", "vectors"]
+"""What a strategy may need that is not here."""
 
 
 class ServingError(Exception):
@@ -27,7 +32,15 @@ class KeyRejected(ServingError):
 
 
 class StrategyUnavailable(ServingError):
-    """The index lacks what the strategy needs."""
+    """The index lacks what the strategy needs: vectors, or their encoder."""
+
+    lacks: Lack = "vectors"
+
+
+class ModelNeeded(StrategyUnavailable):
+    """The strategy is nothing without a language model, and there is none."""
+
+    lacks = "model"
 
 
 class UnknownStrategy(ServingError):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from shrag.serving.engine import Engine
-from shrag.serving.errors import NotServed
+from shrag.serving.engine import DEFAULT_STRATEGY, Engine
+from shrag.serving.errors import NotServed, StrategyUnavailable, UnknownStrategy
 from shrag.serving.page_request import Asked, InterfaceLanguage
 from shrag.serving.problems import Refusal, read_error
 from shrag.serving.rendering import page_words, whole_page
 
-SAID = ("overloaded", "stopping", "deadline_exceeded", "unexpected", "document_missing", "index_damaged")
+SAID = (
+    *("overloaded", "stopping", "deadline_exceeded", "unexpected"),
+    *("document_missing", "index_damaged", "strategy_unavailable", "unknown_strategy"),
+)
 """The codes that the page has words of its own for; any other is shown with the words of the error."""
 
 
@@ -20,8 +24,12 @@ def render_problem(engine: Engine, asked: Asked, error: Exception) -> tuple[int,
     told = read_error(error)
     retry_after = error.retry_after if isinstance(error, NotServed) else None
     problem = problem_view(told, asked.language, retry_after)
-    address = asked.address() if asked.question is not None else ""
-    html = whole_page("page.html", engine, asked, problem=problem | {"address": address})
+    address, usual = asked.address() if asked.question is not None else "", ""
+    if isinstance(error, StrategyUnavailable | UnknownStrategy):  # asking again in the same way is no use
+        address, usual = "", replace(asked, strategy=DEFAULT_STRATEGY).address()
+    if isinstance(error, StrategyUnavailable):
+        problem["detail"] = page_words()[asked.language][f"lacks_{error.lacks}_detail"]
+    html = whole_page("page.html", engine, asked, problem=problem | {"address": address, "usual": usual})
     return told.status, html, told.headers
 
 
@@ -29,7 +37,7 @@ def problem_view(told: Refusal, language: InterfaceLanguage, retry_after: int | 
     """Return what the page shows of an error; ``retry_after`` is in seconds, None where asking again is no use."""
     words = page_words()[language]
     if told.code in SAID:
-        # Of a damaged index the error itself says what to do.
+        # Of a damaged index, and of a line that composes none, the error itself says what to do.
         detail = words.get(f"problem_{told.code}_detail", told.detail)
         return {"title": words[f"problem_{told.code}"], "detail": detail, "retry_after": retry_after}
     return {

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from shrag.corpora.records import Record
 from shrag.serving.display import LONGEST_NAME, shorten
-from shrag.serving.engine import DEFAULT_K
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY
 from shrag.serving.record_kind import RECORD_KINDS, kind_of
 
 InterfaceLanguage = Literal["ko", "en"]
@@ -20,7 +20,7 @@ SIZES = (DEFAULT_K, 20, 50)
 _LONGEST_YEAR = 4
 
 _LONGEST_CARRIED = 200
-"""Characters of a question that a record's address carries; a page has many of these addresses."""
+"""Characters of a question and its strategy that a record's address carries; a page has many of these addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,24 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the page is asked for: a question, or None for the empty page, in one of the interface's languages."""
+    """What the page is asked for: a question, or None for the empty page, in one of the interface's languages.
+
+    ``strategy`` is the name, or the line, of how it is to be answered; there need not be one of that name.
+    """
 
     question: str | None
     language: InterfaceLanguage
     k: int = DEFAULT_K
     filters: Filters = field(default_factory=Filters)
+    strategy: str = DEFAULT_STRATEGY
 
     def address(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
         """Return the address that asks for the same, but for what is named here."""
         pairs: dict[str, str] = {"ui": language or self.language}
         if self.question is not None:
             pairs["q"] = self.question
+        if self.strategy != DEFAULT_STRATEGY:
+            pairs["strategy"] = self.strategy
         if (k or self.k) != DEFAULT_K:
             pairs["k"] = str(k or self.k)
         if filtered:
@@ -89,8 +95,9 @@ class Asked:
     def of_record(self, docid: str, part: int = 1) -> str:
         """Return the address of a record's page, where the question's words are marked unless it is a long one."""
         pairs = {"ui": self.language, "docid": docid}
-        if self.question is not None and len(self.question) <= _LONGEST_CARRIED:
-            pairs["q"] = self.question
+        strategy = self.strategy if self.strategy != DEFAULT_STRATEGY else ""
+        if self.question is not None and len(self.question) + len(strategy) <= _LONGEST_CARRIED:
+            pairs |= {"q": self.question} | ({"strategy": strategy} if strategy else {})
         if part > 1:
             pairs["part"] = str(part)
         return f"/record?{urlencode(pairs)}"
@@ -99,7 +106,8 @@ class Asked:
 def read_asked(parameters: Mapping[str, str], accepted: str) -> Asked:
     """Return what an address's ``parameters`` ask for; ``accepted`` is the browser's Accept-Language.
 
-    What cannot be read is taken as not asked for, so that an old or mistyped link still answers its question.
+    What cannot be read is taken as not asked for, so that an old or mistyped link still answers its question; but a
+    strategy is taken as it stands: to answer by another one would not be what was asked.
     """
     k = parameters.get("k", "")
     return Asked(
@@ -113,6 +121,7 @@ def read_asked(parameters: Mapping[str, str], accepted: str) -> Asked:
             first_year=_year(parameters.get("from", "")),
             last_year=_year(parameters.get("to", "")),
         ),
+        strategy=parameters.get("strategy", "").strip() or DEFAULT_STRATEGY,
     )
 
 

@@ -45,7 +45,7 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
         patience = service.patience(request.is_disconnected)
         read_question(asked.question or "")  # refused before it waits for its turn
         answering = await service.begin(
-            lambda engine: engine.events(asked.question or "", k=asked.k),
+            lambda engine: engine.events(asked.question or "", k=asked.k, strategy=asked.strategy),
             lambda asking, engine: PageStream(asking, engine, asked),
             patience,
         )

@@ -9,19 +9,36 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, assert_never
 
 from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, AnswerSentence, Event, Fallback, Hits, Keywords, Part, Ranking, Timings
+from shrag.serving.events import (
+    Answer,
+    AnswerSentence,
+    CutShort,
+    Event,
+    Fallback,
+    Hits,
+    Keywords,
+    ModelCall,
+    Node,
+    Part,
+    Queries,
+    Ranking,
+    Timings,
+)
 from shrag.serving.page_request import Asked
-from shrag.serving.page_view import Seen, answer_view, records_view, sentence_view, way_view
+from shrag.serving.page_seen import Seen
+from shrag.serving.page_tree import node_view, tree_view
+from shrag.serving.page_view import answer_view, records_view, sentence_view, way_view
 from shrag.serving.phrases import FALLBACKS
 from shrag.serving.question import read_question
 from shrag.serving.rendering import page_words, render
 
-Place = Literal["answer", "draft", "records", "way"]
-"""Where a piece belongs. What stood there goes, but for the draft: to it a piece is added."""
+Place = Literal["answer", "draft", "node", "records", "tree", "way"]
+"""Where a piece belongs. What stood there goes, but for the draft, to which a piece is added, and a node, which takes
+its place in the tree and leaves those below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +81,7 @@ class PageStream(Iterator[PageEvent]):
         self.cached = asking.cached
         self._seen = Seen(question.text, question.language, cached=asking.cached)
         self._part: Part | None = None
+        self._counted = ""
         self._ready: deque[PageEvent] = deque()
 
     def __next__(self) -> PageEvent:
@@ -83,35 +101,66 @@ class PageStream(Iterator[PageEvent]):
         self._asking.cancel()
 
     def _pieces(self, event: Event) -> Iterator[PageEvent]:
-        words = page_words()[self._asked.language]
         match event:
-            case Keywords():
-                yield self._way()
-                yield Step(words["step_keywords"].format(count=len(event.keywords)))
-            case Hits():
-                yield self._way()
-                yield Step(words["step_pool"].format(count=len(event.pool)))
-            case Ranking():
-                yield self._way()
-                yield self._records()
-                yield Step(words["step_ranking"].format(count=len(event.records)))
+            case Keywords() | Hits() | Ranking() | Timings():
+                yield from self._found(event)
+            case Node():
+                yield from self._node(event)
+            case CutShort():
+                yield self._tree()
             case AnswerSentence():
                 yield self._sentence(event)
             case Fallback():
-                anew = event.stage == "answer"
-                self._part = None if anew else self._part
-                yield Step(f"{words[f'stage_{event.stage}']}: {FALLBACKS[self._asked.language][event.cause]}", anew)
+                yield self._fallen_back(event)
             case Answer():
                 yield Piece("answer", render("answer.html", self._asked, answer=answer_view(self._seen, self._asked)))
-            case Timings():
-                yield self._records()
-                yield self._way()
-                yield Whole(words["step_whole"])
+            case Queries() | ModelCall():
+                pass  # the next picture of the way has them
             case _:
-                pass
+                assert_never(event)
+
+    def _found(self, event: Keywords | Hits | Ranking | Timings) -> Iterator[PageEvent]:
+        words = page_words()[self._asked.language]
+        if isinstance(event, Timings):
+            if self._seen.nodes:
+                yield self._tree()
+            yield self._records()
+        yield self._way()
+        if isinstance(event, Ranking):
+            yield self._records()
+        match event:
+            case Keywords():
+                yield Step(words["step_keywords"].format(count=len(event.keywords)))
+            case Hits():
+                yield Step(words["step_pool"].format(count=len(event.pool)))
+            case Ranking():
+                yield Step(words["step_ranking"].format(count=len(event.records)))
+            case Timings():
+                yield Whole(words["step_whole"])
+
+    def _node(self, node: Node) -> Iterator[PageEvent]:
+        """Draw a question of the tree; how many there are is said where that has changed."""
+        tree = tree_view(self._seen, self._asked)
+        if tree is None or len(self._seen.nodes) == 1:
+            yield self._tree()
+            return
+        yield Piece("node", render("node.html", self._asked, tree=tree, node=node_view(node, self._asked)))
+        counted = page_words()[self._asked.language]["tree_count"].format(count=tree["count"], done=tree["done"])
+        if counted != self._counted:
+            self._counted = counted
+            yield Step(counted)
+
+    def _fallen_back(self, fallback: Fallback) -> Step:
+        anew = fallback.stage == "answer"
+        self._part = None if anew else self._part
+        purpose = page_words()[self._asked.language][f"purpose_{fallback.stage}"]
+        return Step(f"{purpose}: {FALLBACKS[self._asked.language][fallback.cause]}", anew)
+
+    def _tree(self) -> Piece:
+        return Piece("tree", render("tree.html", self._asked, tree=tree_view(self._seen, self._asked)))
 
     def _way(self) -> Piece:
-        return Piece("way", render("way.html", self._asked, way=way_view(self._seen)))
+        return Piece("way", render("way.html", self._asked, way=way_view(self._seen, self._asked)))
 
     def _records(self) -> Piece:
         records = records_view(self._seen, self._asked, self._analyzer)

@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from shrag.corpora.language import detect_language
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import Analyzer
 from shrag.serving.answer_text import answer_text
 from shrag.serving.display import LONGEST_NAME, LONGEST_TITLE, join_names, matched_passage, shorten
-from shrag.serving.events import (
-    Answer,
-    Event,
-    Fallback,
-    Hits,
-    Keywords,
-    Part,
-    Queries,
-    RankedRecord,
-    Ranking,
-    Sentence,
-    Timings,
-)
+from shrag.serving.events import Answer, Hits, Part, RankedRecord, Sentence
 from shrag.serving.facets import facets_of
 from shrag.serving.highlight import Segment, mark_matches
 from shrag.serving.page_request import Asked, Filters
+from shrag.serving.page_seen import Seen, answer_language
+from shrag.serving.page_strategies import strategy_view
 from shrag.serving.phrases import DOUBTS, FALLBACKS, HEADINGS, REASONS
 from shrag.serving.question import AnswerLanguage
 from shrag.serving.record_kind import kind_of
 from shrag.serving.references import reference_line
-from shrag.serving.results import AskResult
-from shrag.serving.way_picture import bar_lengths, ranking_lines, stage_shares
+from shrag.serving.way_picture import bar_lengths, model_work, ranking_lines, stage_shares
 
 _SHOWN_AUTHORS = 3
 _SHOWN_MATCHES = 8
@@ -50,73 +38,24 @@ LONGEST_ANSWER = 50_000
 """Characters of an answer that are copied."""
 
 
-@dataclass(slots=True)
-class Seen:
-    """What has happened to a question so far; None is what has not happened yet."""
-
-    question: str
-    language: AnswerLanguage
-    keywords: Keywords | None = None
-    queries: Queries | None = None
-    hits: Hits | None = None
-    ranking: Ranking | None = None
-    answer: Answer | None = None
-    timings: Timings | None = None
-    fallbacks: tuple[Fallback, ...] = ()
-    cached: bool = False
-
-    def add(self, event: Event) -> None:
-        """Take an event in; those that the page does not show are passed over."""
-        match event:
-            case Keywords():
-                self.keywords = event
-            case Queries():
-                self.queries = event
-            case Hits():
-                self.hits = event
-            case Ranking():
-                self.ranking = event
-            case Answer():
-                self.answer = event
-            case Timings():
-                self.timings = event
-            case Fallback():
-                self.fallbacks = (*self.fallbacks, event)
-            case _:
-                pass
-
-
-def seen_of(result: AskResult) -> Seen:
-    """Return what has happened where everything has."""
-    search = result.search
-    seen = Seen(
-        search.question.text,
-        search.question.language,
-        fallbacks=search.fallbacks,
-        cached=search.timings.cached,
-    )
-    for event in (search.keywords, search.queries, search.hits, search.ranking, result.answer, search.timings):
-        seen.add(event)
-    return seen
-
-
 def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
     """Return the answer's part of the page, None where there is none yet."""
     answer, ranking = seen.answer, seen.ranking
     if answer is None or ranking is None:
         return None
-    language = _answer_language(seen, asked)
+    language = answer_language(seen, asked)
     ranked = {each.record.docid: each for each in ranking.records}
     return {
         "language": language,
         "reason": REASONS[language][answer.reason] if answer.reason else "",
-        "generated": answer.kind != "extractive",
+        "kind": "none" if answer.reason else answer.kind,
         "model": answer.model,
         "cut_short": not answer.complete,
         "cached": seen.cached,
         "doubted": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
         "fallbacks": [
-            {"stage": fallback.stage, "says": FALLBACKS[asked.language][fallback.cause]} for fallback in seen.fallbacks
+            {"purpose": purpose, "says": FALLBACKS[asked.language][cause]}
+            for purpose, cause in dict.fromkeys((fallback.stage, fallback.cause) for fallback in seen.fallbacks)
         ],
         "sections": _sections(answer, ranked, asked.filters),
         "sources": [
@@ -162,12 +101,15 @@ def records_view(seen: Seen, asked: Asked, analyzer: Analyzer) -> dict[str, Any]
     }
 
 
-def way_view(seen: Seen) -> dict[str, Any]:
+def way_view(seen: Seen, asked: Asked) -> dict[str, Any]:
     """Return how the records were found, as far as it is known."""
     keywords, hits, ranking = seen.keywords, seen.hits, seen.ranking
     rungs = _rungs(seen.queries.queries if seen.queries else (), hits)
     cited = {citation.docid for citation in seen.answer.citations} if seen.answer else set()
+    strategy = strategy_view(asked.strategy, asked.language)
     return {
+        "strategy": strategy,
+        "ladder": not strategy["line"] and asked.strategy != "bm25",
         "keywords": keywords.keywords if keywords else (),
         "keyword_model": keywords.model if keywords else "",
         "keyword_order": keywords.order if keywords else "tfidf",
@@ -179,13 +121,9 @@ def way_view(seen: Seen) -> dict[str, Any]:
         "reranker": ranking.reranker if ranking else "",
         "reranker_is_model": ranking.reranker_is_model if ranking else False,
         "lines": ranking_lines(ranking.records, cited) if ranking else [],
+        "calls": model_work(seen.calls),
         "shares": stage_shares(seen.timings.seconds) if seen.timings else [],
     }
-
-
-def _answer_language(seen: Seen, asked: Asked) -> AnswerLanguage:
-    # A question of digits or signs alone is in no language: the reader's is the better guess.
-    return asked.language if detect_language(seen.question) == "und" else seen.language
 
 
 def _sections(answer: Answer, ranked: Mapping[str, RankedRecord], filters: Filters) -> list[dict[str, Any]]:

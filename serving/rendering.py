@@ -13,10 +13,13 @@ import jinja2
 from shrag.corpora.clean import plain_line
 from shrag.serving.asking import Asking
 from shrag.serving.display import LONGEST_TITLE, shorten
-from shrag.serving.engine import Engine
+from shrag.serving.engine import DEFAULT_STRATEGY, Engine
 from shrag.serving.examples import examples
 from shrag.serving.page_request import SIZES, Asked, InterfaceLanguage
-from shrag.serving.page_view import answer_view, records_view, seen_of, way_view
+from shrag.serving.page_seen import seen_of
+from shrag.serving.page_strategies import strategy_groups, strategy_view
+from shrag.serving.page_tree import tree_view
+from shrag.serving.page_view import answer_view, records_view, way_view
 from shrag.serving.way_picture import ROW, WIDTH
 
 PAGE_FOLDER = Path(__file__).parent / "page"
@@ -30,21 +33,23 @@ def render_page(engine: Engine, asked: Asked, begun: Callable[[Asking], None] = 
     if asked.question is None:
         pattern = page_words()[asked.language]["example"]
         return whole_page("page.html", engine, asked, examples=examples(engine.open_index, asked.language, pattern))
-    seen = seen_of(engine.ask(asked.question, k=asked.k, begun=begun))
+    seen = seen_of(engine.ask(asked.question, k=asked.k, strategy=asked.strategy, begun=begun))
     return whole_page(
         "page.html",
         engine,
         asked,
         answer=answer_view(seen, asked),
+        tree=tree_view(seen, asked),
         records=records_view(seen, asked, engine.open_index.analyzer),
-        way=way_view(seen),
+        way=way_view(seen, asked),
     )
 
 
 def whole_page(template: str, engine: Engine, asked: Asked, **values: object) -> str:
     """Return a template's whole page; what is not among ``values`` has not happened."""
     other: InterfaceLanguage = "en" if asked.language == "ko" else "ko"
-    nothing = {"problem": None, "answer": None, "records": None, "way": None, "record": None, "examples": ()}
+    parts = ("problem", "answer", "tree", "records", "way", "record")
+    nothing: dict[str, object] = dict.fromkeys(parts) | {"examples": ()}
     return render(
         template,
         asked,
@@ -56,6 +61,8 @@ def whole_page(template: str, engine: Engine, asked: Asked, **values: object) ->
             "index_records": engine.manifest.records,
             "index_built": engine.manifest.created[:10],
             "version": version("shrag"),
+            "groups": strategy_groups(engine, asked),
+            "chosen": strategy_view(asked.strategy, asked.language),
             **nothing,
             **values,
         },
@@ -105,5 +112,5 @@ def _templates() -> jinja2.Environment:
     templates = open_templates(PAGE_FOLDER / "templates")
     # For attributes that scripts read: Jinja escapes what could end the attribute.
     templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
-    templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW}
+    templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW, "usual_strategy": DEFAULT_STRATEGY}
     return templates

@@ -9,11 +9,13 @@ from typing import TypeVar
 from shrag.serving.answer_cache import KeptAnswer
 from shrag.serving.events import (
     Answer,
+    CutShort,
     Event,
     Fallback,
     Hits,
     Keywords,
     ModelCall,
+    Node,
     Queries,
     Ranking,
     Timings,
@@ -26,7 +28,10 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What happened up to the ranking, and how long it took."""
+    """What happened up to the ranking, and how long it took.
+
+    ``nodes`` are the questions asked on the way as they stood at the end, in the order in which they came up.
+    """
 
     question: Question
     strategy: str
@@ -39,6 +44,8 @@ class SearchResult:
     timings: Timings
     model_calls: tuple[ModelCall, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    cut_short: tuple[CutShort, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,8 @@ def search_result(
         timings=_first(Timings, events),
         model_calls=tuple(event for event in events if isinstance(event, ModelCall)),
         fallbacks=tuple(event for event in events if isinstance(event, Fallback)),
+        nodes=tuple({event.number: event for event in events if isinstance(event, Node)}.values()),
+        cut_short=tuple(event for event in events if isinstance(event, CutShort)),
     )
 
 

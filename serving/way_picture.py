@@ -5,10 +5,10 @@ Lengths are in the units of the drawing's own ``viewBox``, so that it grows and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shrag.serving.events import RankedRecord
+from shrag.serving.events import ModelCall, Purpose, RankedRecord
 
 WIDTH = 100.0
 """The width of every drawing."""
@@ -26,6 +26,16 @@ class Line:
     from_y: float
     to_y: float
     cited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a language model was asked for one purpose: how often, and the tokens and milliseconds of all of it."""
+
+    purpose: Purpose
+    calls: int
+    tokens: int
+    milliseconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +77,25 @@ def stage_shares(seconds: Mapping[str, float]) -> list[Share]:
         shares.append(Share(stage, round(begun, 2), round(width, 2), spent * 1000))
         begun += width
     return shares
+
+
+def model_work(calls: Iterable[ModelCall]) -> list[Work]:
+    """Return what a model was asked, by purpose, in the order in which they came up.
+
+    Calls that went side by side count in full: together they may take longer than the question did.
+    """
+    of: dict[Purpose, list[ModelCall]] = {}
+    for call in calls:
+        of.setdefault(call.stage, []).append(call)
+    return [
+        Work(
+            purpose,
+            len(made),
+            sum(call.prompt_tokens + call.completion_tokens for call in made),
+            1000 * sum(call.seconds for call in made),
+        )
+        for purpose, made in of.items()
+    ]
 
 
 def _middle(row: int) -> float:

@@ -24,7 +24,7 @@ class DirectStrategy:
     name = "direct"
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without a model."""
+        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`ModelNeeded` without a model."""
         need_candidates(self.name, request, resources)
         return told_once(self._run(request, *ration_needed(self.name, resources)))
 
@@ -59,7 +59,7 @@ class IterativeStrategy:
         return self._name
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without a model."""
+        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`ModelNeeded` without a model."""
         need_candidates(self.name, request, resources)
         return told_once(self._run(request, *ration_needed(self.name, resources, self._ration)))
 

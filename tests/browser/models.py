@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 
 from shrag.models.errors import ModelUnavailable
-from shrag.models.language_model import Message
+from shrag.models.language_model import Completion, Message
+from tests.serving.script_file import ScriptFile
 from tests.serving.scripted import Line, ScriptedModel, ScriptedStream, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 ENGLISH = "How does table-preserving chunking affect retrieval-augmented generation?"
+
+HOPS = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
+"""What the script ``tree`` is about: the answer to one question of the tree stands in another."""
 
 BEGUN = (
     "##제목##\n재택근무와 <b>갈등</b>\n##본론##\n",
@@ -57,6 +63,39 @@ class HeldModel(ScriptedModel):
         stream = self.streams[-1]
         assert isinstance(stream, HeldStream)
         stream.may_go_on.set()
+
+
+class HeldScript(ScriptFile):
+    """A scripted model that says nothing to the prompts held until each is let go on."""
+
+    def __init__(self, script: str, *held: str) -> None:
+        super().__init__(script)
+        self._held = {prompt: threading.Event() for prompt in held}
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        """See :class:`~shrag.models.language_model.LanguageModel`."""
+        prompt, _ = next(asked for head, asked in self._heads.items() if messages[0].content.startswith(head))
+        if prompt in self._held:
+            self._held[prompt].wait(20)
+        return super().complete(messages, schema, max_tokens=max_tokens)
+
+    def go_on(self, prompt: str) -> None:
+        """Let a prompt be answered from now on."""
+        self._held[prompt].set()
+
+
+def insatiable_model() -> ScriptFile:
+    """Return a model to which no answer holds, and which always has smaller questions."""
+    model, made = ScriptFile("tree"), count(1)
+    model.make("query", lambda: json.dumps({"query": "onion price"}))
+    model.make(
+        "branch", lambda: json.dumps({"kind": "comparison", "questions": [f"양파 {next(made)}?" for _ in "123"]})
+    )
+    model.make("solve", lambda: json.dumps({"solution": "", "record": 0}))
+    model.say("evaluate", '{"coherence": 4, "answerability": 20, "valid": false}')
+    return model
 
 
 def writing_model(*answer: Line) -> ScriptedModel:

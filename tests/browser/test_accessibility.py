@@ -9,7 +9,16 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader, Serve
-from tests.browser.models import ENGLISH, QUESTION, HeldModel, absent_model, writing_model
+from tests.browser.models import (
+    ENGLISH,
+    HOPS,
+    QUESTION,
+    HeldModel,
+    HeldScript,
+    absent_model,
+    insatiable_model,
+    writing_model,
+)
 
 
 def _found(page: Page, scheme: str = "light") -> list[tuple[str, list[str]]]:
@@ -23,7 +32,7 @@ def _found(page: Page, scheme: str = "light") -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize("ui", ["ko", "en"])
 def test_axe_finds_nothing_in_any_state(reader: Reader, serve: Serve, ui: str, scheme: str) -> None:
     question = QUESTION if ui == "ko" else ENGLISH
-    plain, away, writing = serve(), serve(absent_model()), serve(writing_model())
+    plain, away, writing, growing = serve(), serve(absent_model()), serve(writing_model()), serve(insatiable_model())
     states = {
         "empty": (plain, ""),
         "answer": (plain, f"&q={quote_plus(question)}&from=2000"),
@@ -32,9 +41,14 @@ def test_axe_finds_nothing_in_any_state(reader: Reader, serve: Serve, ui: str, s
         "error": (plain, "&q="),
         "generated": (writing, f"&q={quote_plus(QUESTION)}"),
         "model away": (away, f"&q={quote_plus(QUESTION)}"),
+        "tree cut short": (growing, f"&q={quote_plus(HOPS)}&strategy=tree"),
+        "tree without a model": (plain, f"&q={quote_plus(question)}&strategy=tree"),
+        "way": (plain, f"&q={quote_plus(question)}&strategy=way-8"),
+        "unaided": (growing, f"&q={quote_plus(HOPS)}&strategy=cot"),
+        "strategy not there": (plain, f"&q={quote_plus(question)}&strategy=rewrite"),
     }
     page = reader.open(plain, color_scheme=scheme)
-    reader.addresses |= {away, writing}
+    reader.addresses |= {away, writing, growing}
     for state, (address, query) in states.items():
         page.goto(f"{address}/?ui={ui}{query}")
         assert _found(page, scheme) == [], state
@@ -58,6 +72,20 @@ def test_axe_finds_nothing_while_the_answer_comes_in_a_card_in_the_help_and_in_t
     page.keyboard.press("Escape")
     page.click(".brand")
     expect(page.locator("#history")).to_be_visible()
+    assert _found(page) == []
+
+
+def test_axe_finds_nothing_while_a_tree_grows(reader: Reader, serve: Serve) -> None:
+    model = HeldScript("tree", "span")
+    page = reader.open(serve(model))
+    page.select_option("#strategy", "tree")
+    page.fill("#q", HOPS)
+    page.press("#q", "Enter")
+    expect(page.locator("#node-2")).to_be_visible()
+    page.wait_for_timeout(500)  # what fades in is as faint as it looks
+    assert _found(page) == []
+    model.go_on("span")
+    expect(page.locator(".answer.generated")).to_be_visible()
     assert _found(page) == []
 
 

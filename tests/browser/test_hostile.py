@@ -18,6 +18,7 @@ from shrag.serving.engine import Engine, open_engine
 from tests.browser.conftest import Reader, Serve
 from tests.browser.models import writing_model
 from tests.browser.payloads import PAYLOADS
+from tests.serving.script_file import ScriptFile
 
 FORBIDDEN = ":is(main, title, #card) :is(script, img, iframe, base, style, math, object, embed, link, meta)"
 
@@ -151,6 +152,88 @@ def test_a_hostile_question_stays_a_question(reader: Reader, serve: Serve, hosti
     page.goto(address)
     expect(page.locator("#history li")).to_have_count(30)
     assert page.evaluate("typeof window.ran") == "undefined"
+
+
+class _Planner(ScriptFile):
+    """A model whose smaller questions, queries and answers are payloads, and to which they are an answer once asked."""
+
+    def __init__(self) -> None:
+        super().__init__("tree")
+        self.payloads: Sequence[str] = ()
+        self._grown = False
+        self.make("query", self._query)
+        self.make("branch", self._branch)
+        self.make("respond", self._respond)
+        self.make("evaluate", self._evaluate)
+        self.make("span", lambda: json.dumps({"text": "graphene films", "record": 1}))
+        self.make("keywords", lambda: json.dumps({"keywords": ["graphene", *(one[:60] for one in self.payloads)]}))
+        self.make("substeps", self._steps)
+        self.make("logical", lambda: json.dumps({"explanation": f"graphene {self._any()}"[:900]}))
+        self.make("solve", lambda: json.dumps({"solution": self._any()[:1_500], "record": 1}))
+
+    def ask(self, payloads: Sequence[str]) -> None:
+        """Write these from now on."""
+        self.payloads, self._grown = payloads, False
+
+    def _any(self) -> str:
+        return " | ".join(self.payloads)
+
+    def _query(self) -> str:
+        return json.dumps({"query": f"graphene {self._any()}"[:300]})
+
+    def _respond(self) -> str:
+        return json.dumps({"answer": self._any()[:600], "record": 1})
+
+    def _branch(self) -> str:
+        self._grown = True
+        questions = [f"graphene [ANS_1] {payload}"[:300] for payload in self.payloads]
+        return json.dumps({"kind": "hybrid", "questions": questions})
+
+    def _evaluate(self) -> str:
+        return json.dumps({"coherence": 5, "answerability": 50, "valid": self._grown})
+
+    def _steps(self) -> str:
+        steps = [
+            {"question": f"graphene {payload}"[:300], "query": f"films {payload}"[:300]} for payload in self.payloads
+        ]
+        return json.dumps({"steps": steps})
+
+
+@pytest.mark.parametrize("strategy", ["tree", "raise"])
+def test_the_questions_of_a_hostile_model_are_shown_as_text(
+    reader: Reader, serve: Serve, hostile: Engine, strategy: str
+) -> None:
+    model = _Planner()
+    model.write("##제목##\nGraphene\n##본론##\nGraphene shields well [1].")
+    address = serve(engine=Engine(hostile.open_index, model))
+    page = reader.open(address, "/?ui=en")
+    for start in range(0, len(PAYLOADS), 5):
+        model.ask(PAYLOADS[start : start + 5])
+        page.select_option("#strategy", strategy)
+        page.fill("#q", f"graphene films {start}")
+        page.press("#q", "Enter")
+        expect(page).to_have_title(f"graphene films {start} · SHRAG")
+        expect(page.locator(".answer:not(.waiting)")).to_be_visible()
+        expect(page.locator("#status")).to_have_text("The answer is complete.")
+        assert page.locator("#node-0 > ol > li").count() >= 4  # what has no letter is no question
+        _harmless(page)
+        _fits_a_phone(page)
+    shown = page.locator(".tree").inner_text()
+    assert "W" * 200 in shown
+    model.ask(PAYLOADS[:5])
+    page.goto(f"{address}/?ui=en&q=graphene+films&strategy={strategy}")
+    assert page.locator(".tree .asks").nth(1).inner_text().endswith(PAYLOADS[0])
+    _harmless(page)
+
+
+def test_a_hostile_strategy_in_a_link_is_shown_as_text(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    for payload in PAYLOADS:
+        page.goto(f"{plain}/?ui=en&q=graphene&strategy={quote_plus(payload)}", wait_until="domcontentloaded")
+        expect(page.locator(".problem")).to_be_visible()
+        assert page.evaluate("typeof window.ran") == "undefined"
+        assert page.locator(FORBIDDEN).count() == 0
+    _fits_a_phone(page)
 
 
 class _Swollen:

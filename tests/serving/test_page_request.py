@@ -17,14 +17,14 @@ def test_the_interface_language_is_the_one_asked_for_or_the_browsers_first() -> 
 
 
 def test_an_address_asks_for_what_it_was_made_from() -> None:
-    asked = Asked("a&b 갈등?", "en", 20, Filters("ko", "일과 삶 연구", 2018, 2024, "article"))
+    asked = Asked("a&b 갈등?", "en", 20, Filters("ko", "일과 삶 연구", 2018, 2024, "article"), "a > b(1)")
     address = asked.address()
     assert address.startswith("/?ui=en&q=a%26b+")
     pairs = dict(pair.split("=") for pair in address.partition("?")[2].split("&"))
-    assert pairs.keys() == {"ui", "q", "k", "lang", "kind", "journal", "from", "to"}
+    assert pairs.keys() == {"ui", "q", "k", "strategy", "lang", "kind", "journal", "from", "to"}
     assert read_asked(dict(parse_qsl(address.partition("?")[2])), "ko") == asked
     assert asked.address("/stream", language="ko", k=10, filtered=False) == (
-        "/stream?ui=ko&q=a%26b+%EA%B0%88%EB%93%B1%3F"
+        "/stream?ui=ko&q=a%26b+%EA%B0%88%EB%93%B1%3F&strategy=a+%3E+b%281%29"
     )
 
 
@@ -36,6 +36,8 @@ def test_an_address_asks_for_what_it_was_made_from() -> None:
         ({"q": "x", "k": "1000", "lang": "fr", "from": "MMXX", "to": "20222"}, Asked("x", "ko")),
         ({"q": "x", "k": "-1", "from": "-5", "to": "２０２０"}, Asked("x", "ko")),
         ({"q": "x", "kind": "thesis"}, Asked("x", "ko")),
+        ({"q": "x", "strategy": " "}, Asked("x", "ko")),
+        ({"q": "x", "strategy": " nothing "}, Asked("x", "ko", strategy="nothing")),
         ({"q": "x", "lang": "", "journal": " ", "from": "", "to": ""}, Asked("x", "ko")),
         ({"q": "x", "k": "50", "to": " 2020 "}, Asked("x", "ko", 50, Filters(last_year=2020))),
     ],
@@ -84,3 +86,5 @@ def test_a_record_and_a_bar_of_years_have_addresses_of_their_own() -> None:
 def test_a_long_question_is_not_repeated_in_the_address_of_every_record() -> None:
     assert "&q=" in Asked("가" * 200, "ko").of_record("A")
     assert Asked("가" * 201, "ko").of_record("A") == "/record?ui=ko&docid=A"
+    assert Asked("가" * 196, "ko", strategy="tree").of_record("A").endswith("&strategy=tree")
+    assert Asked("가" * 197, "ko", strategy="tree").of_record("A") == "/record?ui=ko&docid=A"

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from shrag.corpora.records import Record
-from shrag.serving.events import RankedRecord
-from shrag.serving.way_picture import Line, Share, bar_lengths, ranking_lines, stage_shares
+from shrag.serving.events import ModelCall, RankedRecord
+from shrag.serving.way_picture import Line, Share, Work, bar_lengths, model_work, ranking_lines, stage_shares
 
 
 def test_the_longest_bar_fills_the_drawing_and_nothing_is_no_bar() -> None:
@@ -31,3 +31,13 @@ def test_the_stages_share_the_width_in_their_order() -> None:
     ]
     assert stage_shares({"keywords": 0.0}) == [Share("keywords", 0.0, 0.0, 0.0)]
     assert stage_shares({}) == []
+
+
+def test_what_a_model_was_asked_is_summed_by_what_for() -> None:
+    calls = [
+        ModelCall("query", "m", 100, 10, 0.5, 0.1),
+        ModelCall("step", "m", 300, 30, 0.25, 0.1),
+        ModelCall("query", "m", 50, 5, 0.25, 0.1, repaired=True),
+    ]
+    assert model_work(calls) == [Work("query", 2, 165, 750.0), Work("step", 1, 330, 250.0)]
+    assert model_work([]) == []

@@ -1,4 +1,5 @@
 // Asking without leaving the page: the answer comes in pieces, can be stopped, and has an address of its own.
+import { announce } from "./announcing.js";
 import { readEvents } from "./events.js";
 import { place } from "./pieces.js";
 import { startRetrying, stopRetrying, watch } from "./retrying.js";
@@ -6,7 +7,7 @@ import { startRetrying, stopRetrying, watch } from "./retrying.js";
 const main = document.getElementById("results");
 const form = document.getElementById("ask");
 const input = document.getElementById("q");
-const status = document.getElementById("status");
+const strategy = document.getElementById("strategy");
 const left = new Map(); // what was shown under an address, for the way back to it
 const MOST_LEFT = 20;
 let shown = location.search;
@@ -19,8 +20,9 @@ export function startAsking() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     // Enter ends a syllable that is being composed; it does not send half a word.
-    if (!composing) ask(new URLSearchParams(new FormData(form)));
+    if (!composing) ask(filledIn());
   });
+  strategy.addEventListener("change", explain);
   document.addEventListener("click", (event) => {
     const act = event.target.closest?.("[data-act]")?.dataset.act;
     if (act === "stop") asking?.abort();
@@ -47,6 +49,17 @@ export function renamed() {
   follow();
 }
 
+// What is left as it is has no place in the address.
+function filledIn() {
+  const parameters = new URLSearchParams(new FormData(form));
+  if (!parameters.get("strategy")) parameters.delete("strategy");
+  return parameters;
+}
+
+function explain() {
+  document.getElementById("strategy-does").textContent = strategy.selectedOptions[0]?.dataset.does ?? "";
+}
+
 function askAgain() {
   ask(new URLSearchParams(location.search));
 }
@@ -69,7 +82,7 @@ async function ask(parameters) {
     const response = await fetch(`/stream?${parameters}`, { signal: own.signal, headers: { Accept: "text/event-stream" } });
     if (response.ok) {
       await follows(response, own.signal);
-    } else if (response.status === 422) {
+    } else if (response.status === 422 || response.status === 409) {
       location.replace(address); // the page says what is wrong in the reader's own language
     } else {
       const problem = await response.json().catch(() => ({}));
@@ -89,7 +102,7 @@ async function follows(response, signal) {
     else if (name === "step") tell(data.says, data.anew);
     else if (name === "error") return fail(data.code, data.detail);
     else if (name === "whole") {
-      status.textContent = data.says;
+      announce(data.says, true);
       document.dispatchEvent(new CustomEvent("shrag:answered"));
       return;
     }
@@ -98,7 +111,7 @@ async function follows(response, signal) {
 }
 
 function tell(says, anew) {
-  status.textContent = says;
+  announce(says);
   const step = main.querySelector(".waiting .step");
   if (step) step.textContent = says;
   if (anew) main.querySelector('[data-place="draft"]')?.replaceChildren();
@@ -109,6 +122,7 @@ function end(how) {
   const waiting = main.querySelector(".waiting");
   if (!waiting) return;
   tell(waiting.querySelector(".step").dataset[how], false);
+  announce(waiting.querySelector(".step").textContent, true);
   waiting.setAttribute("aria-busy", "false");
   waiting.classList.add("ended");
   waiting.querySelectorAll("[data-act=stop], .skeleton").forEach((each) => each.remove());
@@ -126,7 +140,7 @@ function fail(code, detail = "", retryAfter = null) {
   again.href = location.pathname + location.search;
   if (retryAfter !== null) again.dataset.retryAfter = retryAfter;
   main.replaceChildren(failed);
-  status.textContent = line.textContent;
+  announce(line.textContent, true);
   watch(askAgain);
 }
 
@@ -148,9 +162,13 @@ function goBack() {
   leave();
   const before = left.get(location.search);
   const question = new URLSearchParams(location.search).get("q");
-  if (!before || before.some((node) => node.querySelector?.(".waiting"))) return location.reload();
+  const chosen = new URLSearchParams(location.search).get("strategy") ?? "";
+  const offered = [...strategy.options].some((each) => each.value === chosen);
+  if (!before || !offered || before.some((node) => node.querySelector?.(".waiting"))) return location.reload();
   renamed();
   input.value = question ?? "";
+  strategy.value = chosen;
+  explain();
   const content = document.createDocumentFragment();
   content.append(...before);
   show(content, question);

@@ -3,9 +3,10 @@
 const policy = globalThis.trustedTypes?.createPolicy("shrag", { createHTML: (html) => html });
 
 export function place(name, html) {
-  const region = document.querySelector(`[data-place="${name}"]`);
+  const region = document.querySelector(`[data-place="${name === "node" ? "tree" : name}"]`);
   if (!region) return;
   if (name === "draft") add(region, parse(html));
+  else if (name === "node") grow(parse(html));
   else replace(region, parse(html));
   document.dispatchEvent(new CustomEvent("shrag:placed", { detail: name }));
 }
@@ -41,6 +42,26 @@ function parse(html) {
 function add(draft, piece) {
   const paragraph = draft.querySelector("section:last-of-type p");
   (piece.querySelector("section") || !paragraph ? draft : paragraph).append(piece);
+}
+
+// A question takes the place of what it was; what stands below it stays where it is, and so does the reader.
+function grow(piece) {
+  document.getElementById("tree-count")?.replaceWith(piece.querySelector("#tree-count"));
+  const question = piece.querySelector("li");
+  const before = document.getElementById(question.id);
+  if (before) {
+    before.className = question.className;
+    before.querySelector(".node").replaceWith(question.querySelector(".node"));
+    return;
+  }
+  const above = document.getElementById(`node-${question.dataset.parent}`) ?? document.getElementById("tree");
+  let list = above?.querySelector(":scope > ol");
+  if (above && !list) {
+    list = document.createElement("ol");
+    list.setAttribute("role", "list");
+    above.append(list);
+  }
+  list?.append(question);
 }
 
 // What the reader has opened stays open, and where the reader is stays where it is.

@@ -1,0 +1,102 @@
+"""The questions asked on the way to an answer, as the tree that the page draws.
+
+Each strategy that plans tells of its questions by the same events: a tree's, a chain's steps, parts, further queries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from shrag.serving.display import shorten
+from shrag.serving.events import CutShort, Node, NodeKind
+from shrag.serving.page_request import Asked
+from shrag.serving.page_seen import Seen, answer_language
+
+LONGEST_NODE_QUESTION = 400
+"""Characters of a node's question, and of what it was searched by, that are shown."""
+
+LONGEST_NODE_ANSWER = 600
+
+_JOINS: tuple[NodeKind, ...] = ("bridging", "intersection", "comparison", "hybrid")
+"""Kinds that the page explains: their names alone do not."""
+
+_SLOT = re.compile(r"(\[ANS_\d{1,3}\])")
+
+
+def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
+    """Return the tree as far as it has grown, None where a question was asked as it is and nothing ran out.
+
+    ``whole`` says that it grows no more; ``count`` are the questions below the reader's, ``done`` those of them that
+    are worked on no longer; ``joins`` are the kinds among them that tell what joins siblings.
+    """
+    if not seen.nodes and not seen.cut_short:
+        return None
+    below = [node for node in seen.nodes.values() if node.parent is not None]
+    return {
+        "language": answer_language(seen, asked),
+        "whole": seen.timings is not None,
+        "count": len(below),
+        "done": sum(node.state != "open" for node in below),
+        "joins": [kind for kind in _JOINS if any(node.kind == kind for node in below)],
+        "cut": [_cut(cut) for cut in dict.fromkeys(seen.cut_short)],
+        "roots": _grown(seen.nodes, asked),
+    }
+
+
+def node_view(node: Node, asked: Asked) -> dict[str, Any]:
+    """Return one question of the tree, without those below it."""
+    given = node.assessment
+    return {
+        "number": node.number,
+        "parent": node.parent,
+        "kind": node.kind,
+        "state": "found" if _only_found(node) else node.state,
+        "question": _segments(node),
+        "needs": _given(node),
+        "query": shorten(node.query, LONGEST_NODE_QUESTION) if node.query not in ("", node.question) else "",
+        "found": len(node.docids),
+        "answer": shorten(node.answer, LONGEST_NODE_ANSWER) if node.answer else "",
+        "source": node.source,
+        "source_address": asked.of_record(node.source) if node.source else "",
+        "assessment": given if given is not None and node.answer else None,
+        "below": [],
+    }
+
+
+def _grown(nodes: Mapping[int, Node], asked: Asked) -> list[dict[str, Any]]:
+    """Return the questions that stand below no other, each with those below it."""
+    views = {number: node_view(node, asked) for number, node in nodes.items()}
+    roots: list[dict[str, Any]] = []
+    for number, node in nodes.items():
+        above = views.get(node.parent) if node.parent is not None and node.parent < number else None
+        (above["below"] if above is not None else roots).append(views[number])
+    return roots
+
+
+def _given(node: Node) -> list[int]:
+    """Return the questions whose answers were put into this one; the reader's own, number 0, is none of them."""
+    return [number for number in node.needs if number] if node.state in ("answered", "unanswered") else []
+
+
+def _only_found(node: Node) -> bool:
+    """Say whether a question was looked up and no more: that its records are there is all that is known."""
+    return node.state == "answered" and node.parent is not None and not node.answer
+
+
+def _segments(node: Node) -> list[tuple[str, int | None]]:
+    """Return the question in pieces, each with the number of the question whose answer it is the place of, if it is."""
+    pieces: list[tuple[str, int | None]] = []
+    for piece in _pieces(shorten(node.question, LONGEST_NODE_QUESTION)):
+        number = int(piece[5:-1]) if _SLOT.fullmatch(piece) else None
+        pieces.append((piece, number if number in node.needs else None))
+    return pieces
+
+
+def _pieces(text: str) -> Iterable[str]:
+    return filter(None, _SLOT.split(text))
+
+
+def _cut(cut: CutShort) -> dict[str, str]:
+    return {"spent": cut.spent, "allowed": f"{cut.allowed:g}"}
