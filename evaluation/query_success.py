@@ -37,7 +37,7 @@ def recall(ranking: Sequence[str], relevant: frozenset[str], cutoff: int | None)
 
 
 def all_recall(ranking: Sequence[str], relevant: frozenset[str], cutoff: int | None) -> float:
-    """Return 1 where the first ``cutoff`` of ``ranking`` have all of ``relevant``, else 0; 0 where nothing is relevant."""
+    """Return 1 where the first ``cutoff`` of ``ranking`` have all of ``relevant``, else 0, as where that is nothing."""
     return float(bool(relevant) and relevant.issubset(ranking[:cutoff]))
 
 

@@ -76,7 +76,7 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
         (('index = "demo"', ""), "the set s has neither a corpus nor an index"),
         (('index = "demo"', 'index = "demo"\nencoder = "lsa"'), "names an encoder for the index demo"),
         (('index = "demo"', 'index = "demo"\nsample = 0'), "sample of the set s is 0 and must be at least 1"),
-        (('name = "or"', 'name = "or"\nstrategy = "best"'), "There is no strategy 'best': use one of shrag, bm25, hybrid"),
+        (('name = "or"', 'name = "or"\nstrategy = "best"'), "There is no strategy 'best': use one of shrag, bm25"),
         (('name = "or"', 'name = "or"\nstrategy = "retrieve(5) > rank(2)"'), "There is no stage"),
         (('name = "or"', 'name = "or"\npeer = "x"\nanswers = true'), "is the peer x, which takes no settings of ours"),
     ],

@@ -101,7 +101,8 @@ assert ir_measures.measures.registry == names, "nothing is registered before a m
 import shrag.evaluation.measure_library as library
 import importlib
 assert all(ir_measures.measures.registry[name] is each for name, each in names.items())
-assert sorted(ir_measures.measures.registry.keys() - names) == ["AllRecall", "EvidenceCoverage", "EvidenceRecall", "QSR"]
+added = sorted(ir_measures.measures.registry.keys() - names)
+assert added == ["AllRecall", "EvidenceCoverage", "EvidenceRecall", "QSR"]
 assert ir_measures.DefaultPipeline.providers[:-1] == tools
 try:
     importlib.reload(library)
