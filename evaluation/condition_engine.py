@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,14 +54,26 @@ def condition_engine(condition: Condition, index: OpenIndex, indexes: Path, mode
     return Engine(index, model, open_reranker(condition.reranker, index, weights_beside(indexes)))
 
 
-def ask_topic(engine: Engine, condition: Condition, k: int, topic: Topic, judged: Mapping[str, int]) -> Asked:
-    """Ask one question as the condition says. One that cannot be asked is an outcome too, with its error."""
-    settings = SearchSettings.from_mapping(condition.settings)
+def ask_topic(
+    engine: Engine,
+    condition: Condition,
+    k: int,
+    topic: Topic,
+    judged: Mapping[str, int],
+    choices: Sequence[str] = (),
+) -> Asked:
+    """Ask one question, with its ``choices``, as the condition says.
+
+    One that cannot be asked is an outcome too, with its error.
+    """
+    settings, strategy = SearchSettings.from_mapping(condition.settings), condition.strategy
     try:
         if condition.answers:
-            result = engine.ask(topic.text, k=k, strategy=condition.strategy, every_record=True, settings=settings)
+            result = engine.ask(
+                topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices
+            )
             return answered(topic.qid, result, judged)
-        found = engine.search(topic.text, k=k, strategy=condition.strategy, every_record=True, settings=settings)
+        found = engine.search(topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices)
         return searched(topic.qid, found, judged)
     except QuestionError as error:
         return refused(topic.qid, str(error), judged)

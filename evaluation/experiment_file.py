@@ -163,6 +163,8 @@ def _set_problems(each: JudgedSet) -> Iterator[str]:
         yield f"the set {each.name} names an index and a corpus to build one from: give one of them"
     if each.encoder and each.index:
         yield f"the set {each.name} names an encoder for the index {each.index}, which has the vectors it has"
+    if not each.qrels and each.reference_source is None:
+        yield f"the set {each.name} has neither qrels nor references to hold anything against: give one of them"
     if each.sample is not None and each.sample < 1:
         yield f"sample of the set {each.name} is {each.sample} and must be at least 1"
 

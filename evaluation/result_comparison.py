@@ -65,7 +65,7 @@ def compare_conditions(
     if not shared:
         raise ResultsMismatch(f"{a.results.folder} and {b.results.folder} have no set in common: nothing to compare.")
     for name in shared:
-        if a.results.qrels(name) != b.results.qrels(name):
+        if _counting(a, name) != _counting(b, name):
             raise ResultsMismatch(
                 f"The set {name} has other questions or judgements in {b.results.folder} than in {a.results.folder}: "
                 "run both over the same."
@@ -87,6 +87,11 @@ def compare_conditions(
 
 def _set_names(chosen: Chosen) -> set[str]:
     return {each.name for each in chosen.results.experiment.sets}
+
+
+def _counting(chosen: Chosen, set_name: str) -> object:
+    """Return what a set's questions are held against: judgements, and references where there are none."""
+    return chosen.results.qrels(set_name) or chosen.results.references(set_name)
 
 
 def _values(chosen: Chosen, set_name: str) -> Values:
