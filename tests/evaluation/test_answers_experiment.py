@@ -112,6 +112,8 @@ def test_it_is_shown_with_the_level_of_chance_and_no_empty_column(folder: Path) 
     header = document[document.index("### choices") :].split("\n")[2]
     assert "nDCG" not in header
     assert "choice\\_or\\_draw" in header
+    # Nothing is claimed, so that the differences are in nDCG@10, which one set has.
+    assert "| condition | demo |" in document
 
 
 def test_its_conditions_compare_and_only_over_the_same_references(
