@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shrag.corpora.records import Topic
+from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiment import Condition
 from shrag.evaluation.outcome import Asked, answered, refused, searched
 from shrag.indexing.opening import OpenIndex, open_index
 from shrag.indexing.vector_card import weights_beside
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
-from shrag.serving.errors import QuestionError
+from shrag.serving.errors import QuestionError, StrategyUnavailable
 from shrag.serving.rerankers import open_reranker
 from shrag.serving.search_settings import SearchSettings
 
@@ -52,6 +53,14 @@ class OpenIndexes:
 def condition_engine(condition: Condition, index: OpenIndex, indexes: Path, model: LanguageModel | None) -> Engine:
     """Return an engine over an open index that ranks as the condition says. The index stays the caller's to close."""
     return Engine(index, model, open_reranker(condition.reranker, index, weights_beside(indexes)))
+
+
+def check_condition(condition: Condition, index: OpenIndex) -> None:
+    """Raise :class:`ExperimentRejected` where the strategy, without a model, lacks one or what the index has not."""
+    try:
+        Engine(index).events("?", strategy=condition.strategy).close()
+    except StrategyUnavailable as error:
+        raise ExperimentRejected(f"The condition {condition.name} cannot be asked: {error}") from None
 
 
 def ask_topic(

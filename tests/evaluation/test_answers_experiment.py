@@ -122,6 +122,8 @@ def test_its_conditions_compare_and_only_over_the_same_references(
     a, b = choose_condition(str(folder)), choose_condition(f"{folder}:bm25")
     compared = {each.set: each for each in compare_conditions(a, b, count=1)}
     assert {"choice_accuracy", "choice_or_draw"} <= {each.measure for each in compared["choices"].differences}
+    (by_choice,) = compare_conditions(a, b, count=1, by="choice_accuracy")
+    assert by_choice.set == "choices"
     data = _write(tmp_path / "data", ASKED[:2])
     other = msgspec.structs.replace(CHOICES, sets=CHOICES.sets[:1])
     run_experiment(other, tmp_path / "results", places(demo_home, data), options=RunOptions(plots=False))

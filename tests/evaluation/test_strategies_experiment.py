@@ -38,9 +38,8 @@ def test_every_strategy_is_asked_without_a_model_or_said_to_need_what_is_not_the
     finally:
         engine.close()
     assert without_model <= asked
-    # `hybrid` is asked of an index with vectors, which the experiment makes itself.
     left_out = set(STRATEGIES) - asked
-    assert left_out == set(STRATEGIES) - without_model - {"hybrid"}
+    assert left_out == set(STRATEGIES) - without_model
     assert all(f"`{name}`" in text for name in left_out)
     assert all(each.model is False for each in experiment.conditions)
 
