@@ -118,7 +118,8 @@ def _checked(path: Path, number: int, given: Reference) -> Reference:
     yes = next(iter(said)) if given.yes is None and len(said) == 1 else given.yes
     choices = tuple(plain_line(each) for each in given.choices)
     choice = _letter(given.choice, choices)
-    if bool(choices) != bool(choice):
+    asked_with_choices = bool(choices or given.choice)
+    if asked_with_choices and not (choice and 2 <= len(choices) <= len(LETTERS)):
         raise ExperimentRejected(
             f"{path} line {number} has {len(choices)} choices and calls {given.choice!r} the right one: give from 2 to "
             f"{len(LETTERS)} choices, and one of them or its letter as the right one, or neither."
