@@ -7,10 +7,10 @@ from collections.abc import Generator, Sequence
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import Query, any_of
-from shrag.serving.errors import SettingRejected
 from shrag.serving.events import Event, Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
 from shrag.serving.papers import show_once
 from shrag.serving.retrieval import collect, finish
+from shrag.serving.search_settings import refuse_unused
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import question_words, why_nothing
@@ -26,11 +26,7 @@ class Bm25Strategy:
 
         Raises :class:`SettingRejected` for settings, of which it has none: what had no effect would pass for a result.
         """
-        unused = request.settings.changed.keys() - {"keyword_order"}
-        if unused:
-            raise SettingRejected(
-                f"The strategy {self.name} has no setting {min(unused)}: leave it out, or ask with another strategy."
-            )
+        refuse_unused(request.settings, self.name)
         return self._run(request, resources)
 
     def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:

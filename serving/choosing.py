@@ -15,6 +15,7 @@ from shrag.prompts.prompt import load_prompt
 from shrag.serving.choices import LETTERS, choices_text
 from shrag.serving.events import ModelCall
 from shrag.serving.evidence_text import fence_records
+from shrag.serving.model_calls import model_calls
 from shrag.serving.question import Question
 
 LONGEST_REASONING = 1_500
@@ -41,20 +42,8 @@ def choose_by_model(
     turns = load_prompt("choose", question.language).turns(values)
     messages = [Message(turn.role, turn.content) for turn in turns]
     structured = complete_structured(model, messages, _chosen(letters[-1]), max_tokens=768)
-    calls = [
-        ModelCall(
-            "answer",
-            model.name,
-            done.prompt_tokens,
-            done.completion_tokens,
-            done.seconds,
-            done.first_seconds,
-            repaired=structured.repaired,
-        )
-        for done in structured.completions
-    ]
     letter: str = structured.value.choice
-    return letter, calls
+    return letter, model_calls("answer", model, structured)
 
 
 @cache

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from typing import NamedTuple
 
+from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.dense_index import DenseIndex
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import And, Not, Or, Query, Term, any_of
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable
-from shrag.serving.events import Event, Queries
+from shrag.serving.events import Event, Queries, Ranking
 from shrag.serving.keyword_step import Chosen, choose_keywords
 from shrag.serving.ladder import build_carried, build_ladder, choose_carried, climb_down, show_rung, shown_carried
 from shrag.serving.question import AnswerLanguage
@@ -26,6 +28,14 @@ DEPTH = 10
 _PRODUCT = SearchSettings()
 
 
+class Climbed(NamedTuple):
+    """What came of it: the question's own words, the ranking, and the records it was made of, in the pool's order."""
+
+    words: list[Word]
+    ranking: Ranking
+    pool: list[AnalysedRecord]
+
+
 def climb(
     request: Request, resources: Resources, name: str, own: Candidates, cosine_weight: float = 0.0
 ) -> Generator[Event, None, None]:
@@ -34,15 +44,29 @@ def climb(
     With a ``cosine_weight``, what the re-ranker scores has that many times the cosine of stored vectors added to it.
     Raises :class:`StrategyUnavailable` where vectors are needed and the index has none, or not their encoder.
     """
-    candidates = own if request.settings.candidates == "strategy" else request.settings.candidates
-    dense = _vectors(resources.index, name) if cosine_weight or candidates != "lexical" else None
-    return _climb(request, resources, candidates, dense, cosine_weight)
+    if cosine_weight or candidates_of(request, own) != "lexical":
+        need_vectors(resources.index, f"the strategy {name}", "ask with another strategy")
+    return _climb(request, resources, own, cosine_weight)
 
 
 def _climb(
-    request: Request, resources: Resources, candidates: Candidates, dense: DenseIndex | None, cosine_weight: float
+    request: Request, resources: Resources, own: Candidates, cosine_weight: float
 ) -> Generator[Event, None, None]:
-    watch, index, reranker = Stopwatch(), resources.index, resources.reranker
+    watch = Stopwatch()
+    words, ranking, pool = yield from look_up(request, resources, own, watch, cosine_weight)
+    yield from finish(request, words, ranking, pool, resources, watch)
+
+
+def look_up(
+    request: Request, resources: Resources, own: Candidates, watch: Stopwatch, cosine_weight: float = 0.0
+) -> Generator[Event, None, Climbed]:
+    """Yield the keywords, the queries, the hits and the ranking; return what came of them.
+
+    Whoever wants vectors has seen to it by :func:`need_vectors` that the index has them.
+    """
+    index, reranker = resources.index, resources.reranker
+    candidates = candidates_of(request, own)
+    dense = index.dense if cosine_weight or candidates != "lexical" else None
     chosen = yield from choose_keywords(request, resources, watch)
     told, queries = make_queries(chosen, request.question.language, request.settings)
     if candidates == "dense":
@@ -63,7 +87,29 @@ def _climb(
             reranker = _WithCosine(reranker, dense.cosines(vector, hits.pool), near, cosine_weight)
         ranking = rerank(request, pool, reranker, "" if pool else why_nothing(chosen.words))
     yield ranking
-    yield from finish(request, chosen.words, ranking, pool, resources, watch)
+    return Climbed(chosen.words, ranking, pool)
+
+
+def candidates_of(request: Request, own: Candidates) -> Candidates:
+    """Return what a search looks at: what the settings say, or where they leave it to the strategy, its ``own``."""
+    return own if request.settings.candidates == "strategy" else request.settings.candidates
+
+
+def need_vectors(index: OpenIndex, needed_by: str, instead: str) -> DenseIndex:
+    """Return the index's vectors, their encoder loaded; raises :class:`StrategyUnavailable` where it has none.
+
+    ``needed_by`` says what needs them, ``instead`` what can be done without.
+    """
+    if index.dense is None:
+        raise StrategyUnavailable(
+            f"Index {index.name} has no vectors, which {needed_by} needs: build it with "
+            f"`shrag index {index.name} --encoder lsa`, or {instead}."
+        )
+    try:
+        index.dense.prepare()
+    except EncoderUnavailable as error:
+        raise StrategyUnavailable(str(error)) from error
+    return index.dense
 
 
 def make_queries(
@@ -105,19 +151,6 @@ def _excluded(chosen: Chosen) -> list[str]:
 
 def _texts(words: Sequence[Word]) -> list[str]:
     return [word.text for word in words]
-
-
-def _vectors(index: OpenIndex, name: str) -> DenseIndex:
-    if index.dense is None:
-        raise StrategyUnavailable(
-            f"Index {index.name} has no vectors, which the strategy {name} needs: build it with "
-            f"`shrag index {index.name} --encoder lsa`, or ask with another strategy."
-        )
-    try:
-        index.dense.prepare()
-    except EncoderUnavailable as error:
-        raise StrategyUnavailable(str(error)) from error
-    return index.dense
 
 
 class _WithCosine:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused
-from shrag.serving.events import Fallback, Purpose
+from shrag.serving.errors import PlanSpent
+from shrag.serving.events import CutShort, Event, Fallback, ModelCall, Purpose
+
+_Made = TypeVar("_Made")
 
 
-def fallen_back(stage: Purpose, error: ModelError) -> Fallback:
-    """Return the event of doing ``stage`` without the model because of ``error``."""
+def fallen_back(stage: Purpose, error: ModelError) -> Fallback | CutShort:
+    """Return the event of doing ``stage`` without the model because of ``error``: it failed, or a plan has run out."""
+    if isinstance(error, PlanSpent):
+        return CutShort(error.spent, error.allowed)
     if isinstance(error, InvalidOutput):
         return Fallback(stage, "invalid_output", str(error))
     return Fallback(stage, "refused" if isinstance(error, ModelRefused) else "unavailable", str(error))
+
+
+def attempt(stage: Purpose, work: Callable[[], tuple[_Made, list[ModelCall]]]) -> tuple[_Made | None, list[Event]]:
+    """Return what ``work`` makes with a model, None where that fails, and what is to be told of it."""
+    try:
+        made, calls = work()
+    except ModelError as error:
+        return None, [fallen_back(stage, error)]
+    return made, [*calls]

@@ -10,14 +10,14 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from shrag.models.errors import ModelError
-from shrag.models.language_model import LanguageModel
 from shrag.serving.compounds import choose_words
-from shrag.serving.events import Event, Fallback, Keyword, KeywordOrder, Keywords, ModelCall
+from shrag.serving.events import Event, Fallback, Keyword, KeywordOrder, Keywords
 from shrag.serving.exclusions import Wishes, read_wishes
 from shrag.serving.fallback import fallen_back
 from shrag.serving.keyword_order import rank_keywords
 from shrag.serving.ladder import in_languages
-from shrag.serving.model_keywords import ModelKeywords, extract_keywords
+from shrag.serving.model_calls import model_calls
+from shrag.serving.model_keywords import extract_keywords
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import Word, question_words, searchable
@@ -53,7 +53,8 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
         except ModelError as error:
             yield fallen_back("keywords", error)
         else:
-            yield from _calls(extracted, model)
+            for answer in extracted.answers:
+                yield from model_calls("keywords", model, answer)
             if extracted.words:
                 candidates, order, asked = wishes.keep(extracted.words), settings.keyword_order, model.name
             else:
@@ -76,19 +77,3 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
 def _keyword(word: Word, weight: float) -> Keyword:
     carried = tuple(way.text for way in word.ways if way.text != word.text)
     return Keyword(word.text, word.terms, weight, carried)
-
-
-def _calls(extracted: ModelKeywords, model: LanguageModel) -> Sequence[ModelCall]:
-    return [
-        ModelCall(
-            "keywords",
-            model.name,
-            call.prompt_tokens,
-            call.completion_tokens,
-            call.seconds,
-            call.first_seconds,
-            repaired=answer.repaired,
-        )
-        for answer in extracted.answers
-        for call in answer.completions
-    ]

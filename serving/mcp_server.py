@@ -23,6 +23,7 @@ from shrag.serving.agent_results import document_reply, document_text
 from shrag.serving.agent_tools import TOOLS, Call, Tool, read_record
 from shrag.serving.api_key import ApiKey
 from shrag.serving.document_uri import TEMPLATE, read_document_uri
+from shrag.serving.engine import STRATEGIES
 from shrag.serving.errors import ServingError
 from shrag.serving.layers import add_layers
 from shrag.serving.limits import Limits
@@ -120,7 +121,8 @@ def build_server(indexes: ServedIndexes, work: ToolWork | None = None) -> Server
     places = work or ToolWork()
 
     async def list_tools(_: object, __: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS.values()])
+        strategies = await asyncio.get_running_loop().run_in_executor(places.searches.workers, _strategies, indexes)
+        return types.ListToolsResult(tools=[_described(tool, strategies) for tool in TOOLS.values()])
 
     async def call_tool(
         context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -186,14 +188,28 @@ def build_server(indexes: ServedIndexes, work: ToolWork | None = None) -> Server
     )
 
 
-def _described(tool: Tool[Any]) -> types.Tool:
+def _strategies(indexes: ServedIndexes) -> Sequence[str]:
+    """Return what an agent may ask by: where no index can be opened all there is, and the call says what is wrong."""
+    try:
+        return indexes.strategies()
+    except (ServingError, IndexingError, CorpusError):
+        return tuple(STRATEGIES)
+    except Exception:
+        _LOG.exception("The strategies of the indexes cannot be listed.")
+        return tuple(STRATEGIES)
+
+
+def _described(tool: Tool[Any], strategies: Sequence[str]) -> types.Tool:
     import mcp_types as types
 
+    schema = tool.input_schema
+    if "strategy" in schema["properties"]:
+        schema["properties"]["strategy"]["enum"] = list(strategies)
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=tool.input_schema,
+        input_schema=schema,
         output_schema=tool.output_schema,
         annotations=types.ToolAnnotations(
             read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False

@@ -7,7 +7,6 @@ SHRAG paper, 3.1), and a word that the index does not have is no keyword: it wou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from typing import Annotated, NamedTuple
 
@@ -21,6 +20,7 @@ from shrag.prompts.prompt import Language, load_prompt
 from shrag.serving.compounds import join_words
 from shrag.serving.question import Question
 from shrag.serving.search_settings import WordChoice
+from shrag.serving.side_by_side import side_by_side
 from shrag.serving.words import Word, question_words, searchable
 
 LEAST, MOST = 2, 5
@@ -54,8 +54,7 @@ def extract_keywords(
     ``words`` says whether one of several words is split, as in the paper, stays whole, or is both.
     """
     languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
-    with ThreadPoolExecutor(len(languages), thread_name_prefix="keywords") as workers:
-        answers = tuple(workers.map(lambda language: _ask(question.text, language, model), languages))
+    answers = tuple(side_by_side(lambda language: _ask(question.text, language, model), languages))
     own, other = (answer.value.keywords[:MOST] for answer in answers)
     ranked = [keyword for pair in zip_longest(own, other) for keyword in pair if keyword is not None]
     return ModelKeywords(_words(ranked, question, index, words), answers)

@@ -17,11 +17,9 @@ from shrag.models.reranker import Reranker
 from shrag.serving.choices import choose_by_words
 from shrag.serving.choosing import choose_by_model
 from shrag.serving.citations import check_quotes
-from shrag.serving.errors import PlanSpent
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
-    CutShort,
     Event,
     Found,
     Hits,
@@ -31,7 +29,7 @@ from shrag.serving.events import (
     Timings,
 )
 from shrag.serving.extractive import EVIDENCE, extract_answer
-from shrag.serving.fallback import fallen_back
+from shrag.serving.fallback import attempt, fallen_back
 from shrag.serving.fusion import reciprocal_ranks
 from shrag.serving.generated import Work, generate_answer, recall_answer
 from shrag.serving.papers import show_once
@@ -177,13 +175,7 @@ def _choose(
     """Return the letter of the model's choice, empty where the question has none or the model fails."""
     if not question.choices:
         return ""
-    try:
-        choice, calls = choose_by_model(question, [each.record for each in best], notes or "–", model)
-    except PlanSpent as spent:
-        yield CutShort(spent.spent, spent.allowed)
-    except ModelError as error:
-        yield fallen_back("answer", error)
-    else:
-        yield from calls
-        return choice
-    return ""
+    records = [each.record for each in best]
+    choice, told = attempt("answer", lambda: choose_by_model(question, records, notes or "–", model))
+    yield from told
+    return choice or ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -69,6 +69,18 @@ class SearchSettings:
     def changed(self) -> dict[str, Any]:
         """The settings that are not as they are by default."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
+
+
+def refuse_unused(settings: SearchSettings, strategy: str, used: Collection[str] = ()) -> None:
+    """Raise :class:`SettingRejected` for a changed setting that ``strategy`` does not use: it would pass for a result.
+
+    The order of keywords is let pass: it is also set for a whole server, whatever it is then asked by.
+    """
+    unused = settings.changed.keys() - {"keyword_order", *used}
+    if unused:
+        raise SettingRejected(
+            f"The strategy {strategy} has no setting {min(unused)}: leave it out, or ask with another strategy."
+        )
 
 
 def _kinds() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from shrag.indexing.generations import current_generation
 from shrag.indexing.manifest import IndexManifest
 from shrag.indexing.seals import Verify
 from shrag.serving.current_index import CurrentIndex
-from shrag.serving.engine import Engine
+from shrag.serving.engine import STRATEGIES, Engine
 from shrag.serving.errors import UnknownIndex
 from shrag.serving.leased_engine import Lease
 
@@ -76,6 +76,18 @@ class ServedIndexes:
                 current.watch()
                 self._open[name] = current
             return self._open[name]
+
+    def strategies(self) -> tuple[str, ...]:
+        """Return what the first index, and each other that is open, can be asked by; opens the first.
+
+        Raises as :meth:`use` does.
+        """
+        self.current()
+        there: set[str] = set()
+        for current in list(self._open.values()):
+            with current.use() as engine:
+                there.update(engine.strategies)
+        return tuple(name for name in STRATEGIES if name in there)
 
     def describe(self) -> tuple[ServedIndex, ...]:
         """Return what the indexes say of themselves, without opening any."""

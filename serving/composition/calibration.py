@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,7 +26,6 @@ from shrag.indexing.analysed import AnalysedRecord, as_passage
 from shrag.indexing.manifest import manifest_digest
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.vector_reranker import VectorReranker
-from shrag.indexing.vectors import StoredDocuments
 from shrag.models.cross_encoder import CrossEncoderReranker
 from shrag.models.reranker import Passage, Reranker
 
@@ -106,7 +105,7 @@ def calibrate(reranker: Reranker, index: OpenIndex) -> Calibration:
 
 def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
     """Return the curve of a re-ranker over an index; :data:`USUAL` where there are too few records with text."""
-    pairs = [_pair(analysed) for analysed in _sample(index) if analysed.sentence_terms]
+    pairs = [_pair(analysed) for analysed in index.store.sample(SAMPLED) if analysed.sentence_terms]
     if len(pairs) < _LEAST_PAIRS:
         return USUAL
     verbatim: list[float] = []
@@ -141,15 +140,6 @@ def _own_score(question: str, reranker: Reranker, index: OpenIndex) -> float:
     (terms,) = index.analyzer.terms([question])
     (score,) = reranker.score(question, [Passage("", question, (), (terms,))])
     return score if math.isfinite(score) and score > 0 else 1.0
-
-
-def _sample(index: OpenIndex) -> Iterator[AnalysedRecord]:
-    """Yield records that lie evenly over the index."""
-    store = index.store
-    if not isinstance(store, StoredDocuments):
-        return
-    count = store.count()
-    yield from store.documents(sorted({count * place // SAMPLED for place in range(SAMPLED)} if count else ()))
 
 
 def _pair(analysed: AnalysedRecord) -> _Pair:

@@ -8,12 +8,9 @@ from typing import NamedTuple
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.dense_index import DenseIndex
 from shrag.indexing.engine import Hit
-from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import any_of
 from shrag.serving.composition.queries import SearchQuery
-from shrag.serving.composition.stages import Stage
-from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Found, Hits
 from shrag.serving.fusion import reciprocal_ranks
 
@@ -46,20 +43,6 @@ def find_by_words(queries: Sequence[SearchQuery], depth: int, index: OpenIndex) 
 def find_by_vectors(queries: Sequence[SearchQuery], depth: int, dense: DenseIndex) -> list[List]:
     """Ask the index for the ``depth`` records whose vectors are nearest to each query's."""
     return [List(query, dense.search(dense.encode(query.text), depth), by_vectors=True) for query in queries]
-
-
-def need_vectors(stage: Stage, index: OpenIndex) -> DenseIndex:
-    """Return the index's vectors, their encoder loaded; raises :class:`StrategyUnavailable` where it has none."""
-    if index.dense is None:
-        raise StrategyUnavailable(
-            f"Index {index.name} has no vectors, which the stage {stage} needs: build it with "
-            f"`shrag index {index.name} --encoder lsa`, or put retrieve({stage.argument}) in its place."
-        )
-    try:
-        index.dense.prepare()
-    except EncoderUnavailable as error:
-        raise StrategyUnavailable(str(error)) from error
-    return index.dense
 
 
 def pool_lists(lists: Sequence[List], most: int, index: OpenIndex) -> Pool:

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shrag.indexing.analysed import AnalysedRecord, as_passage
-from shrag.models.errors import ModelError
 from shrag.serving.composition.calibration import calibrate
 from shrag.serving.composition.finders import Pool
 from shrag.serving.composition.stages import Stage
 from shrag.serving.composition.temporary_answer import answer_by_model, answer_by_sentences, with_answer
-from shrag.serving.errors import PlanSpent
-from shrag.serving.events import CutShort, Event, Node, RankedRecord, Ranking, Reason
-from shrag.serving.fallback import fallen_back
+from shrag.serving.events import Event, Node, RankedRecord, Ranking, Reason
+from shrag.serving.fallback import attempt
 from shrag.serving.papers import show_once
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.strategy import Request, Resources
@@ -106,18 +104,10 @@ class Narrowing:
     def _answer_for_now(self, model: RationedModel | None) -> list[Event]:
         question = self._request.question
         pool = [each.record for each in self._list]
-        told: list[Event] = []
-        by_model = False
+        answer, told = None, list[Event]()
         if model is not None:
-            try:
-                self.answer, calls = answer_by_model(question, pool, model)
-                told, by_model = [*calls], True
-            except PlanSpent as spent:
-                told = [CutShort(spent.spent, spent.allowed)]
-            except ModelError as error:
-                told = [fallen_back("step", error)]
-        if not by_model:
-            self.answer = answer_by_sentences(question, self._words, pool)
+            answer, told = attempt("step", lambda: answer_by_model(question, pool, model))
+        self.answer = answer if answer is not None else answer_by_sentences(question, self._words, pool)
         docids = tuple(each.record.docid for each in pool)
         node = Node(0, None, "question", question.text, query=question.text, docids=docids, answer=self.answer)
         return [*told, node]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
 from shrag.indexing.dense_index import DenseIndex
-from shrag.models.errors import ModelError
+from shrag.serving.climb import need_vectors
 from shrag.serving.composition.augmentation import augment_by_model, augment_by_words
 from shrag.serving.composition.composition import Composition
 from shrag.serving.composition.finders import (
@@ -17,7 +16,6 @@ from shrag.serving.composition.finders import (
     find_by_vectors,
     find_by_words,
     hits_event,
-    need_vectors,
     pool_lists,
     pool_name,
 )
@@ -25,10 +23,7 @@ from shrag.serving.composition.hypotheses import suppose_by_model, suppose_by_se
 from shrag.serving.composition.narrowing import Narrowing
 from shrag.serving.composition.queries import SearchQuery, distinct, query_of_text, translated
 from shrag.serving.composition.stages import LARGEST_POOL, Stage
-from shrag.serving.errors import PlanSpent
 from shrag.serving.events import (
-    Answer,
-    CutShort,
     Event,
     Keyword,
     Keywords,
@@ -37,12 +32,15 @@ from shrag.serving.events import (
     NodeState,
     Purpose,
     Queries,
-    Timings,
 )
-from shrag.serving.fallback import fallen_back
+from shrag.serving.fallback import attempt
+from shrag.serving.planning.beginning import ration, told_once
+from shrag.serving.planning.concluding import closing_with
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 from shrag.serving.retrieval import finish
+from shrag.serving.search_settings import refuse_unused
+from shrag.serving.side_by_side import side_by_side
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import Word, question_words, why_nothing
@@ -62,25 +60,28 @@ class CompositionStrategy:
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`.
 
-        Raises :class:`StrategyUnavailable` where a stage needs vectors and the index has none, or not their encoder.
+        Raises :class:`StrategyUnavailable` where a stage needs vectors and the index has none, or not their encoder;
+        :class:`SettingRejected` for settings, since its stages say how records are found: the glossary's can be had.
         """
+        refuse_unused(request.settings, self.name, {"glossary"})
         dense = None
         for stage in self.composition.finders:
             if stage.name == "dense":
-                dense = need_vectors(stage, resources.index)
-        return self._run(request, resources, dense)
+                instead = f"put retrieve({stage.argument}) in its place"
+                dense = need_vectors(resources.index, f"the stage {stage}", instead)
+        return told_once(self._run(request, *ration(resources), dense))
 
-    def _run(self, request: Request, resources: Resources, dense: DenseIndex | None) -> Generator[Event, None, None]:
+    def _run(
+        self, request: Request, resources: Resources, model: RationedModel | None, dense: DenseIndex | None
+    ) -> Generator[Event, None, None]:
         watch, index, question = Stopwatch(), resources.index, request.question
-        model = RationedModel(resources.model) if resources.model is not None else None
-        if model is not None:
-            resources = replace(resources, model=model)
         with watch.stage("keywords"):
             words = question_words(question.text, index.analyzer, index.engine, index.glossary)
             asked = query_of_text(question.text, index, "question")
         yield _keywords(words)
         queries = [asked]
-        for made in _side_by_side(self.composition.query_makers, _Maker(question, words, asked, resources, model)):
+        maker = _Maker(question, words, asked, resources, model)
+        for made in side_by_side(maker.make, self.composition.query_makers):
             watch.add(made.stage, made.seconds)
             yield from made.told
             queries += made.queries
@@ -107,13 +108,11 @@ class CompositionStrategy:
             yield from told
         ranking = narrowing.ranking(why_nothing(words))
         yield ranking
-        answered = bool(ranking.records)
-        for event in finish(request, words, ranking, pool.records, resources, watch):
-            if isinstance(event, Answer):
-                answered = not event.reason
-            if isinstance(event, Timings) and nodes:
-                yield replace(nodes[0], state="answered" if answered else "unanswered", answer=narrowing.answer)
-            yield event
+        rest = finish(request, words, ranking, pool.records, resources, watch)
+        if nodes:
+            root = replace(nodes[0], answer=narrowing.answer)
+            rest = closing_with(root, rest, answered=bool(ranking.records))
+        yield from rest
 
 
 class _Made(NamedTuple):
@@ -169,23 +168,11 @@ class _Maker:
         by_model: Callable[[RationedModel], tuple[list[SearchQuery], list[ModelCall]]],
         by_words: Callable[[], list[SearchQuery]],
     ) -> tuple[list[SearchQuery], list[Event]]:
-        if self._model is None:
+        model = self._model
+        if model is None:
             return by_words(), []
-        try:
-            queries, calls = by_model(self._model)
-        except PlanSpent as spent:
-            return by_words(), [CutShort(spent.spent, spent.allowed)]
-        except ModelError as error:
-            return by_words(), [fallen_back(purpose, error)]
-        return queries, [*calls]
-
-
-def _side_by_side(stages: Sequence[Stage], maker: _Maker) -> list[_Made]:
-    """Do stages that wait for nothing but the question, at once; in their order."""
-    if len(stages) < 2:
-        return [maker.make(stage) for stage in stages]
-    with ThreadPoolExecutor(len(stages), thread_name_prefix="stages") as workers:
-        return list(workers.map(maker.make, stages))
+        queries, told = attempt(purpose, lambda: by_model(model))
+        return (queries if queries is not None else by_words()), told
 
 
 def _keywords(words: Sequence[Word]) -> Keywords:

@@ -6,43 +6,23 @@ Records are then ranked by the question and this answer together; the answer tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
-
-import msgspec
 
 from shrag.corpora.clean import plain_line
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.serving.events import ModelCall
-from shrag.serving.evidence_text import fence_records
 from shrag.serving.extractive import EVIDENCE, extract_answer
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
+from shrag.serving.planning.responding import LONGEST_RESPONSE, respond
 from shrag.serving.question import LONGEST_QUESTION, Question
 from shrag.serving.words import Word
-
-LONGEST_ANSWER = 600
-"""Characters of it that are used."""
-
-
-class _Response(msgspec.Struct, frozen=True):
-    answer: Annotated[str, msgspec.Meta(max_length=LONGEST_ANSWER)]
-    record: Annotated[int, msgspec.Meta(ge=0, le=50)]
 
 
 def answer_by_model(
     question: Question, pool: Sequence[AnalysedRecord], model: RationedModel
 ) -> tuple[str, list[ModelCall]]:
     """Return what a model answers from the best of ``pool``, empty where they do not answer; raises as :func:`ask`."""
-    records = [analysed.record for analysed in pool[:EVIDENCE]]
-    if not records:
-        return "", []
-    values = {
-        "question": question.text,
-        "records": fence_records(records, question.language),
-        "count": str(len(records)),
-    }
-    written, calls = ask(model, Step("step", "respond", question.language, values), _Response)
-    return plain_line(written.answer), calls
+    response, calls = respond(question, [analysed.record for analysed in pool[:EVIDENCE]], model)
+    return response.text, calls
 
 
 def answer_by_sentences(question: Question, words: Sequence[Word], pool: Sequence[AnalysedRecord]) -> str:
@@ -55,10 +35,10 @@ def answer_by_sentences(question: Question, words: Sequence[Word], pool: Sequenc
     for analysed in pool[:EVIDENCE]:
         for section in extract_answer(question, words, [analysed]).sections:
             if section.part == "body":
-                return plain_line(section.sentences[0].text)[:LONGEST_ANSWER]
+                return plain_line(section.sentences[0].text)[:LONGEST_RESPONSE]
     return ""
 
 
 def with_answer(question: Question, answer: str) -> str:
     """Return the question and the answer as the one text that records are scored for."""
-    return f"{question.text} {answer}".strip()[: LONGEST_QUESTION + LONGEST_ANSWER]
+    return f"{question.text} {answer}".strip()[: LONGEST_QUESTION + LONGEST_RESPONSE]

@@ -15,6 +15,7 @@ from shrag.corpora.clean import plain_line
 from shrag.serving.events import ModelCall
 from shrag.serving.planning.answer_slots import looking_back
 from shrag.serving.planning.asking_model import Step, ask
+from shrag.serving.planning.question_key import question_key
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 
@@ -69,11 +70,7 @@ def _others(texts: Iterable[str], question: Question) -> list[str]:
     """Return the texts that are neither the question nor one of the others before them."""
     others: dict[str, str] = {}
     for text in texts:
-        others.setdefault(_key(text), plain_line(text))
-    others.pop(_key(question.text), None)
+        others.setdefault(question_key(text), plain_line(text))
+    others.pop(question_key(question.text), None)
     others.pop("", None)  # without a letter or a digit it is no question
     return list(others.values())
-
-
-def _key(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())

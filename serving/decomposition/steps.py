@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from shrag.models.errors import ModelError
 from shrag.serving.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.errors import PlanSpent
-from shrag.serving.events import CutShort, Event, Node
-from shrag.serving.fallback import fallen_back
+from shrag.serving.events import Event, Node
+from shrag.serving.fallback import attempt
 from shrag.serving.planning.answer_slots import fill, needed
 from shrag.serving.planning.bridges import arrivals, find_bridges
 from shrag.serving.planning.finding import Found, find_all
 from shrag.serving.planning.integration import NO_SPAN, Span, pick_span
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import read_question
+from shrag.serving.side_by_side import side_by_side
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
 
@@ -47,10 +45,13 @@ def walk_steps(
         for number in asked:
             yield from found[number].told
         with watch.stage("steps"):
-            picked, told = _pick([number for number in asked if number in awaited], found, model)
-        yield from told
+            wanted = [number for number in asked if number in awaited]
+            picked = side_by_side(lambda one: _pick(one, model), [found[number] for number in wanted])
+        for number, (span, told) in zip(wanted, picked, strict=True):
+            yield from told
+            spans[number] = span or NO_SPAN
         for number in ready:
-            spans[number] = picked.get(number, NO_SPAN)
+            spans.setdefault(number, NO_SPAN)
             yield _walked(number, steps[number - 1], texts[number], found.get(number), spans[number], number in awaited)
     return [found[number] for number in sorted(found)]
 
@@ -83,30 +84,10 @@ def walk_bridges(
     return found
 
 
-def _pick(numbers: Sequence[int], found: dict[int, Found], model: RationedModel) -> tuple[dict[int, Span], list[Event]]:
-    """Return the answers to steps, looked for side by side, and what is to be told of it."""
-    spans: dict[int, Span] = {}
-    told: list[Event] = []
-    with ThreadPoolExecutor(max(1, len(numbers)), thread_name_prefix="steps") as workers:
-        pending = {
-            number: workers.submit(
-                pick_span,
-                found[number].question,
-                [analysed.record for analysed in found[number].records(RECORDS)],
-                model,
-            )
-            for number in numbers
-        }
-    for number, one in pending.items():
-        try:
-            spans[number], calls = one.result()
-        except PlanSpent as spent:
-            told.append(CutShort(spent.spent, spent.allowed))
-        except ModelError as error:
-            told.append(fallen_back("step", error))
-        else:
-            told.extend(calls)
-    return spans, told
+def _pick(found: Found, model: RationedModel) -> tuple[Span | None, list[Event]]:
+    """Return the answer to a step, None where the model fails, and what is to be told of it."""
+    records = [analysed.record for analysed in found.records(RECORDS)]
+    return attempt("step", lambda: pick_span(found.question, records, model))
 
 
 def _walked(number: int, step: str, text: str, found: Found | None, span: Span, awaited: bool) -> Node:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import replace
 
-from shrag.models.errors import ModelError
 from shrag.serving.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.decomposition.model_plans import plan_parts, plan_rewrite, plan_steps
 from shrag.serving.decomposition.steps import walk_bridges, walk_steps
-from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event, ModelCall, Node, NodeKind
-from shrag.serving.fallback import fallen_back
+from shrag.serving.fallback import attempt
+from shrag.serving.planning.beginning import need_candidates, need_model, ration, told_once
 from shrag.serving.planning.concluding import conclude
 from shrag.serving.planning.finding import find, find_all
 from shrag.serving.planning.rationed_model import RationedModel
@@ -33,8 +32,11 @@ class DecomposeStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
+        need_candidates(self.name, request, resources)
+        return told_once(self._run(request, *ration(resources)))
+
+    def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
         watch = Stopwatch()
-        resources, model = _rationed(resources)
         root = Node(0, None, "question", request.question.text)
         yield root
         with watch.stage("plan"):
@@ -52,16 +54,12 @@ class RewriteStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without a model."""
-        if resources.model is None:
-            raise StrategyUnavailable(
-                f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
-                "another strategy."
-            )
-        return self._run(request, resources)
+        need_model(self.name, resources)
+        need_candidates(self.name, request, resources)
+        return told_once(self._run(request, *ration(resources)))
 
-    def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+    def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
         watch = Stopwatch()
-        resources, model = _rationed(resources)
         root = Node(0, None, "question", request.question.text)
         yield root
         with watch.stage("plan"):
@@ -80,8 +78,11 @@ class ChainStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
+        need_candidates(self.name, request, resources)
+        return told_once(self._run(request, *ration(resources)))
+
+    def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
         watch = Stopwatch()
-        resources, model = _rationed(resources)
         root = Node(0, None, "question", request.question.text)
         yield root
         with watch.stage("plan"):
@@ -99,23 +100,11 @@ class ChainStrategy:
         yield from conclude(root, [first, *found], request, resources, watch)
 
 
-def _rationed(resources: Resources) -> tuple[Resources, RationedModel | None]:
-    """Return the resources with the model they have within a ration of its own, and that model."""
-    if resources.model is None:
-        return resources, None
-    model = RationedModel(resources.model)
-    return replace(resources, model=model), model
-
-
 def _plan(planner: Planner, question: Question, model: RationedModel | None) -> tuple[list[str] | None, list[Event]]:
     """Return the model's plan, None where there is no model or it failed, and what is to be told of it."""
     if model is None:
         return None, []
-    try:
-        texts, calls = planner(question, model)
-    except ModelError as error:
-        return None, [fallen_back("decompose", error)]
-    return texts, list(calls)
+    return attempt("decompose", lambda: planner(question, model))
 
 
 def _side_by_side(

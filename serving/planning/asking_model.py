@@ -9,6 +9,7 @@ from shrag.models.language_model import Message
 from shrag.models.structured_output import complete_structured
 from shrag.prompts.prompt import Language, load_prompt
 from shrag.serving.events import ModelCall, Purpose
+from shrag.serving.model_calls import model_calls
 from shrag.serving.planning.rationed_model import RationedModel
 
 _Kind = TypeVar("_Kind")
@@ -32,17 +33,4 @@ def ask(model: RationedModel, step: Step, kind: type[_Kind]) -> tuple[_Kind, lis
     turns = load_prompt(step.prompt, step.language).turns(step.values)
     messages = [Message(turn.role, turn.content) for turn in turns]
     structured = complete_structured(model, messages, kind, max_tokens=step.max_tokens)
-    calls = [
-        ModelCall(
-            step.purpose,
-            model.name,
-            done.prompt_tokens,
-            done.completion_tokens,
-            done.seconds,
-            done.first_seconds,
-            repaired=structured.repaired,
-        )
-        for done in structured.completions
-        if model.tell(done)
-    ]
-    return structured.value, calls
+    return structured.value, model_calls(step.purpose, model, structured)

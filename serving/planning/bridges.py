@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from shrag.corpora.sentences import split_sentences
@@ -64,8 +63,7 @@ def arrivals(bridge: Bridge, found: Found, analyzer: Analyzer) -> Found:
             not (titled | _terms([ranked.record.text], analyzer)[0]).isdisjoint(word.terms) for word in bridge.missing
         )
     ]
-    renumbered = tuple(replace(ranked, rank=rank) for rank, ranked in enumerate(kept, 1))
-    return replace(found, ranking=replace(found.ranking, records=renumbered))
+    return found.only(kept)
 
 
 def _bridge(analysed: AnalysedRecord, found: Found, analyzer: Analyzer) -> Bridge:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 
 from shrag.serving.events import Answer, Event, Node, Timings
@@ -24,8 +24,16 @@ def conclude(
     with watch.stage("ranking"):
         merged = merge(found, request)
     yield from merged.events()
-    answered = bool(merged.ranking.records)
-    for event in finish(request, merged.words, merged.ranking, merged.pool, resources, watch, notes):
+    rest = finish(request, merged.words, merged.ranking, merged.pool, resources, watch, notes)
+    yield from closing_with(root, rest, answered=bool(merged.ranking.records))
+
+
+def closing_with(root: Node, rest: Iterable[Event], *, answered: bool) -> Generator[Event, None, None]:
+    """Yield ``rest``, with ``root`` as it stands then before the timings.
+
+    ``answered`` is how it stands where no answer is wanted.
+    """
+    for event in rest:
         if isinstance(event, Answer):
             answered = not event.reason
         if isinstance(event, Timings):

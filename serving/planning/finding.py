@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from shrag.indexing.analysed import AnalysedRecord
-from shrag.indexing.dense_index import DenseIndex
-from shrag.serving.climb import DEPTH, make_queries
-from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking
-from shrag.serving.keyword_step import choose_keywords
+from shrag.serving.climb import look_up
+from shrag.serving.events import Event, Hits, Keywords, Queries, RankedRecord, Ranking
 from shrag.serving.question import Question
-from shrag.serving.retrieval import DenseHits, collect, rerank
+from shrag.serving.search_settings import Candidates
+from shrag.serving.side_by_side import side_by_side
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
-from shrag.serving.words import Word, why_nothing
+from shrag.serving.words import Word
 
 _Done = TypeVar("_Done")
-
-_AT_ONCE = 4
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,43 +41,40 @@ class Found:
         analysed = {each.record.docid: each for each in self.pool}
         return [analysed[ranked.record.docid] for ranked in self.ranking.records[:most]]
 
+    def only(self, records: Iterable[RankedRecord]) -> Found:
+        """Return it with those records of its ranking alone; their places are counted anew."""
+        renumbered = tuple(replace(ranked, rank=rank) for rank, ranked in enumerate(records, 1))
+        return replace(self, ranking=replace(self.ranking, records=renumbered))
 
-def find(question: Question, request: Request, resources: Resources, dense: DenseIndex | None = None) -> Found:
+
+def find(question: Question, request: Request, resources: Resources, own: Candidates = "lexical") -> Found:
     """Search for ``question`` in place of the request's own, the rest of which holds.
 
-    With ``dense`` vectors what is near it counts as well, and is fused with what its words find.
+    ``own`` is what the plan looks at where the request's settings leave that to it.
     """
     asked = request._replace(question=question)
-    chosen, events = _drain(choose_keywords(asked, resources, Stopwatch()))
-    told, queries = make_queries(chosen, question.language, request.settings)
-    depth = max(DEPTH, request.k)
-    near = _near(question.text, dense, depth) if dense is not None else None
-    hits, pool = collect(queries, resources.index, depth, complete_only=True, dense=near)
-    ranking = rerank(asked, pool, resources.reranker, "" if pool else why_nothing(chosen.words))
+    climbed, events = _drain(look_up(asked, resources, own, Stopwatch()))
     return Found(
         question=question,
-        words=tuple(chosen.words),
-        keywords=next(event for event in events if isinstance(event, Keywords)),
-        queries=told,
-        hits=hits,
-        ranking=ranking,
-        pool=tuple(pool),
-        told=tuple(event for event in events if not isinstance(event, Keywords)),
+        words=tuple(climbed.words),
+        keywords=_first(Keywords, events),
+        queries=_first(Queries, events),
+        hits=_first(Hits, events),
+        ranking=climbed.ranking,
+        pool=tuple(climbed.pool),
+        told=tuple(event for event in events if not isinstance(event, Keywords | Queries | Hits | Ranking)),
     )
 
 
 def find_all(
-    questions: Sequence[Question], request: Request, resources: Resources, dense: DenseIndex | None = None
+    questions: Sequence[Question], request: Request, resources: Resources, own: Candidates = "lexical"
 ) -> list[Found]:
     """Search for questions that do not depend on each other, side by side; in their order."""
-    if len(questions) < 2:
-        return [find(question, request, resources, dense) for question in questions]
-    with ThreadPoolExecutor(min(_AT_ONCE, len(questions)), thread_name_prefix="plan") as workers:
-        return list(workers.map(lambda question: find(question, request, resources, dense), questions))
+    return side_by_side(lambda question: find(question, request, resources, own), questions)
 
 
-def _near(text: str, dense: DenseIndex, depth: int) -> DenseHits:
-    return DenseHits(dense.search(dense.encode(text), depth), dense.encoder.name, dense.encoder.is_model)
+def _first(kind: type[_Kind], events: Sequence[Event]) -> _Kind:
+    return next(event for event in events if isinstance(event, kind))
 
 
 def _drain(steps: Generator[Event, None, _Done]) -> tuple[_Done, list[Event]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 
 from shrag.serving.errors import StrategyUnavailable
-from shrag.serving.events import Answer, Event, Hits, Keywords, Queries, Ranking, Timings
-from shrag.serving.planning.concluding import conclude
+from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking
+from shrag.serving.planning.beginning import need_candidates, need_model, ration, told_once
+from shrag.serving.planning.concluding import closing_with, conclude
 from shrag.serving.planning.rationed_model import Ration, RationedModel
 from shrag.serving.retrieval import finish_unaided
+from shrag.serving.search_settings import refuse_unused
 from shrag.serving.stepwise.similarity import CosineSimilarity, model_vectors, open_similarity
 from shrag.serving.stepwise.thresholds import LearntThresholds
 from shrag.serving.stepwise.walk import Gate, Walk
@@ -39,26 +40,23 @@ class StepwiseStrategy:
         """See :class:`~shrag.serving.strategy.Strategy`.
 
         Raises :class:`StrategyUnavailable` without a model, but for RAISE, and where a threshold is a cosine of a
-        model's vectors and the index has none.
+        model's vectors and the index has none; :class:`SettingRejected` for settings where nothing is looked up.
         """
-        if resources.model is None and not (self._way.parts and self._way.threshold is not None):
-            raise StrategyUnavailable(
-                f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
-                "another strategy."
-            )
+        if not (self._way.parts and self._way.threshold is not None):
+            need_model(self.name, resources)
         if isinstance(self._way.threshold, float) and model_vectors(resources.index) is None:
             raise StrategyUnavailable(
                 f"The strategy {self.name} needs vectors that a model made, and that model: build the index with "
                 f"`shrag index {resources.index.name} --encoder gte`, or ask with raise, whose threshold is learnt."
             )
-        return self._run(request, resources)
+        if self._way.looks_up:
+            need_candidates(self.name, request, resources)
+        else:
+            refuse_unused(request.settings, self.name)
+        return told_once(self._run(request, *ration(resources, self._ration)))
 
-    def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+    def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
         watch = Stopwatch()
-        model = None
-        if resources.model is not None:
-            model = RationedModel(resources.model, self._ration)
-            resources = replace(resources, model=model)
         with watch.stage("threshold"):
             gate = self._gate(resources)
         walk = Walk(self._way, request, resources, model, gate, watch)
@@ -93,10 +91,4 @@ def _conclude_unaided(
     yield Queries(())
     yield Hits((), (), ())
     yield Ranking((), "", reranker_is_model=False, reason="not_searched")
-    answered = False
-    for event in finish_unaided(request, resources, watch, walk.notes()):
-        if isinstance(event, Answer):
-            answered = not event.reason
-        if isinstance(event, Timings):
-            yield replace(walk.root, state="answered" if answered else "unanswered")
-        yield event
+    yield from closing_with(walk.root, finish_unaided(request, resources, watch, walk.notes()), answered=False)

@@ -6,21 +6,20 @@ earlier solution, so here all of them are looked up side by side; what a step co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
 
 from shrag.indexing.analysed import as_passage
-from shrag.models.errors import ModelError
 from shrag.serving.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.errors import PlanSpent
-from shrag.serving.events import CutShort, Event, ModelCall, Node, Purpose, Spent
-from shrag.serving.fallback import fallen_back
+from shrag.serving.events import Event, Node, Purpose
+from shrag.serving.fallback import attempt
 from shrag.serving.planning.finding import Found, find, find_all
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import LONGEST_QUESTION, read_question
+from shrag.serving.search_settings import Candidates
+from shrag.serving.side_by_side import side_by_side
 from shrag.serving.stepwise.model_steps import (
     MAKERS,
     Maker,
@@ -39,9 +38,6 @@ from shrag.serving.strategy import Request, Resources
 RECORDS = 5
 """Records of a step that it is settled from. The paper's ten are passages of 100 words; an abstract has twice that."""
 
-_AT_ONCE = 4
-_Made = TypeVar("_Made")
-
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -56,8 +52,7 @@ class Gate:
         passages = {each.record.docid: as_passage(each) for each in found.pool}
         near = self.similarity.of(found.question.text, [passages[docid] for docid in records])
         kept = [ranked for ranked, value in zip(found.ranking.records, near, strict=True) if value >= self.threshold]
-        renumbered = tuple(replace(ranked, rank=rank) for rank, ranked in enumerate(kept, 1))
-        return replace(found, ranking=replace(found.ranking, records=renumbered))
+        return found.only(kept)
 
 
 @dataclass(slots=True)
@@ -90,8 +85,7 @@ class Walk:
         self._model = model
         self._gate = gate
         self._watch = watch
-        self._dense = model_vectors(resources.index) if way.looks_up else None
-        self._spent: set[Spent] = set()
+        self._own: Candidates = "hybrid" if way.looks_up and model_vectors(resources.index) is not None else "lexical"
         self._paces: list[_Pace] = []
         self._worked: list[Worked] = []
         self._first: Found | None = None
@@ -126,7 +120,7 @@ class Walk:
         with self._watch.stage("plan"), ThreadPoolExecutor(1, thread_name_prefix="plan") as worker:
             searching = None
             if self._way.looks_up:
-                searching = worker.submit(find, self._question, self._request, self._resources, self._dense)
+                searching = worker.submit(find, self._question, self._request, self._resources, self._own)
             steps, told = self._take_apart()
         yield from told
         if searching is not None:
@@ -142,7 +136,7 @@ class Walk:
             return [SubQuestion(self._question.text, self._question.text)], []
         steps, told = None, list[Event]()
         if self._model is not None:
-            steps, told = self._try("decompose", partial(take_apart, self._question, self._model))
+            steps, told = attempt("decompose", partial(take_apart, self._question, self._model))
         if not steps:
             steps = [SubQuestion(part, part) for part in split_coordination(self._question, parse_sentence)]
         return steps, told
@@ -161,7 +155,7 @@ class Walk:
             # What is looked up by is a model's already, or the step's own words: no keywords are asked for.
             wordless = replace(self._resources, model=None)
             questions = [read_question(pace.lookup[:LONGEST_QUESTION]) for pace in others]
-            found = find_all(questions, self._request, wordless, self._dense)
+            found = find_all(questions, self._request, wordless, self._own)
             for pace, one in zip(others, found, strict=True):
                 pace.found = self._gate.sift(one) if self._gate is not None else one
             for pace in self._paces:
@@ -178,21 +172,19 @@ class Walk:
         model = self._model
         if model is None:
             return
-        with self._watch.stage("queries"), ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="steps") as workers:
-            made = list(
-                workers.map(
-                    lambda pace: self._try(purpose, partial(maker, pace.step, self._question, model)), self._paces
-                )
+        with self._watch.stage("queries"):
+            made = side_by_side(
+                lambda pace: attempt(purpose, partial(maker, pace.step, self._question, model)), self._paces
             )
         for pace, (text, told) in zip(self._paces, made, strict=True):
-            yield from self._once(told)
+            yield from told
             if text and readable(text):
                 setattr(pace, name, text)
 
     def _settle(self, pace: _Pace, model: RationedModel) -> Generator[Event, None, None]:
         best = pace.found.records(RECORDS) if pace.found is not None else []
         with self._watch.stage("steps"):
-            solution, told = self._try(
+            solution, told = attempt(
                 "step",
                 partial(
                     settle,
@@ -204,29 +196,8 @@ class Walk:
                     model,
                 ),
             )
-        yield from self._once(told)
+        yield from told
         text, docid = solution or ("", "")
         self._worked.append(Worked(pace.step.question, text, pace.principle))
         pace.node = replace(pace.node, state="answered" if text else "unanswered", answer=text, source=docid)
         yield pace.node
-
-    def _try(
-        self, purpose: Purpose, work: Callable[[], tuple[_Made, list[ModelCall]]]
-    ) -> tuple[_Made | None, list[Event]]:
-        """Return what ``work`` makes, None where the model fails in it, and what is to be told."""
-        try:
-            made, calls = work()
-        except PlanSpent as spent:
-            return None, [CutShort(spent.spent, spent.allowed)]
-        except ModelError as error:
-            return None, [fallen_back(purpose, error)]
-        return made, [*calls]
-
-    def _once(self, told: Sequence[Event]) -> Generator[Event, None, None]:
-        """Yield ``told``; that something has run out is told once, however many steps it stops."""
-        for event in told:
-            if isinstance(event, CutShort):
-                if event.spent in self._spent:
-                    continue
-                self._spent.add(event.spent)
-            yield event

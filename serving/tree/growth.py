@@ -7,7 +7,6 @@ the time of its depth and not of its nodes. A question waits for siblings only w
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from shrag.serving.errors import PlanSpent
@@ -16,12 +15,14 @@ from shrag.serving.planning.answer_slots import fill, needed
 from shrag.serving.planning.finding import Found, find
 from shrag.serving.planning.integration import NO_SPAN, Span
 from shrag.serving.planning.merging import merge
+from shrag.serving.planning.question_key import question_key
+from shrag.serving.planning.responding import Response
 from shrag.serving.question import Question
+from shrag.serving.side_by_side import side_by_side
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
-from shrag.serving.tree.hand import RECORDS, Branches, Hand, Response
+from shrag.serving.tree.hand import RECORDS, Branches, Hand
 
-_AT_ONCE = 4
 _NONE = Branches("bridging", ())
 
 
@@ -101,8 +102,8 @@ class Growth:
         while waiting:
             ready = [twig for twig in waiting if not (set(twig.node.needs) & numbers) - settled]
             waiting = [twig for twig in waiting if twig not in ready]
-            with self._watch.stage("nodes"), ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tree") as workers:
-                list(workers.map(self._work, ready))
+            with self._watch.stage("nodes"):
+                side_by_side(self._work, ready)
             for twig in ready:
                 settled.add(twig.node.number)
                 yield from self._tell(twig)
@@ -162,8 +163,8 @@ class Growth:
         if growing and growing[0].level == self._limits.depth:
             yield from self._run_out("depth", self._limits.depth)
             return []
-        with self._watch.stage("plan"), ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tree") as workers:
-            proposed = list(workers.map(self._propose, growing))
+        with self._watch.stage("plan"):
+            proposed = side_by_side(self._propose, growing)
         grown: list[Twig] = []
         for twig, branches in zip(growing, proposed, strict=True):
             yield from self._tell(twig)
@@ -189,7 +190,7 @@ class Growth:
     def _sprout(self, parent: Twig, branches: Branches) -> list[Twig]:
         """Return the twigs of branches that are not asked already; their places get the numbers of the tree."""
         first = self.twigs[-1].node.number + 1
-        asked = {_key(twig.node.question) for twig in self.twigs}
+        asked = {question_key(twig.node.question) for twig in self.twigs}
         places = {slot: f"[ANS_{first + slot - 1}]" for slot in range(1, len(branches.questions) + 1)}
         texts = [fill(question, places) for question in branches.questions]
         awaited = {slot for text in texts for slot in needed(text)}
@@ -201,7 +202,7 @@ class Growth:
                 awaited=number in awaited,
             )
             for number, text in enumerate(texts, first)
-            if _key(text) not in asked
+            if question_key(text) not in asked
         ]
 
     def _tell(self, twig: Twig) -> Iterable[Event]:
@@ -211,14 +212,9 @@ class Growth:
             yield from self._run_out(twig.spent.spent, twig.spent.allowed)
 
     def _run_out(self, spent: Spent, allowed: float) -> Iterable[Event]:
-        if spent not in self._spent:
-            self._spent.add(spent)
-            yield CutShort(spent, allowed)
+        self._spent.add(spent)
+        yield CutShort(spent, allowed)
 
 
 def _best(found: Found) -> Found:
-    return replace(found, ranking=replace(found.ranking, records=found.ranking.records[:RECORDS]))
-
-
-def _key(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())
+    return found.only(found.ranking.records[:RECORDS])

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from shrag.serving.events import Assessment, Event, NodeKind
 from shrag.serving.planning.finding import Found
 from shrag.serving.planning.integration import Span
+from shrag.serving.planning.responding import Response
 from shrag.serving.question import Question
 
 RECORDS = 3
@@ -14,13 +15,6 @@ RECORDS = 3
 
 MOST_BRANCHES = 6
 """Smaller questions one node may grow; the paper's largest example has seven below two kinds."""
-
-
-class Response(NamedTuple):
-    """What a node's records answer, in a sentence or two; empty where they do not. ``docid`` is what it rests on."""
-
-    text: str
-    docid: str
 
 
 class Branches(NamedTuple):

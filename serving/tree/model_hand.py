@@ -14,16 +14,16 @@ import msgspec
 from shrag.corpora.clean import plain_line
 from shrag.models.errors import ModelError
 from shrag.serving.errors import PlanSpent
-from shrag.serving.events import Assessment, Event, Purpose
-from shrag.serving.evidence_text import fence_records
+from shrag.serving.events import Assessment, Event, ModelCall, Purpose
 from shrag.serving.fallback import fallen_back
 from shrag.serving.planning.answer_slots import looking_back
 from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.finding import Found
 from shrag.serving.planning.integration import Span, pick_span
 from shrag.serving.planning.rationed_model import RationedModel
+from shrag.serving.planning.responding import Response, respond
 from shrag.serving.question import Question
-from shrag.serving.tree.hand import MOST_BRANCHES, RECORDS, Branches, Hand, Response
+from shrag.serving.tree.hand import MOST_BRANCHES, RECORDS, Branches, Hand
 
 _Made = TypeVar("_Made")
 
@@ -32,11 +32,6 @@ _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 class _Query(msgspec.Struct, frozen=True):
     query: _Text
-
-
-class _Response(msgspec.Struct, frozen=True):
-    answer: Annotated[str, msgspec.Meta(max_length=600)]
-    record: Annotated[int, msgspec.Meta(ge=0, le=50)]
 
 
 class _Assessment(msgspec.Struct, frozen=True):
@@ -60,82 +55,71 @@ class ModelHand:
     def query(self, question: Question) -> tuple[Question, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
 
-        def work() -> tuple[Question, list[Event]]:
+        def work() -> tuple[Question, list[ModelCall]]:
             step = Step("query", "query", question.language, {"question": question.text}, max_tokens=128)
             made, calls = ask(self._model, step, _Query)
-            return Question(plain_line(made.query) or question.text, question.language), [*calls]
+            return Question(plain_line(made.query) or question.text, question.language), calls
 
         return self._or_rules("query", work, lambda: self._rules.query(question))
 
     def sift(self, question: Question, found: Found) -> Found:
-        """Return all of it: the evaluator judges."""
-        return found
+        """Return all of it, since the evaluator judges, but for a question that rules made: that goes by theirs."""
+        return self._rules.sift(question, found)
 
     def respond(self, question: Question, found: Found) -> tuple[Response, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
         records = [analysed.record for analysed in found.records(RECORDS)]
-        if not records:
-            return Response("", ""), []
-
-        def work() -> tuple[Response, list[Event]]:
-            values = {
-                "question": question.text,
-                "records": fence_records(records, question.language),
-                "count": str(len(records)),
-            }
-            made, calls = ask(self._model, Step("step", "respond", question.language, values), _Response)
-            rests = records[made.record - 1].docid if 0 < made.record <= len(records) else ""
-            return Response(plain_line(made.answer), rests), [*calls]
-
-        return self._or_rules("step", work, lambda: self._rules.respond(question, found))
+        return self._or_rules(
+            "step",
+            lambda: respond(question, records, self._model),
+            lambda: self._rules.respond(question, found),
+        )
 
     def assess(self, question: Question, response: Response, found: Found) -> tuple[Assessment, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`; no answer is no valid answer, and the model is not asked."""
         if not response.text:
             return Assessment(1, 0, 0.5, valid=False), []
 
-        def work() -> tuple[Assessment, list[Event]]:
+        def work() -> tuple[Assessment, list[ModelCall]]:
             values = {"question": question.text, "query": found.question.text, "response": response.text}
             made, calls = ask(self._model, Step("evaluate", "evaluate", question.language, values, 96), _Assessment)
             overall = (made.coherence + made.answerability / 10) / 2
-            return Assessment(made.coherence, made.answerability, overall, made.valid, self._model.name), [*calls]
+            return Assessment(made.coherence, made.answerability, overall, made.valid, self._model.name), calls
 
         return self._or_rules("evaluate", work, lambda: self._rules.assess(question, response, found))
 
     def branch(self, question: Question, found: Found) -> tuple[Branches, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`. A question waits for earlier ones alone: nothing can circle."""
 
-        def work() -> tuple[Branches, list[Event]]:
+        def work() -> tuple[Branches, list[ModelCall]]:
             values = {"question": question.text, "most": str(MOST_BRANCHES)}
             made, calls = ask(self._model, Step("decompose", "branch", question.language, values), _Branches)
             texts = [plain_line(text) for text in made.questions][:MOST_BRANCHES]
             kept = [text for text in dict.fromkeys(texts) if text and text != question.text]
-            return Branches(made.kind, tuple(looking_back(text, number) for number, text in enumerate(kept, 1))), [
-                *calls
-            ]
+            return Branches(made.kind, tuple(looking_back(text, number) for number, text in enumerate(kept, 1))), calls
 
         return self._or_rules("decompose", work, lambda: self._rules.branch(question, found))
 
     def span(self, question: Question, found: Found) -> tuple[Span, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
-
-        def work() -> tuple[Span, list[Event]]:
-            records = [analysed.record for analysed in found.records(RECORDS)]
-            span, calls = pick_span(question, records, self._model)
-            return span, [*calls]
-
-        return self._or_rules("step", work, lambda: self._rules.span(question, found))
+        records = [analysed.record for analysed in found.records(RECORDS)]
+        return self._or_rules(
+            "step",
+            lambda: pick_span(question, records, self._model),
+            lambda: self._rules.span(question, found),
+        )
 
     def _or_rules(
         self,
         purpose: Purpose,
-        work: Callable[[], tuple[_Made, list[Event]]],
+        work: Callable[[], tuple[_Made, list[ModelCall]]],
         by_rules: Callable[[], tuple[_Made, list[Event]]],
     ) -> tuple[_Made, list[Event]]:
         try:
-            return work()
+            made, calls = work()
         except PlanSpent:
             raise
         except ModelError as error:
             made, told = by_rules()
             return made, [fallen_back(purpose, error), *told]
+        return made, [*calls]

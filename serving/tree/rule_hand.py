@@ -9,8 +9,9 @@ from shrag.serving.events import Assessment, Event
 from shrag.serving.planning.bridges import Bridge, arrivals, find_bridges
 from shrag.serving.planning.finding import Found
 from shrag.serving.planning.integration import Span
+from shrag.serving.planning.responding import NO_RESPONSE, Response
 from shrag.serving.question import Question
-from shrag.serving.tree.hand import RECORDS, Branches, Response
+from shrag.serving.tree.hand import RECORDS, Branches
 from shrag.serving.words import matched_share
 
 VALID_SHARE = 0.9
@@ -35,7 +36,7 @@ class RuleHand:
 
     def respond(self, question: Question, found: Found) -> tuple[Response, list[Event]]:
         """Return the sentence that, with its record's title, holds most of the question."""
-        best, share = Response("", ""), 0.0
+        best, share = NO_RESPONSE, 0.0
         for analysed in found.records(RECORDS):
             record = analysed.record
             sentences = [record.text[start:end] for start, end in split_sentences(record.text)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 
 from shrag.serving.events import Event
+from shrag.serving.planning.beginning import need_candidates, ration, told_once
 from shrag.serving.planning.concluding import conclude
 from shrag.serving.planning.rationed_model import Ration, RationedModel
 from shrag.serving.stopwatch import Stopwatch
@@ -31,11 +31,13 @@ class TreeStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
+        need_candidates(self.name, request, resources)
+        return told_once(self._run(request, *ration(resources, self._ration)))
+
+    def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
         watch = Stopwatch()
         hand: Hand = RuleHand(resources.index.analyzer)
-        if resources.model is not None:
-            model = RationedModel(resources.model, self._ration)
-            resources = replace(resources, model=model)
+        if model is not None:
             hand = ModelHand(model, hand)
         growth = Growth(request, resources, hand, self._limits, watch)
         yield from growth.grow()

@@ -163,6 +163,10 @@ class _Swollen:
         """Return the records."""
         return [found and self._swell(found) for found in self._store.fetch(docids)]
 
+    def sample(self, most: int) -> list[AnalysedRecord]:
+        """Return some of the records."""
+        return [self._swell(found) for found in self._store.sample(most)]
+
     def _swell(self, found: AnalysedRecord) -> AnalysedRecord:
         text = found.record.text.rstrip(".") + "y" * 10_000_000  # as many sentences as before
         title, journal = f"{found.record.title} {'x' * 100_000}", "z" * 100_000

@@ -1,19 +1,42 @@
-"""What every strategy keeps to: the same events, once each, in one order, found something or not."""
+"""What every strategy keeps to: the same events, once each, in one order, found something or not, with a model or not.
+
+And that none passes over a setting: it looks records up by it, or refuses it.
+"""
 
 from __future__ import annotations
 
-from typing import TypeVar
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
+from shrag.models.errors import ModelUnavailable
+from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 from shrag.serving.composition.strategy import CompositionStrategy
 from shrag.serving.engine import STRATEGIES, Engine
-from shrag.serving.errors import StrategyUnavailable
-from shrag.serving.events import Answer, AnswerSentence, Event, Hits, Keywords, Node, Queries, Ranking, Timings
+from shrag.serving.errors import SettingRejected, StrategyUnavailable
+from shrag.serving.events import (
+    Answer,
+    AnswerSentence,
+    Fallback,
+    Hits,
+    Keywords,
+    ModelCall,
+    Node,
+    Purpose,
+    Queries,
+    Ranking,
+    Timings,
+)
+from shrag.serving.planning.rationed_model import Ration
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategy import Strategy
-
-_Kind = TypeVar("_Kind")
+from tests.conftest import ROOT
+from tests.serving.garbage import HOSTILE, GarbageModel
+from tests.serving.well_formed import check_events, first
 
 QUESTIONS = [
     "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?",
@@ -37,9 +60,42 @@ NEEDS_MODEL = {
 }
 """Strategies that are nothing without a language model; those with a threshold of the paper's need vectors of one."""
 
-WITHOUT_MODEL = [
-    strategy for name, strategy in STRATEGIES.items() if name not in {*NEEDS_MODEL, "raise-0.84", "raise-0.80"}
-]
+NEEDS_VECTORS = {"raise-0.84", "raise-0.80"}
+
+WITHOUT_MODEL = [strategy for name, strategy in STRATEGIES.items() if name not in NEEDS_MODEL | NEEDS_VECTORS]
+WITH_MODEL = [strategy for name, strategy in STRATEGIES.items() if name not in NEEDS_VECTORS]
+
+UNSEARCHED = {"cot", "least-to-most", "step-back"}
+"""Strategies that look nothing up."""
+
+SET: Mapping[str, Any] = {
+    "keywords": 1,
+    "ands": 1,
+    "and_reading": "required",
+    "words": "compound",
+    "languages": "en",
+    "ladder": "longest",
+    "glossary": False,
+    "candidates": "dense",
+    "nots": True,
+    "rerank": False,
+    "depth": 3,
+}
+"""Every setting with a value that is not its default, but for the order of keywords, which none refuses."""
+
+
+class _Away:
+    """A model that is not there."""
+
+    name = "away"
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        raise ModelUnavailable("The model is away.")
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
+        raise ModelUnavailable("The model is away.")
 
 
 def test_what_cannot_do_without_a_model_says_so_and_the_rest_can_be_asked(demo: Engine) -> None:
@@ -55,8 +111,8 @@ def test_every_question_gives_every_event_in_order(demo: Engine, strategy: Strat
     events = list(demo.events(question, strategy=strategy.name))
     kinds = [type(event) for event in events if not isinstance(event, AnswerSentence | Node)]
     assert kinds == [Keywords, Queries, Hits, Ranking, Answer, Timings]
-    hits, ranking, answer = _first(Hits, events), _first(Ranking, events), _first(Answer, events)
-    assert len(hits.hits) == len(_first(Queries, events).queries)
+    hits, ranking, answer = first(Hits, events), first(Ranking, events), first(Answer, events)
+    assert len(hits.hits) == len(first(Queries, events).queries)
     assert {ranked.record.docid for ranked in ranking.records} <= set(hits.pool)
     assert [ranked.rank for ranked in ranking.records] == list(range(1, len(ranking.records) + 1))
     assert bool(ranking.reason) == (not ranking.records)
@@ -102,5 +158,96 @@ def test_k_bounds_the_records_and_more_of_them_begin_with_the_same(demo: Engine,
     assert [ranked.record for ranked in ten[:3]] == [ranked.record for ranked in three]
 
 
-def _first(kind: type[_Kind], events: list[Event]) -> _Kind:
-    return next(event for event in events if isinstance(event, kind))
+def _modelled(demo: Engine, model: LanguageModel) -> Engine:
+    return Engine(demo.open_index, model)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
+def test_whatever_a_model_writes_every_event_is_there_and_every_call_told(
+    demo: Engine, strategy: Strategy, seed: int
+) -> None:
+    for question in QUESTIONS:
+        model = GarbageModel(HOSTILE, seed)
+        events = list(_modelled(demo, model).events(question, strategy=strategy.name))
+        check_events(events)
+        assert model.calls <= Ration().calls + 1  # the answer is owed beyond the ration
+        assert sum(isinstance(event, ModelCall) for event in events) <= model.calls
+
+
+@pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
+def test_with_a_model_that_is_away_a_question_is_answered_as_without_one_and_that_is_told(
+    demo: Engine, strategy: Strategy
+) -> None:
+    events = list(_modelled(demo, _Away()).events(QUESTIONS[0], strategy=strategy.name))
+    check_events(events)
+    assert {event.cause for event in events if isinstance(event, Fallback)} == {"unavailable"}
+    if strategy.name not in NEEDS_MODEL:
+        alone = demo.ask(QUESTIONS[0], strategy=strategy.name)
+        assert first(Ranking, events) == alone.search.ranking
+        assert first(Answer, events) == alone.answer
+
+
+def test_what_needs_vectors_of_a_model_says_so_with_a_language_model_too(demo: Engine) -> None:
+    for name in NEEDS_VECTORS:
+        with pytest.raises(StrategyUnavailable, match=f"strategy {name} needs vectors that a model made"):
+            _modelled(demo, _Away()).events(QUESTIONS[0], strategy=name)
+
+
+@pytest.mark.parametrize("setting", SET)
+@pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
+def test_a_setting_is_refused_where_it_would_be_passed_over_and_else_reaches_the_search(
+    demo: Engine, strategy: Strategy, setting: str
+) -> None:
+    engine, settings = _modelled(demo, _Away()), SearchSettings.from_mapping({setting: SET[setting]})
+    fixed = isinstance(strategy, CompositionStrategy) and setting != "glossary"
+    if fixed or strategy.name in {"bm25", *UNSEARCHED}:
+        with pytest.raises(SettingRejected, match=f"^The strategy {strategy.name} has no setting {setting}: leave it"):
+            engine.search(QUESTIONS[0], strategy=strategy.name, settings=settings)
+        return
+    found = engine.search(QUESTIONS[0], strategy=strategy.name, settings=settings)
+    if setting == "keywords":
+        assert all(len(query) == 1 for query in found.queries.queries)
+    elif setting == "ands":
+        assert any(" + " in words for query in found.queries.queries for words in query)
+    elif setting == "languages":
+        assert found.queries.queries
+        assert not re.search("[가-힣]", str(found.queries.queries))
+    elif setting == "ladder":
+        assert len(found.queries.queries) < len(engine.search(QUESTIONS[0], strategy=strategy.name).queries.queries)
+    elif setting == "glossary":
+        assert not any(keyword.carried for keyword in found.keywords.keywords)
+    elif setting == "candidates":
+        assert (found.queries.queries, found.hits.hits) == ((), ())
+        assert found.hits.dense
+    elif setting == "rerank":
+        assert found.ranking.reranker == "order of the pool"
+    elif setting == "depth":
+        assert {len(hits) for hits in found.hits.hits} <= {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
+def test_the_order_of_keywords_is_refused_by_none(demo: Engine, strategy: Strategy) -> None:
+    _modelled(demo, _Away()).search(QUESTIONS[0], strategy=strategy.name, keyword_order="entropy")
+
+
+@pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
+def test_vectors_that_are_set_and_not_there_are_missed_before_anything_is_asked(
+    demo: Engine, strategy: Strategy
+) -> None:
+    bare = Engine(replace(demo.open_index, dense=None), _Away())
+    with pytest.raises((StrategyUnavailable, SettingRejected), match=strategy.name):
+        bare.events(QUESTIONS[0], strategy=strategy.name, settings=SearchSettings(candidates="hybrid"))
+
+
+def test_the_page_of_strategies_names_each_with_every_purpose_and_stage_there_is(demo: Engine) -> None:
+    page = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    ways = {f"way-{number}" for number in range(2, 8)}  # the page says `way-1` … `way-8`
+    assert [name for name in STRATEGIES if name not in ways and f"`{name}`" not in page] == []
+    assert [purpose for purpose in get_args(Purpose) if f"| `{purpose}` |" not in page] == []
+    lines = [strategy.name for strategy in WITH_MODEL]
+    lines += ["expand(glossary) > retrieve(5) > dense(5) > rrf(5)"]
+    engine = _modelled(demo, GarbageModel(HOSTILE, 0))
+    stages = {stage for line in lines for stage in engine.ask(QUESTIONS[0], strategy=line).search.timings.seconds}
+    rows = page[page.index("| stages") :].splitlines()[2:]
+    assert set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in rows))) == stages | {"cache"}

@@ -14,10 +14,10 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
-from shrag.indexing.errors import PartMissing
+from shrag.indexing.errors import IndexMissing, PartMissing
 from shrag.models.language_model import Completion, Message
 from shrag.serving import mcp_server
-from shrag.serving.engine import Engine
+from shrag.serving.engine import STRATEGIES, Engine
 from shrag.serving.errors import ServingError
 from shrag.serving.mcp_server import build_server, check_installed, http_application, serve_http
 from shrag.serving.served_indexes import ServedIndexes
@@ -63,6 +63,35 @@ def test_the_client_finds_the_tools_and_takes_their_replies(served: ServedIndexe
     assert not found.is_error
     assert found.structured_content["records"][0]["docid"] == "DEMO-SOC-012"
     assert json.loads(found.content[0].text)["results"][0]["id"] == "DEMO-SOC-012"
+
+
+def test_the_strategies_are_those_the_index_can_be_asked_by(demo_home: Path, demo: Engine) -> None:
+    async def work(client: Client) -> list[Any]:
+        return list((await client.list_tools()).tools)
+
+    def offered(engine: Callable[[], Engine]) -> list[str]:
+        served = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: engine())
+        tools = {tool.name: tool.input_schema["properties"] for tool in _with_client(served, work)}
+        assert tools["search"]["strategy"]["enum"] == tools["ask"]["strategy"]["enum"]
+        assert "strategy" not in tools["fetch"]
+        return list(tools["ask"]["strategy"]["enum"])
+
+    assert offered(lambda: _Lent(demo.open_index)) == list(demo.strategies)
+    with_model = offered(lambda: _Lent(demo.open_index, ScriptedModel()))
+    assert [name for name in STRATEGIES if name not in with_model] == ["raise-0.84", "raise-0.80"]
+
+
+@pytest.mark.parametrize("error", [IndexMissing("It is gone."), RuntimeError("secret")])
+def test_the_tools_are_listed_where_no_index_can_be_opened(demo_home: Path, error: Exception) -> None:
+    def fail() -> Engine:
+        raise error
+
+    async def work(client: Client) -> list[Any]:
+        return list((await client.list_tools()).tools)
+
+    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: fail())
+    search, *_ = _with_client(served, work)
+    assert search.input_schema["properties"]["strategy"]["enum"] == list(STRATEGIES)
 
 
 def test_what_goes_wrong_is_a_tool_error_in_one_sentence(served: ServedIndexes) -> None:

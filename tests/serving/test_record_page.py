@@ -29,6 +29,10 @@ class _Swollen:
             for found in self._store.fetch(docids)
         ]
 
+    def sample(self, most: int) -> list[AnalysedRecord]:
+        """Return some of the records as they are stored."""
+        return self._store.sample(most)
+
 
 def test_the_page_has_the_whole_record_with_the_questions_words_marked(demo: Engine) -> None:
     record = demo.document(AGAIN)

@@ -58,6 +58,15 @@ def test_an_index_is_opened_once_and_not_before_it_is_asked_for(opener: _Opener,
     assert opener.opened == ["demo", "other"]
 
 
+def test_the_strategies_are_those_of_the_first_index_and_of_others_that_are_open(
+    opener: _Opener, served: ServedIndexes, demo: Engine
+) -> None:
+    assert served.strategies() == demo.strategies
+    assert opener.opened == ["demo"]
+    with served.use("other"):
+        assert served.strategies() == demo.strategies
+
+
 @pytest.mark.parametrize("name", ["nope", "../demo", "demo/../other", "CURRENT", "데모", "demo "])
 def test_only_the_names_given_are_indexes(served: ServedIndexes, name: str) -> None:
     with pytest.raises(UnknownIndex, match="use one of demo, other"):

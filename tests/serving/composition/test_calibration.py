@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.engine import RecordStore
 from shrag.models.cross_encoder import CrossEncoderReranker
 from shrag.models.reranker import Passage
@@ -98,13 +99,18 @@ def test_a_cross_encoders_scores_are_left_alone(demo: Engine, cross_encoder: Cro
     assert calibrated.values("anything", [0.25, 0.75]) == [0.25, 0.75]
 
 
-def test_a_store_that_cannot_be_sampled_has_the_usual_curve(demo: Engine) -> None:
-    class _Closed:
+@pytest.mark.parametrize(("records", "usual"), [(0, True), (19, True), (20, False)])
+def test_an_index_too_small_to_learn_from_has_the_usual_curve(demo: Engine, records: int, usual: bool) -> None:
+    class _Small:
         def __init__(self, store: RecordStore) -> None:
             self.fetch = store.fetch
+            self._records = [analysed for analysed in store.sample(100) if analysed.sentence_terms][:records]
 
-    closed = replace(demo.open_index, store=_Closed(demo.open_index.store))
-    assert learn_curve(demo.resources.reranker, closed) == USUAL
+        def sample(self, most: int) -> list[AnalysedRecord]:
+            return self._records[:most]
+
+    small = replace(demo.open_index, store=_Small(demo.open_index.store))
+    assert (learn_curve(demo.resources.reranker, small) == USUAL) == usual
 
 
 def test_a_question_that_scores_nothing_for_itself_is_worth_what_its_scores_are(demo: Engine) -> None:

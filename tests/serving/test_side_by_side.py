@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from shrag.serving.side_by_side import AT_ONCE, side_by_side
+
+
+def test_what_is_made_comes_in_the_order_of_what_it_was_made_of() -> None:
+    assert side_by_side(lambda number: -number, list(range(20))) == [-number for number in range(20)]
+    assert side_by_side(lambda number: -number, []) == []
+
+
+def test_one_alone_is_worked_on_by_who_asks() -> None:
+    assert side_by_side(lambda _: threading.current_thread(), [1]) == [threading.current_thread()]
+
+
+def test_as_many_are_worked_on_at_once_as_may_be() -> None:
+    together = threading.Barrier(AT_ONCE, timeout=10)
+    assert side_by_side(lambda number: together.wait() >= 0 and number, [1, 2, 3, 4]) == [1, 2, 3, 4]
+
+
+def test_what_goes_wrong_first_in_their_order_is_raised() -> None:
+    def work(number: int) -> int:
+        if number > 1:
+            raise ValueError(str(number))
+        return number
+
+    with pytest.raises(ValueError, match=r"^2$"):
+        side_by_side(work, [1, 2, 3])

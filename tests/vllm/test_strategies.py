@@ -1,0 +1,138 @@
+"""A hundred questions by every strategy in turn, over a real vLLM whose words mean nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from shrag.corpora.topics import read_topics
+from shrag.models.language_model import Completion, CompletionStream, Message
+from shrag.models.llm_settings import LlmSettings
+from shrag.models.model_server import ModelServer
+from shrag.models.served_model import ServedModel
+from shrag.serving.engine import Engine
+from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.events import CutShort, Event, Fallback, ModelCall
+from shrag.serving.planning.rationed_model import Ration
+from tests.conftest import DEMO
+from tests.serving.well_formed import check_events
+from tests.vllm.conftest import START_SECONDS
+
+pytestmark = pytest.mark.vllm
+
+QUESTIONS = 100
+AT_ONCE = 8
+CHOICES = ("LSTM", "ARIMA", "boosting")
+
+ODD = ["zzzz qqqq", "…?!", "김치찌개 끓이는 법은?", "[ANS_1]", "그래핀 " * 300]
+TEXTS = [topic.text for topic in read_topics(DEMO / "topics.tsv")][:20] + ODD
+"""25 texts: 20 questions of the demonstration, and some that nothing answers."""
+
+CALL_SECONDS = 60.0
+MOST_SECONDS = Ration().seconds + 3 * CALL_SECONDS
+"""A call begun just before the ration ends, and the repair of it, and the answer."""
+
+
+class Run(NamedTuple):
+    """A question that was asked: its events, how often the model was asked, and how long it took."""
+
+    strategy: str
+    text: str
+    choices: tuple[str, ...]
+    events: list[Event]
+    calls: int
+    seconds: float
+
+
+class _Counted:
+    """A model, and how often it was asked."""
+
+    def __init__(self, model: ServedModel) -> None:
+        self._model = model
+        self._turn = threading.Lock()
+        self.name = model.name
+        self.calls = 0
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        with self._turn:
+            self.calls += 1
+        return self._model.complete(messages, schema, max_tokens=max_tokens)
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
+        with self._turn:
+            self.calls += 1
+        return self._model.stream(messages, max_tokens=max_tokens)
+
+
+@pytest.fixture(scope="module")
+def brief(settings: LlmSettings, server: ModelServer) -> Iterator[ServedModel]:
+    """Return the model with answers of a few sentences: how long it goes on is not what this is about."""
+    assert server.wait_for("ready", START_SECONDS).phase == "ready"
+    few = msgspec.structs.replace(settings, max_tokens=384, timeout=CALL_SECONDS)
+    with closing(ServedModel(few, server)) as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def runs(demo: Engine, brief: ServedModel) -> list[Run]:
+    """Ask the hundred, each text four times by different strategies, every third with choices."""
+    strategies = Engine(demo.open_index, brief).strategies
+    assert len(strategies) == 24  # with a number of texts that shares no factor, no pair comes twice
+
+    def ask(number: int) -> Run:
+        strategy, text = strategies[number % len(strategies)], TEXTS[number % len(TEXTS)]
+        choices = CHOICES if number % 3 == 0 else ()
+        model = _Counted(brief)
+        began = time.monotonic()
+        events = list(Engine(demo.open_index, model).events(text, strategy=strategy, choices=choices))
+        return Run(strategy, text, choices, events, model.calls, time.monotonic() - began)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        done = list(pool.map(ask, range(QUESTIONS)))
+    for strategy in strategies:
+        mine = [run for run in done if run.strategy == strategy]
+        events = [event for run in mine for event in run.events]
+        print(
+            f"{strategy}: {len(mine)} questions, at most {max(run.calls for run in mine)} calls and "
+            f"{max(run.seconds for run in mine):.1f} s; "
+            f"{sum(isinstance(event, Fallback) for event in events)} fallbacks, "
+            f"{sum(isinstance(event, CutShort) for event in events)} cut short"
+        )
+    return done
+
+
+def test_every_question_by_every_strategy_ends_in_a_well_formed_answer_or_refusal(runs: list[Run]) -> None:
+    assert len({(run.strategy, run.text) for run in runs}) == QUESTIONS
+    for run in runs:
+        check_events(run.events, len(run.choices))
+
+
+def test_every_question_ends_in_bounded_calls_and_time(runs: list[Run]) -> None:
+    for run in runs:
+        # Beyond the ration: two lists of keywords where nothing is planned, the choice, the answer, each once repaired.
+        assert run.calls <= Ration().calls + 5, (run.strategy, run.text)
+        assert run.seconds < MOST_SECONDS, (run.strategy, run.text)
+
+
+def test_every_call_is_told_once_but_for_those_that_failed(runs: list[Run]) -> None:
+    for run in runs:
+        told = [event for event in run.events if isinstance(event, ModelCall)]
+        assert len(told) <= run.calls, (run.strategy, run.text)
+        assert all(call.model == "tiny-qwen3" and call.prompt_tokens > 20 for call in told)
+        if run.strategy.startswith(("decompose", "chain", "tree", "raise", "least", "step", "hyde", "cot")):
+            assert told or any(isinstance(event, Fallback) for event in run.events), (run.strategy, run.text)
+
+
+def test_what_needs_vectors_of_a_model_still_refuses_in_a_sentence(demo: Engine, brief: ServedModel) -> None:
+    for strategy in ("raise-0.84", "raise-0.80"):
+        with pytest.raises(StrategyUnavailable, match=r"^The strategy raise-0\.8[04] needs vectors that a model made"):
+            Engine(demo.open_index, brief).events(TEXTS[0], strategy=strategy)
