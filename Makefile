@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Set on the command line only: some shells export a HOST of their own.
 CORPUS := demo
-EXPERIMENT := figure-3 keywords retrieval peers
+EXPERIMENT := figure-3 keywords retrieval peers strategies answers
 HOST := 127.0.0.1
 PORT := 8080
 DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
@@ -57,7 +57,7 @@ openapi: $(VENV)/.dev index ## write docs/openapi.json anew, after a change of t
 
 # What is written over the demonstration alone says nothing of other collections, and is no docs/results.md.
 RESULTS = $(if $(DATA),$(if $(filter-out file,$(origin EXPERIMENT)),,docs/results.md))
-evaluate: $(VENV)/.evaluation ## run EXPERIMENT (default: four) over DATA, where it is, else the demonstration (SAMPLE=N), and report
+evaluate: $(VENV)/.evaluation ## run EXPERIMENT (default: six) over DATA, where it is, else the demonstration (SAMPLE=N), and report
 	@for each in $(EXPERIMENT); do \
 	    $(BIN)/shrag experiment $$each --resume $(if $(DATA),--data $(DATA),--sets demo) $(if $(SAMPLE),--sample $(SAMPLE)) || exit; \
 	done

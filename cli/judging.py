@@ -18,7 +18,7 @@ measures_option = click.option(
     "--measures",
     default="nDCG@10 R@100 Success@1 Success@10",
     show_default=True,
-    help="ir-measures names, and QSR@k, QSR(level='article')@k, EvidenceRecall@k.",
+    help="ir-measures names, and QSR@k, QSR(level='article')@k, EvidenceRecall@k, AllRecall@k.",
 )
 level_option = click.option(
     "--level",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from shrag.corpora.clean import plain_line
 from shrag.corpora.errors import CorpusError
@@ -16,6 +17,7 @@ from shrag.corpora.text_lines import read_text_lines
 
 _ID_KEYS = ("_id", "qid", "query_id", "id")
 _TEXT_KEYS = ("text", "question", "query", "title")
+_NESTED_KEY = "qas"
 _BEIR_HEADER = ("query-id", "corpus-id", "score")
 _LABEL = re.compile(r"\s*(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
 _TITLE_TAGS = ("title", "query", "question")
@@ -26,8 +28,9 @@ _NUMBER = re.compile(r"\b(?:number|id|num)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNOREC
 def read_topics(path: Path) -> list[Topic]:
     """Read questions, each qid once, whichever of the three layouts the file has.
 
-    Lines of qid, a tab and the question; JSON objects with ``_id`` and ``text``, one a line; TREC's ``<top>`` with
-    ``<num>`` and ``<title>`` (``<desc>`` where the title is empty). Blank lines are skipped.
+    Lines of qid, a tab and the question; JSON objects with ``_id`` and ``text``, one a line, or one for each text with
+    its questions under ``qas``; TREC's ``<top>`` with ``<num>`` and ``<title>`` (``<desc>`` where the title is empty).
+    Blank lines are skipped.
     """
     head = read_head(path, 4_096).lstrip()
     if head.startswith(b"{"):
@@ -47,6 +50,17 @@ def read_topics(path: Path) -> list[Topic]:
             "text, or TREC's <top> with <num> and <title>."
         )
     return list(topics.values())
+
+
+def questions_in(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the questions of a line's object: those listed under ``qas`` as SQuAD lists them, else the object itself.
+
+    What is listed and is no object comes as an empty one, so that it can be refused and named.
+    """
+    listed = fields.get(_NESTED_KEY)
+    if not isinstance(listed, list):
+        return [fields]
+    return [each if isinstance(each, dict) else {} for each in listed]
 
 
 def read_qrels(path: Path) -> list[Qrel]:
@@ -92,13 +106,14 @@ def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
         fields = decode_object(text.encode())
         if isinstance(fields, str):
             raise CorpusError(f"{path} line {number} is no topic: {fields}.")
-        qid, question = (
-            next((fields[key] for key in keys if isinstance(fields.get(key), str | int)), "")
-            for keys in (_ID_KEYS, _TEXT_KEYS)
-        )
-        if qid == "" or question == "":
-            raise CorpusError(f"{path} line {number} is no topic: expected an object with _id and text.")
-        yield number, Topic(str(qid).strip(), plain_line(str(question)))
+        for asked in questions_in(fields):
+            qid, question = (
+                next((asked[key] for key in keys if isinstance(asked.get(key), str | int)), "")
+                for keys in (_ID_KEYS, _TEXT_KEYS)
+            )
+            if qid == "" or question == "":
+                raise CorpusError(f"{path} line {number} is no topic: expected an object with _id and text.")
+            yield number, Topic(str(qid).strip(), plain_line(str(question)))
 
 
 def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:

@@ -1,7 +1,8 @@
 """Figures of answers beside their references: a value for each question that has what the figure needs.
 
 Which questions a figure is over depends on the references alone, never on what was answered, so that any two conditions
-compare over the same ones. An answer that was refused, or could not be asked for, is worth 0.
+compare over the same ones. An answer that was refused, or could not be asked for, is worth 0, but where a
+choice may be drawn (``choice_or_draw``).
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ class _Case(NamedTuple):
 
 
 class _Figure(NamedTuple):
-    """``over`` says of which references a figure is, ``value`` what an answer that was not refused is worth."""
+    """``over`` says of which references a figure is, ``value`` what an answer is worth, ``refused`` what none is."""
 
     over: Callable[[Reference], bool]
     value: Callable[[_Case], float]
+    refused: Callable[[Reference], float] = lambda _: 0.0
 
 
 def _rouge(case: _Case) -> float:
@@ -46,6 +48,18 @@ def _rouge(case: _Case) -> float:
 def _rouge_characters(case: _Case) -> float:
     given = characters(case.given.plain)
     return best_overlap([rouge_l(given, characters(answer)) for answer in case.reference.answers]).f1
+
+
+def _draw(reference: Reference) -> float:
+    return 1 / len(reference.choices)
+
+
+def _is_right(case: _Case) -> float:
+    return float(case.given.choice == case.reference.choice)
+
+
+def _has_choices(reference: Reference) -> bool:
+    return bool(reference.choice)
 
 
 def _has_answers(reference: Reference) -> bool:
@@ -74,6 +88,11 @@ _FIGURES: Mapping[str, _Figure] = {
     ),
     "citation_precision": _Figure(_is_answerable, lambda case: case.given.precision or 0.0),
     "citation_recall": _Figure(_is_answerable, lambda case: case.given.recall or 0.0),
+    "choice_accuracy": _Figure(_has_choices, _is_right),
+    "choice_made": _Figure(_has_choices, lambda case: float(bool(case.given.choice))),
+    "choice_or_draw": _Figure(
+        _has_choices, lambda case: _is_right(case) if case.given.choice else _draw(case.reference), _draw
+    ),
     "form": _Figure(_is_answerable, lambda case: float(answer_form(case.given.text, case.given.language).correct)),
 }
 
@@ -82,9 +101,11 @@ REFUSAL, RETRIEVAL_RATIO = "refusal", "retrieval_ratio"
 ANSWER_FIGURES = (*_FIGURES, REFUSAL, RETRIEVAL_RATIO)
 """``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
 ``short_answer``: 1 where a short reference stands in the answer. ``exact``: 1 where the answer is one, and nothing
-else. ``yes_no``: 1 where it begins with the right one. ``form``: 1 where sections and language are those asked for.
-``refusal``: 1 where it was refused and cannot be answered, or neither. ``retrieval_ratio``: the share of the k records
-asked for that were found; the challenge names a criterion so and publishes no formula."""
+else. ``yes_no``: 1 where it begins with the right one. ``choice_accuracy``: 1 where the right choice was made;
+``choice_made``: 1 where any was; ``choice_or_draw``: the first, and where none was made the chance to draw the right
+one. ``form``: 1 where sections and language are those asked for. ``refusal``: 1 where it was refused and cannot be
+answered, or neither. ``retrieval_ratio``: the share of the k records asked for that were found; the challenge names a
+criterion so and publishes no formula."""
 
 
 def answer_figures(
@@ -108,7 +129,7 @@ def answer_figures(
 
 def _value(figure: _Figure, outcome: Outcome, reference: Reference, split: Split) -> float:
     if outcome.answer is None or _refused(outcome):
-        return 0.0
+        return figure.refused(reference)
     return figure.value(_Case(outcome.answer, reference, split))
 
 

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from shrag.evaluation.references import ReferenceSource
+
 DEFAULT_MEASURES = ("nDCG@10", "R@100", "Success@10")
 """What is measured where the experiment does not say."""
 
@@ -29,7 +31,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A corpus, questions and judgements, and ``references`` where answers are looked at too.
+    """A corpus, questions and judgements, and ``references`` where answers are looked at too, alone without ``qrels``.
 
     ``index`` names an index that is there; without it the ``corpus`` is read and indexed under the set's own ``name``.
     ``encoder`` makes that index's vectors. ``sample`` of its judged questions are asked, drawn by the experiment's
@@ -38,13 +40,20 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     topics: str
-    qrels: str
+    qrels: str = ""
     corpus: CorpusSource | None = None
     index: str = ""
     encoder: str = ""
     sample: int | None = None
     only: Selection | None = None
-    references: str = ""
+    references: ReferenceSource | str = ""
+
+    @property
+    def reference_source(self) -> ReferenceSource | None:
+        """Where the references are, None where there are none."""
+        if isinstance(self.references, ReferenceSource):
+            return self.references
+        return ReferenceSource(self.references) if self.references else None
 
 
 class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

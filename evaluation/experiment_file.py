@@ -17,7 +17,7 @@ from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiment import Condition, Experiment, JudgedSet
 from shrag.evaluation.peers import find_peer
 from shrag.evaluation.process_figures import PROCESS_FIGURES
-from shrag.serving.engine import LARGEST_K, STRATEGIES
+from shrag.serving.engine import LARGEST_K, find_strategy
 from shrag.serving.errors import ServingError
 from shrag.serving.search_settings import SearchSettings
 
@@ -72,6 +72,7 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
         for condition in experiment.conditions:
             if condition.peer:
                 find_peer(condition.peer)
+            find_strategy(condition.strategy)
             SearchSettings.from_mapping(condition.settings)
     except (EvaluationError, ServingError) as error:
         raise ExperimentRejected(f"{path}: {error}") from None
@@ -162,6 +163,8 @@ def _set_problems(each: JudgedSet) -> Iterator[str]:
         yield f"the set {each.name} names an index and a corpus to build one from: give one of them"
     if each.encoder and each.index:
         yield f"the set {each.name} names an encoder for the index {each.index}, which has the vectors it has"
+    if not each.qrels and each.reference_source is None:
+        yield f"the set {each.name} has neither qrels nor references to hold anything against: give one of them"
     if each.sample is not None and each.sample < 1:
         yield f"sample of the set {each.name} is {each.sample} and must be at least 1"
 
@@ -184,10 +187,6 @@ def _bad_names(experiment: Experiment) -> Iterator[str]:
 
 
 def _condition_problems(condition: Condition) -> Iterator[str]:
-    if condition.strategy not in STRATEGIES:
-        yield (
-            f"the condition {condition.name} has the strategy {condition.strategy!r}, there is {', '.join(STRATEGIES)}"
-        )
     if condition.peer and (condition.settings or condition.answers or condition.model or condition.encoder):
         yield f"the condition {condition.name} is the peer {condition.peer}, which takes no settings of ours"
 

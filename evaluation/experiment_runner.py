@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from shrag.corpora.durable import FolderBusy, replace_durably, sole_writer, telling_full_disk
-from shrag.evaluation.condition_engine import ModelChoice, OpenIndexes
+from shrag.evaluation.condition_engine import ModelChoice, OpenIndexes, check_condition
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiment import Experiment
 from shrag.evaluation.judged_questions import JudgedQuestions, read_questions
@@ -37,7 +37,7 @@ from shrag.evaluation.run_card import (
     read_card,
     write_card,
 )
-from shrag.evaluation.run_identity import identify, indexes_of
+from shrag.evaluation.run_identity import identify, indexes_of, uses_model
 from shrag.evaluation.set_index import Places, index_name, prepare_index
 from shrag.evaluation.table_text import table_text
 from shrag.evaluation.times import write_times
@@ -95,6 +95,7 @@ def run_experiment(
             options.tell(f"index {index_name(judged_set, encoder)}")
             prepare_index(judged_set, encoder, places)
         indexes = stack.enter_context(OpenIndexes(places.indexes))
+        _check_strategies(experiment, indexes, model)
         identity = identify(experiment, questions, indexes, model)
         threads = options.threads or min(MOST_THREADS, len(os.sched_getaffinity(0)))
         card = _begin(folder, identity, Session(options.command, now(), threads))
@@ -127,6 +128,14 @@ def _check_beginning(experiment: Experiment, folder: Path, model: ModelChoice | 
         check_plots()
     for peer in dict.fromkeys(condition.peer for condition in experiment.conditions if condition.peer):
         check_peer(peer)
+
+
+def _check_strategies(experiment: Experiment, indexes: OpenIndexes, model: ModelChoice | None) -> None:
+    """Raise :class:`ExperimentRejected` for a strategy that needs a model or vectors that it is not given."""
+    for judged_set in experiment.sets:
+        for condition in experiment.conditions:
+            if not condition.peer and not uses_model(condition, model):
+                check_condition(condition, indexes[index_name(judged_set, condition.encoder)])
 
 
 def _begin(folder: Path, identity: Identity, session: Session) -> RunCard:

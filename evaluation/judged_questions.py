@@ -19,7 +19,9 @@ from shrag.evaluation.references import Reference, encode_references, read_refer
 
 @dataclass(frozen=True)
 class JudgedQuestions:
-    """``topics`` in the file's order, each of them judged or known to have no answer; ``qrels`` are theirs alone.
+    """``topics`` in the file's order, each of them judged, or known to have no answer; ``qrels`` are theirs alone.
+
+    Of a set without judgements, they are those with a reference.
 
     ``unjudged`` topics of the file have no judgement, ``unasked`` judged ones no question: neither can be counted.
     ``references`` are those of the topics that have one.
@@ -54,13 +56,15 @@ def qrels_line(qrel: Qrel) -> str:
 def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuestions:
     """Read what is asked of a set; raises :class:`ExperimentRejected` where nothing is left to ask."""
     topics = read_topics(find_data(judged_set.topics, data))
-    qrels = read_qrels(find_data(judged_set.qrels, data))
+    qrels = read_qrels(find_data(judged_set.qrels, data)) if judged_set.qrels else []
     judged = {qrel.qid for qrel in qrels}
-    references = read_references(find_data(judged_set.references, data)) if judged_set.references else {}
+    source = judged_set.reference_source
+    references = read_references(find_data(source.path, data), source) if source else {}
     # What no record answers has no relevant record to judge.
-    unanswerable = {qid for qid, reference in references.items() if not reference.answerable}
-    asked = [topic for topic in topics if topic.qid in judged | unanswerable]
-    unasked = len(judged - {topic.qid for topic in topics})
+    unjudgeable = {qid for qid, reference in references.items() if not (judged_set.qrels and reference.answerable)}
+    counting = judged | unjudgeable
+    asked = [topic for topic in topics if topic.qid in counting]
+    unasked = len((judged or counting) - {topic.qid for topic in topics})
     if judged_set.only is not None:
         listed = _listed(judged_set.only, data)
         missing = sorted(listed - {topic.qid for topic in asked})
@@ -73,14 +77,15 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     if judged_set.sample is not None:
         asked = sample_topics(asked, judged_set.sample, seed)
     if not asked:
+        judging = judged_set.qrels or (source.path if source else "nothing")
         raise ExperimentRejected(
-            f"No question of {judged_set.topics} is judged in {judged_set.qrels}: name files that belong together."
+            f"No question of {judged_set.topics} is judged in {judging}: name files that belong together."
         )
     kept = {topic.qid for topic in asked}
     return JudgedQuestions(
         topics=tuple(asked),
         qrels=tuple(qrel for qrel in qrels if qrel.qid in kept),
-        unjudged=sum(topic.qid not in judged | unanswerable for topic in topics),
+        unjudged=sum(topic.qid not in counting for topic in topics),
         unasked=unasked,
         references=tuple(references[topic.qid] for topic in asked if topic.qid in references),
     )

@@ -1,6 +1,6 @@
-"""ir-measures, and what this project adds to it: QSR and evidence recall. The only file that imports it.
+"""ir-measures, and what this project adds to it: QSR, evidence recall, all-recall. The only file that imports it.
 
-Importing this module registers the two under their names and appends their provider to the ones there are. No name
+Importing this module registers the three under their names and appends their provider to the ones there are. No name
 that ir-measures has is touched, and its providers are asked first, so every other measure is computed as before.
 """
 
@@ -14,7 +14,7 @@ from ir_measures import measures, providers
 
 from shrag.corpora.records import Qrel
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.query_success import ranking_at, recall, relevant_at, success
+from shrag.evaluation.query_success import all_recall, ranking_at, recall, relevant_at, success
 from shrag.evaluation.trec_order import trec_ranking
 
 Measure: TypeAlias = Any
@@ -51,12 +51,24 @@ class _EvidenceRecall(measures.Measure):  # type: ignore[misc]
     SUPPORTED_PARAMS = _PARAMETERS
 
 
+class _AllRecall(measures.Measure):  # type: ignore[misc]
+    """1 where all relevant documents are in the collected set, else 0."""
+
+    __name__ = "AllRecall"
+    NAME = __name__
+    PRETTY_NAME = "All-Recall"
+    SHORT_DESC = "Whether the collected set has every relevant document."
+    SUPPORTED_PARAMS = _PARAMETERS
+
+
 QSR = _QSR()
 EvidenceRecall = _EvidenceRecall()
+AllRecall = _AllRecall()
 
 _COMPUTED: dict[str, Callable[[Sequence[str], frozenset[str], int | None], float]] = {
     QSR.NAME: success,
     EvidenceRecall.NAME: recall,
+    AllRecall.NAME: all_recall,
 }
 _ALIASES = {"EvidenceCoverage": QSR}
 
@@ -81,7 +93,7 @@ class _Provider(providers.Provider):  # type: ignore[misc]
     NAME = "shrag"
     SUPPORTED_MEASURES = [  # noqa: RUF012
         kind(cutoff=providers.base.Any(), rel=providers.base.Any(), level=providers.base.Any())
-        for kind in (_QSR, _EvidenceRecall)
+        for kind in (_QSR, _EvidenceRecall, _AllRecall)
     ]
 
     def _evaluator(self, wanted: Iterable[Measure], qrels: Judgements) -> _Evaluator:
@@ -89,7 +101,7 @@ class _Provider(providers.Provider):  # type: ignore[misc]
 
 
 def _register() -> None:
-    ours = {QSR.NAME: QSR, EvidenceRecall.NAME: EvidenceRecall, **_ALIASES}
+    ours = {each.NAME: each for each in (QSR, EvidenceRecall, AllRecall)} | _ALIASES
     taken = [name for name in ours if name in measures.registry]
     if taken:
         raise EvaluationError(f"Another package has given ir-measures a measure {taken[0]}: import one of the two.")

@@ -29,7 +29,7 @@ class GivenAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An answer as text, who wrote it, how far its citations hold, and why there is none if so.
 
     ``plain`` is the text without headings and numbers; ``precision`` the share of its citations that held, ``recall``
-    that of its sentences, None where there is none.
+    that of its sentences, None where there is none. ``choice`` is the letter of the choice that was made, if one was.
     """
 
     text: str
@@ -41,6 +41,7 @@ class GivenAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recall: float | None
     reason: str
     cited: tuple[str, ...]
+    choice: str = ""
 
 
 class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,4 +151,5 @@ def _given(answer: Answer) -> GivenAnswer:
         recall=support.recall,
         reason=answer.reason,
         cited=tuple(citation.docid for citation in answer.citations if citation.number in cited),
+        choice=answer.choice,
     )

@@ -58,6 +58,7 @@ class PartRunner:
         if not topics:
             return
         judged = self.questions[part.set].judged
+        choices = {each.qid: each.choices for each in self.questions[part.set].references}
         judged_set = next(each for each in self.experiment.sets if each.name == part.set)
         name = index_name(judged_set, condition.encoder)
         if condition.peer:
@@ -68,7 +69,9 @@ class PartRunner:
             engine = condition_engine(condition, self.indexes[name], self.places.indexes, model)
 
             def ask(topic: Topic) -> Asked:
-                return ask_topic(engine, condition, self.experiment.k, topic, judged[topic.qid])
+                return ask_topic(
+                    engine, condition, self.experiment.k, topic, judged[topic.qid], choices.get(topic.qid, ())
+                )
 
             yield from ask_all(ask, topics, self.pool)
 

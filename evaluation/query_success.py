@@ -1,9 +1,9 @@
-"""Query success and evidence recall, as the SHRAG paper counts them: over documents, or over the articles they are of.
+"""Query success, evidence recall and all-recall: over documents, or over the articles they are of.
 
 The paper (arXiv 2512.00772) calls a question successful whose retrieved set has at least one relevant document, and
 the share of successful questions the Query Success Rate (section 5.2, equation 6). It compares *titles*: passages of
 one article count as that article. Its figure 3 shows another number, the share of the relevant documents that were
-collected.
+collected. All-recall is that of HippoRAG (arXiv 2405.14831): the share of questions for which all of them were.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ def success(ranking: Sequence[str], relevant: frozenset[str], cutoff: int | None
 def recall(ranking: Sequence[str], relevant: frozenset[str], cutoff: int | None) -> float:
     """Return which share of ``relevant`` the first ``cutoff`` of ``ranking`` have; 0 where nothing is relevant."""
     return len(relevant.intersection(ranking[:cutoff])) / len(relevant) if relevant else 0.0
+
+
+def all_recall(ranking: Sequence[str], relevant: frozenset[str], cutoff: int | None) -> float:
+    """Return 1 where the first ``cutoff`` of ``ranking`` have all of ``relevant``, else 0, as where that is nothing."""
+    return float(bool(relevant) and relevant.issubset(ranking[:cutoff]))
 
 
 def ranking_at(ranking: Sequence[str], level: Level) -> list[str]:

@@ -12,7 +12,7 @@ from shrag.evaluation.report_card import card_facts
 from shrag.evaluation.result_folder import ResultFolder, mean_values
 from shrag.evaluation.result_table import Cell, ResultTable, Row, SetTable, read_table
 from shrag.evaluation.run_card import RunCard
-from shrag.evaluation.table_text import cell_text, counts_text
+from shrag.evaluation.table_text import cell_text, counts_text, levels_text
 from shrag.evaluation.times import PartTimes, read_times_file
 
 
@@ -63,11 +63,17 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True)
 class SetView:
-    """One set's table and its questions. ``total`` of them were asked, those shown differ most."""
+    """One set's table and its questions. ``total`` of them were asked, those shown differ most in ``primary``.
+
+    ``levels`` says what choices are to be held against, empty where there are none.
+    """
 
     name: str
     total: int
+    columns: tuple[str, ...]
     rows: tuple[RowView, ...]
+    levels: str
+    primary: str
     questions: tuple[QuestionView, ...]
 
 
@@ -86,8 +92,6 @@ class ResultView:
     anchor: str
     name: str
     table: ResultTable
-    columns: tuple[str, ...]
-    primary: str
     sets: tuple[SetView, ...]
     plots: tuple[PlotView, ...]
     times: tuple[PartTimes, ...]
@@ -101,8 +105,6 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
         anchor=anchor,
         name=results.name,
         table=table,
-        columns=table.columns,
-        primary=table.measures[0],
         sets=tuple(_set_view(results, table, each, questions) for each in table.sets),
         plots=_plots(results, table),
         times=tuple(read_times_file(results)),
@@ -111,8 +113,18 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
 
 
 def _set_view(results: ResultFolder, table: ResultTable, each: SetTable, count: int) -> SetView:
-    rows = tuple(_row_view(row, table.columns, table.baseline) for row in each.rows)
-    return SetView(each.set, each.questions, rows, _questions(results, each.set, table.measures[0], count))
+    columns = table.columns_of(each)
+    # Of a set without judgements nothing is measured but its answers; one that was only searched for has none.
+    primary = next((name for name in columns if all(name in row.cells for row in each.rows)), columns[0])
+    return SetView(
+        name=each.set,
+        total=each.questions,
+        columns=columns,
+        rows=tuple(_row_view(row, columns, table.baseline) for row in each.rows),
+        levels=levels_text(each.levels) if each.levels else "",
+        primary=primary,
+        questions=_questions(results, each.set, primary, count),
+    )
 
 
 def _row_view(row: Row, columns: Sequence[str], baseline: str) -> RowView:
@@ -139,7 +151,7 @@ def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -
     values, outcomes = {}, {}
     for condition in conditions:
         parts = results.parts(set_name, condition)
-        values[condition.name] = mean_values([results.values(part) for part in parts])[primary]
+        values[condition.name] = mean_values([results.values(part) for part in parts]).get(primary, {})
         outcomes[condition.name] = {outcome.qid: outcome for outcome in results.outcomes(parts[0])}
     titles = results.titles(set_name)
     views = []

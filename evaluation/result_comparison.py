@@ -58,23 +58,28 @@ def compare_conditions(
 ) -> Iterator[Compared]:
     """Yield the comparison over each set that both have, in A's order, by the measures that both have.
 
-    ``count`` questions are those that changed most by the measure ``by``, the first where it is not given. Raises
-    :class:`ResultsMismatch` where they share no set or no measure, or a set's questions or judgements are not the same.
+    ``count`` questions are those that changed most by the measure ``by``, the first where it is not given; sets that
+    were not measured by it are left out. Raises :class:`ResultsMismatch` where they share no set or no measure, or a
+    set's questions or judgements are not the same.
     """
+    had: dict[str, None] = {}
+    found = False
     shared = [each.name for each in a.results.experiment.sets if each.name in _set_names(b)]
     if not shared:
         raise ResultsMismatch(f"{a.results.folder} and {b.results.folder} have no set in common: nothing to compare.")
     for name in shared:
-        if a.results.qrels(name) != b.results.qrels(name):
+        if _counting(a, name) != _counting(b, name):
             raise ResultsMismatch(
                 f"The set {name} has other questions or judgements in {b.results.folder} than in {a.results.folder}: "
                 "run both over the same."
             )
         values_a, values_b = _values(a, name), _values(b, name)
         measures = [measure for measure in values_a if measure in values_b]
+        had |= dict.fromkeys(measures)
         chosen = by or measures[0]
         if chosen not in measures:
-            raise ResultsMismatch(f"{chosen} is not measured in both: use one of {', '.join(measures)}.")
+            continue
+        found = True
         differences = compare(
             {measure: values_a[measure] for measure in measures},
             {measure: values_b[measure] for measure in measures},
@@ -83,10 +88,17 @@ def compare_conditions(
         changes = largest_changes(values_a[chosen], values_b[chosen], count)
         questions = {topic.qid: topic.text for topic in a.results.topics(name)}
         yield Compared(name, differences, changes, questions)
+    if not found:
+        raise ResultsMismatch(f"{by} is not measured in both: use one of {', '.join(had)}.")
 
 
 def _set_names(chosen: Chosen) -> set[str]:
     return {each.name for each in chosen.results.experiment.sets}
+
+
+def _counting(chosen: Chosen, set_name: str) -> object:
+    """Return what a set's questions are held against: judgements, and references where there are none."""
+    return chosen.results.qrels(set_name) or chosen.results.references(set_name)
 
 
 def _values(chosen: Chosen, set_name: str) -> Values:

@@ -68,8 +68,9 @@ class ResultFolder:
         return read_topics(self.folder / set_name / "topics.tsv")
 
     def qrels(self, set_name: str) -> list[Qrel]:
-        """Return their judgements."""
-        return read_qrels(self.folder / set_name / "qrels.txt")
+        """Return their judgements, none where they are held against references alone."""
+        path = self.folder / set_name / "qrels.txt"
+        return read_qrels(path) if path.exists() else []
 
     def references(self, set_name: str) -> dict[str, Reference]:
         """Return what they should be answered with, by qid; nothing where the set says nothing of it."""
@@ -96,19 +97,23 @@ class ResultFolder:
 
     def values(self, part: Part) -> Values:
         """Return the value of each measure and figure for each question of a part that it can be had of."""
-        run = read_run(run_path(self.folder, part))
+        outcomes, references = self.outcomes(part), self.references(part.set)
+        values = self._judged(part, outcomes)
+        if references:
+            values |= answer_figures(outcomes, references, self.experiment.k, KoreanMorphemes().split)
+        return values
+
+    def _judged(self, part: Part, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float]]:
+        """Return measures and figures of the ranking and of the way to it; nothing of a set without judgements."""
         qrels = self.qrels(part.set)
-        judged = judge(qrels, run, self.experiment.measures)
-        outcomes, qids = self.outcomes(part), {qrel.qid for qrel in qrels}
+        if not qrels:
+            return {}
+        qids = {qrel.qid for qrel in qrels}
         figures = {
             name: {outcome.qid: figure(outcome) for outcome in outcomes if outcome.qid in qids}
             for name, figure in PROCESS_FIGURES.items()
         }
-        references = self.references(part.set)
-        if not references:
-            return {**judged, **figures}
-        answers = answer_figures(outcomes, references, self.experiment.k, KoreanMorphemes().split)
-        return {**judged, **figures, **answers}
+        return {**judge(qrels, read_run(run_path(self.folder, part)), self.experiment.measures), **figures}
 
 
 def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
@@ -154,7 +159,8 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
         if "\n" in text or "\t" in qid:
             raise EvaluationError(f"Topic {qid!r} of the set {set_name} holds a tab or a line break: clean it.")
     replace_durably(below / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
-    replace_durably(below / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
+    if questions.qrels:
+        replace_durably(below / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
     if questions.references:
         replace_durably(below / REFERENCES_FILE, encode_references(questions.references))
 

@@ -11,6 +11,7 @@ import msgspec
 from shrag.corpora.durable import replace_durably
 from shrag.evaluation import comparison
 from shrag.evaluation.answer_figures import ANSWER_FIGURES
+from shrag.evaluation.choice_levels import ChoiceLevels, choice_levels
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiment import Condition
 from shrag.evaluation.outcome import Outcome
@@ -88,11 +89,12 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rows of one set, in the conditions' order."""
+    """The rows of one set, in the conditions' order, and where its questions have choices, what those are worth."""
 
     set: str
     questions: int
     rows: tuple[Row, ...]
+    levels: ChoiceLevels | None = None
 
 
 class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,6 +117,11 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def columns(self) -> tuple[str, ...]:
         """All of them, in the order in which they are shown."""
         return (*self.measures, *self.figures, *self.answers)
+
+    def columns_of(self, each: SetTable) -> tuple[str, ...]:
+        """Those that a row of the set has."""
+        had = {name for row in each.rows for name in row.cells}
+        return tuple(name for name in self.columns if name in had)
 
 
 def make_table(results: ResultFolder) -> ResultTable:
@@ -173,7 +180,8 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
             for measure, values in means[condition.name].items()
         }
         rows.append(_row(condition, outcomes, cells))
-    return SetTable(set_name, len(results.topics(set_name)), tuple(rows))
+    levels = choice_levels(results.references(set_name).values())
+    return SetTable(set_name, len(results.topics(set_name)), tuple(rows), levels)
 
 
 def _row(condition: Condition, outcomes: Sequence[Outcome], cells: dict[str, Cell]) -> Row:

@@ -57,20 +57,21 @@ def _section(results: ResultFolder, card: RunCard) -> Iterator[str]:
 
 def _claim_lines(claim: Claim, verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield ""
-    yield f"**{escape_markdown(claim.text)}** {_summary(verdicts)}"
+    yield f"**{escape_markdown(claim.text)}** {_summary(claim, verdicts)}"
     if not verdicts:
         return
     measure = escape_markdown(claim.measure)
     yield ""
-    yield f"| set | baseline, {measure} | {'lowest' if claim.lower else 'best'} of the others | better by | verdict |"
+    rival, by = ("lowest", "lower by") if claim.lower else ("best", "better by")
+    yield f"| set | baseline, {measure} | {rival} of the others | {by} | verdict |"
     yield "| --- | ---: | --- | ---: | --- |"
     for each in verdicts:
-        rival = f"{escape_markdown(each.rival.label)}: {each.rival.cells[claim.measure].mean:.3f}"
+        other = f"{escape_markdown(each.rival.label)}: {each.rival.cells[claim.measure].mean:.3f}"
         margin = f"{_signed(each.margin)} [{_signed(each.low)}, {_signed(each.high)}]"
-        yield f"| {escape_markdown(each.set)} | {each.own:.3f} | {rival} | {margin} | {each.words} |"
+        yield f"| {escape_markdown(each.set)} | {each.own:.3f} | {other} | {margin} | {each.words} |"
 
 
-def _summary(verdicts: Sequence[Verdict]) -> str:
+def _summary(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     """Say on how many sets the claim was shown, was not, or its contrary was."""
     if not verdicts:
         return "Not asked: no set has two conditions of it."
@@ -81,22 +82,23 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     return (
         f"Of {len(verdicts)} sets, shown against every other condition on {held}, against some of them on {part}, not "
         f"shown on {len(verdicts) - held - part - contrary}, contradicted on {contrary}. The baseline's mean is no "
-        f"worse than the best of the others on {ahead}."
+        f"{'higher than the lowest' if claim.lower else 'worse than the best'} of the others on {ahead}."
     )
 
 
 def _difference_lines(table: ResultTable, measure: str) -> Iterator[str]:
-    """Yield what each condition adds to the baseline or takes from it, set by set."""
+    """Yield what each condition adds to the baseline or takes from it, set by set of those that have the measure."""
     others = [row for row in table.sets[0].rows if row.condition != table.baseline]
-    if not others:
+    measured = [each for each in table.sets if measure in table.columns_of(each)]
+    if not others or not measured:
         return
     yield ""
     yield (f"Difference to the baseline `{table.baseline}` in {escape_markdown(measure)}; in bold what is significant:")
     yield ""
-    yield "| condition | " + " | ".join(escape_markdown(each.set) for each in table.sets) + " |"
-    yield "| --- |" + " ---: |" * len(table.sets)
+    yield "| condition | " + " | ".join(escape_markdown(each.set) for each in measured) + " |"
+    yield "| --- |" + " ---: |" * len(measured)
     for other in others:
-        rows = [next(row for row in each.rows if row.condition == other.condition) for each in table.sets]
+        rows = [next(row for row in each.rows if row.condition == other.condition) for each in measured]
         yield f"| {escape_markdown(other.label)} | " + " | ".join(_difference(row, measure) for row in rows) + " |"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shrag.evaluation.choice_levels import ChoiceLevels
 from shrag.evaluation.result_table import Cell, ResultTable, Row, SetTable
 
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|"})
@@ -33,6 +34,14 @@ def counts_text(row: Row) -> str:
     return ", ".join(f"{count} {what}" for count, what in counts if count > 0) or "–"
 
 
+def levels_text(levels: ChoiceLevels) -> str:
+    """Return what an accuracy over choices is to be held against."""
+    return (
+        f"Choices that are drawn are right in {levels.chance:.3f}, always {levels.letter}, the most frequent, is in "
+        f"{levels.constant:.3f}."
+    )
+
+
 def _number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
@@ -55,7 +64,7 @@ def _head(table: ResultTable) -> Iterator[str]:
 
 def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterator[str]:
     """Yield the table of one set, an empty line and its heading before it."""
-    columns = table.columns
+    columns = table.columns_of(each)
     yield ""
     yield f"{heading} {escape_markdown(each.set)} ({each.questions:,} questions)"
     yield ""
@@ -65,3 +74,6 @@ def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterat
         mark = " (baseline)" if row.condition == table.baseline else ""
         cells = " | ".join(cell_text(row.cells[column]) if column in row.cells else "–" for column in columns)
         yield f"| {escape_markdown(row.label)}{mark} | {cells} | {counts_text(row)} |"
+    if each.levels is not None:
+        yield ""
+        yield levels_text(each.levels)

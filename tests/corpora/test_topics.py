@@ -29,6 +29,20 @@ def test_what_is_no_topics_file_is_named_by_line(tmp_path: Path, text: str, prob
         read_topics(tmp_path / "t")
 
 
+def test_questions_may_be_listed_under_the_text_that_they_are_asked_of(tmp_path: Path) -> None:
+    path = tmp_path / "papers.jsonl"
+    path.write_text(
+        '{"id": "p1", "text": "…", "qas": [{"qid": "a", "question": "how\\nmany"}, {"id": 7, "question": "why"}]}\n'
+        '{"id": "p2", "text": "…", "qas": []}\n',
+        encoding="utf-8",
+    )
+    assert read_topics(path) == [Topic("a", "how many"), Topic("7", "why")]
+    for wrong in ('{"qas": ["how"]}', '{"qas": [{"qid": "a"}]}', '{"id": "a", "text": "x", "qas": [[]]}'):
+        path.write_text(wrong, encoding="utf-8")
+        with pytest.raises(CorpusError, match="line 1 is no topic"):
+            read_topics(path)
+
+
 def test_beir_queries_are_json_lines(tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text(
         '{"_id": "q1", "text": "무엇인가?", "metadata": {}}\n\n{"_id": 2, "text": "what\\nis"}\n'

@@ -58,9 +58,24 @@ def test_korean_is_compared_by_morphemes_and_english_by_words() -> None:
 
 
 def test_a_refusal_of_what_can_be_answered_is_worth_nothing() -> None:
-    figures = _one(REFUSED, msgspec.structs.replace(METAL, yes=True))
+    figures = _one(REFUSED, msgspec.structs.replace(METAL, yes=True, choices=("x", "y"), choice="A"))
     assert set(figures) == set(ANSWER_FIGURES)
+    assert figures.pop("choice_or_draw") == 0.5
     assert set(figures.values()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("made", "accuracy", "any_made", "or_draw"), [("C", 1.0, 1.0, 1.0), ("A", 0.0, 1.0, 0.0), ("", 0.0, 0.0, 0.25)]
+)
+def test_a_choice_is_right_wrong_or_not_made(made: str, accuracy: float, any_made: float, or_draw: float) -> None:
+    reference = Reference("q", choices=("one", "two", "three", "four"), choice="C")
+    figures = _one(msgspec.structs.replace(EN, choice=made), reference)
+    assert [figures[name] for name in ("choice_accuracy", "choice_made", "choice_or_draw")] == [
+        accuracy,
+        any_made,
+        or_draw,
+    ]
+    assert "choice_made" not in _one(EN, METAL)
 
 
 def test_what_cannot_be_answered_has_refusal_alone() -> None:

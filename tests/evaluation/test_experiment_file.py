@@ -6,6 +6,7 @@ import pytest
 
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiment_file import built_in, find_experiment, narrow, read_experiment
+from shrag.evaluation.references import ReferenceSource
 
 HEAD = """
 title = "t"
@@ -75,8 +76,11 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
         (("ands = [1, 9]", "ands = [1, 11]"), "The setting ands is 11: use a whole number from 0 to 9"),
         (('index = "demo"', ""), "the set s has neither a corpus nor an index"),
         (('index = "demo"', 'index = "demo"\nencoder = "lsa"'), "names an encoder for the index demo"),
+        (('qrels = "q.txt"', ""), "the set s has neither qrels nor references to hold anything against"),
+        (('qrels = "q.txt"', "references = {answers = 'a'}"), "missing required field `path`"),
         (('index = "demo"', 'index = "demo"\nsample = 0'), "sample of the set s is 0 and must be at least 1"),
-        (('name = "or"', 'name = "or"\nstrategy = "best"'), "has the strategy 'best', there is shrag, bm25, hybrid"),
+        (('name = "or"', 'name = "or"\nstrategy = "best"'), "There is no strategy 'best': use one of shrag, bm25"),
+        (('name = "or"', 'name = "or"\nstrategy = "retrieve(5) > rank(2)"'), "There is no stage"),
         (('name = "or"', 'name = "or"\npeer = "x"\nanswers = true'), "is the peer x, which takes no settings of ours"),
     ],
 )
@@ -98,6 +102,22 @@ def test_what_is_wrong_is_named_before_a_question_is_asked(tmp_path: Path, chang
 def test_a_plot_of_what_there_is_not_is_refused(tmp_path: Path, plot: str, says: str) -> None:
     with pytest.raises(ExperimentRejected, match=says):
         read_experiment(_write(tmp_path, HEAD + CONDITIONS + "[[plots]]\n" + plot))
+
+
+def test_references_are_a_file_or_one_in_others_words(tmp_path: Path) -> None:
+    for given, source in (
+        ('"r.jsonl"', ReferenceSource("r.jsonl")),
+        (
+            '{path = "r.jsonl", choices = ["a", "b"], choice = "c"}',
+            ReferenceSource("r.jsonl", "answers", ("a", "b"), "c"),
+        ),
+        ('{path = "r.jsonl", choices = "options"}', ReferenceSource("r.jsonl", choices="options")),
+    ):
+        (judged_set,) = read_experiment(
+            _write(tmp_path, HEAD.replace('qrels = "q.txt"', f"references = {given}") + CONDITIONS)
+        ).sets
+        assert judged_set.reference_source == source
+        assert judged_set.qrels == ""
 
 
 def test_no_set_and_no_condition_are_refused(tmp_path: Path) -> None:

@@ -237,6 +237,22 @@ def test_a_model_that_fails_is_counted_and_one_that_is_needed_and_not_there_refu
     assert ran.table.sets[0].rows[0].fallbacks == 10
 
 
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        (Condition("h", strategy="hyde"), "The condition h cannot be asked: The strategy hyde needs a language model"),
+        (Condition("v", strategy="raise-0.84"), "The condition v cannot be asked: .* needs vectors that a model made"),
+    ],
+)
+def test_a_strategy_that_lacks_what_it_needs_is_named_before_a_question_is_asked(
+    demo_home: Path, tmp_path: Path, condition: Condition, says: str
+) -> None:
+    experiment = msgspec.structs.replace(SMALL, conditions=(OR, condition))
+    with pytest.raises(ExperimentRejected, match=says):
+        run_small(demo_home, tmp_path / "r", experiment)
+    assert not (tmp_path / "r" / "card.json").exists()
+
+
 def test_an_unfinished_part_is_not_seen_as_a_result(demo_home: Path, results_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(results_folder, folder)

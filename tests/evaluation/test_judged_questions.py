@@ -9,6 +9,7 @@ from shrag.corpora.records import Topic
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiment import JudgedSet, Selection
 from shrag.evaluation.judged_questions import read_questions, sample_topics
+from shrag.evaluation.references import Reference, ReferenceSource
 
 SET = JudgedSet("s", topics="t.tsv", qrels="q.txt", index="i")
 
@@ -54,6 +55,26 @@ def test_nothing_to_ask_and_files_that_are_not_there_are_refused(data: Path) -> 
     (data / "q.txt").write_text("z 0 d1 1\n")
     with pytest.raises(ExperimentRejected, match=r"No question of t.tsv is judged in q.txt"):
         read_questions(SET, data, seed=0)
+
+
+def test_without_judgements_what_has_a_reference_is_asked_and_the_others_counted(data: Path) -> None:
+    (data / "r.jsonl").write_text('{"qid": "b", "answers": ["x"]}\n{"qid": "z", "answerable": false}\n')
+    referenced = msgspec.structs.replace(SET, qrels="", references="r.jsonl")
+    questions = read_questions(referenced, data, seed=0)
+    assert [topic.qid for topic in questions.topics] == ["b"]
+    assert questions.judged == {"b": {}}
+    assert (questions.qrels, questions.unjudged, questions.unasked) == ((), 2, 1)
+    (data / "r.jsonl").write_text('{"qid": "z", "answers": ["x"]}\n')
+    with pytest.raises(ExperimentRejected, match=r"No question of t.tsv is judged in r.jsonl"):
+        read_questions(referenced, data, seed=0)
+
+
+def test_references_in_others_words_give_the_choices(data: Path) -> None:
+    (data / "r.jsonl").write_text('{"qid": "a", "right": "no"}\n')
+    source = ReferenceSource("r.jsonl", choices=("yes", "no"), choice="right")
+    questions = read_questions(msgspec.structs.replace(SET, references=source), data, seed=0)
+    assert [topic.qid for topic in questions.topics] == ["a", "c"]
+    assert questions.references == (Reference("a", choices=("yes", "no"), choice="B"),)
 
 
 def test_a_sample_is_the_same_for_a_seed_and_a_larger_one_holds_it() -> None:

@@ -47,10 +47,15 @@ BY_HAND = {
     "EvidenceRecall@2": [0, 0, 0, 0],
     "EvidenceRecall(level='article')@2": [0.5, 1, 0, 0],
     "EvidenceRecall(rel=2,level='article')@2": [1, 0, 0, 0],
+    "AllRecall@3": [0, 0, 0, 0],
+    "AllRecall(rel=2)@2": [0, 0, 0, 0],
+    "AllRecall(rel=2)@3": [1, 0, 0, 0],
+    "AllRecall(level='article')@2": [0, 1, 0, 0],
+    "AllRecall(rel=2,level='article')": [1, 0, 0, 0],
 }
 
 
-def test_qsr_and_evidence_recall_are_those_of_the_table_made_by_hand() -> None:
+def test_qsr_evidence_recall_and_all_recall_are_those_of_the_table_made_by_hand() -> None:
     found = judge(QRELS, RUN, list(BY_HAND))
     assert {name: list(values.values()) for name, values in found.items()} == BY_HAND
     assert list(found["QSR"]) == ["q1", "q2", "q3", "q4"]
@@ -96,7 +101,8 @@ assert ir_measures.measures.registry == names, "nothing is registered before a m
 import shrag.evaluation.measure_library as library
 import importlib
 assert all(ir_measures.measures.registry[name] is each for name, each in names.items())
-assert sorted(ir_measures.measures.registry.keys() - names) == ["EvidenceCoverage", "EvidenceRecall", "QSR"]
+added = sorted(ir_measures.measures.registry.keys() - names)
+assert added == ["AllRecall", "EvidenceCoverage", "EvidenceRecall", "QSR"]
 assert ir_measures.DefaultPipeline.providers[:-1] == tools
 try:
     importlib.reload(library)

@@ -5,7 +5,7 @@ import doctest
 import pytest
 
 from shrag.evaluation import query_success
-from shrag.evaluation.query_success import article, ranking_at, recall, relevant_at, success
+from shrag.evaluation.query_success import all_recall, article, ranking_at, recall, relevant_at, success
 
 RELEVANT = frozenset("bd")
 
@@ -21,7 +21,13 @@ def test_success_asks_for_one_relevant_document_and_recall_for_their_share() -> 
     assert [recall(ranking, RELEVANT, cutoff) for cutoff in (1, 2, 4, None)] == [0.0, 0.5, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("measure", [success, recall])
+def test_all_recall_asks_for_every_relevant_document_and_cannot_be_had_below_their_number() -> None:
+    ranking = ["b", "d", "a", "e"]
+    assert [all_recall(ranking, RELEVANT, cutoff) for cutoff in (1, 2, None)] == [0.0, 1.0, 1.0]
+    assert all_recall(ranking, RELEVANT | {"c"}, None) == 0.0
+
+
+@pytest.mark.parametrize("measure", [success, recall, all_recall])
 def test_nothing_ranked_or_nothing_relevant_is_zero(measure: object) -> None:
     assert callable(measure)
     assert measure([], RELEVANT, None) == 0.0

@@ -6,15 +6,15 @@ import pytest
 
 from shrag.corpora.topics import read_qrels, read_topics
 from shrag.evaluation.errors import ExperimentRejected
-from shrag.evaluation.references import Reference, encode_references, read_references
+from shrag.evaluation.references import Reference, ReferenceSource, encode_references, read_references
 
 SHIPPED = Path(__file__).resolve().parents[2] / "corpora" / "challenge"
 
 
-def _read(tmp_path: Path, text: str) -> dict[str, Reference]:
+def _read(tmp_path: Path, text: str, source: ReferenceSource | None = None) -> dict[str, Reference]:
     path = tmp_path / "references"
     path.write_text(text, encoding="utf-8")
-    return read_references(path)
+    return read_references(path, source) if source else read_references(path)
 
 
 def test_json_lines_and_tab_separated_lines_say_the_same(tmp_path: Path) -> None:
@@ -39,10 +39,44 @@ def test_answers_that_are_all_one_word_for_yes_or_no_say_so(tmp_path: Path, answ
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    given = (Reference("a", ("x\ty",), ("x",), yes=False), Reference("b", answerable=False))
+    given = (
+        Reference("a", ("x\ty",), ("x",), yes=False),
+        Reference("b", answerable=False),
+        Reference("c", choices=("red", "blue"), choice="B"),
+    )
     path = tmp_path / "references.jsonl"
     path.write_bytes(encode_references(given))
     assert tuple(read_references(path).values()) == given
+
+
+@pytest.mark.parametrize(
+    ("choice", "letter"),
+    [('"B"', "B"), ('" B "', "B"), ('"  no  way"', "B"), ('["maybe"]', "C"), ('"yes"', "A")],
+)
+def test_the_right_choice_is_its_letter_or_its_own_words(tmp_path: Path, choice: str, letter: str) -> None:
+    line = f'{{"qid": "a", "choices": ["yes", "no\\n way", "maybe"], "choice": {choice}}}'
+    assert _read(tmp_path, line) == {"a": Reference("a", choices=("yes", "no way", "maybe"), choice=letter)}
+
+
+def test_a_letter_that_is_also_a_choices_own_word_is_a_letter(tmp_path: Path) -> None:
+    assert _read(tmp_path, '{"qid": "a", "choices": ["B", "A"], "choice": "A"}')["a"].choice == "A"
+
+
+def test_a_file_in_others_words_is_read_by_their_keys(tmp_path: Path) -> None:
+    source = ReferenceSource("f", answers="long_answer", choices=("yes", "no", "maybe"), choice="answers")
+    line = '{"qid": "a", "answers": ["maybe"], "long_answer": "It depends.", "choices": ["left", "alone"]}'
+    wanted = Reference("a", ("It depends.",), choices=("yes", "no", "maybe"), choice="C")
+    assert _read(tmp_path, line, source) == {"a": wanted}
+    source = ReferenceSource("f", choices="options", choice="answer")
+    assert _read(tmp_path, '{"qid": "a", "options": ["x", "y"], "answer": "B"}', source)["a"].choice == "B"
+
+
+def test_answers_under_their_text_are_each_a_reference(tmp_path: Path) -> None:
+    line = '{"text": "…", "qas": [{"qid": "a", "answer": "Yes"}, {"qid": "b", "answer": "two"}]}\n{"qas": []}'
+    assert _read(tmp_path, line, ReferenceSource("f", answers="answer")) == {
+        "a": Reference("a", ("Yes",), yes=True),
+        "b": Reference("b", ("two",)),
+    }
 
 
 @pytest.mark.parametrize(
@@ -52,7 +86,17 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         ("\t서울", "line 1 names no question"),
         ("a\tx\na\ty", "line 2 is of a a second time"),
         ('{"answers": ["x"]}', "line 1 is no reference"),
-        ('{"qid": "a", "answers": "x"}', "line 1 is no reference"),
+        ('{"qid": "a", "answers": 5}', "line 1 is no reference"),
+        ('{"qid": "a", "answers": [5]}', "line 1 is no reference"),
+        ('{"qas": [{"qid": "a"}, 7]}', "line 1 is no reference"),
+        ('{"qas": [{"qid": "a"}, {"qid": "a"}]}', "line 1 is of a a second time"),
+        ('{"qid": "a", "choices": ["x", "y"]}', "line 1 has 2 choices and calls '' the right one"),
+        ('{"qid": "a", "choices": ["x", "y"], "choice": "C"}', "line 1 has 2 choices and calls 'C' the right one"),
+        ('{"qid": "a", "choices": ["x"], "choice": "A"}', "line 1 has 1 choices and calls 'A' the right one"),
+        ('{"qid": "a", "choice": "A"}', "line 1 has 0 choices and calls 'A' the right one"),
+        (f'{{"qid": "a", "choices": {list("ABCDEFGHIJK")}, "choice": "A"}}'.replace("'", '"'), "line 1 has 11 choices"),
+        ('{"qid": "a", "choices": ["x", "y"], "choice": ["x", "y"]}', "line 1 is no reference"),
+        ('{"qid": "a", "choices": ["x", "y"], "choice": "A", "answerable": false}', "line 1 answers a, of which"),
         ('{"qid": "a", "answers": ["x"], "answerable": false}', "line 1 answers a, of which it says"),
         ('{"qid": "a", ', "line 1 is no reference"),
     ],

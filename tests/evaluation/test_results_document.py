@@ -40,8 +40,12 @@ def test_each_claim_has_a_verdict_set_by_set_with_the_numbers_of_the_table(claim
         in text
     )
     assert (
-        "not shown on 0, contradicted on 1. The baseline's mean is no worse than the best of the others on 0." in text
+        "not shown on 0, contradicted on 1. The baseline's mean is no higher than the lowest of the others on 0."
+        in text
     )
+    assert "contradicted on 0. The baseline's mean is no worse than the best of the others on 1." in text
+    assert "| set | baseline, collected | lowest of the others | lower by | verdict |" in text
+    assert "| set | baseline, collected | best of the others | better by | verdict |" in text
     assert f"| demo | {rival} | {fewer.mean:+.3f} [".replace("-", "−") in text
     assert "| the contrary is shown against 1 of 1 |" in text
 

@@ -24,6 +24,11 @@ def _read(name: str) -> dict[str, Any]:
     return tomllib.loads(FILES[name].read_text(encoding="utf-8"))
 
 
+def _path(judged: dict[str, Any]) -> str:
+    references = judged.get("references", "")
+    return str(references["path"] if isinstance(references, dict) else references)
+
+
 def _settings(condition: dict[str, Any]) -> list[SearchSettings]:
     fixed = condition.get("settings", {})
     grid = [{key: value} for key, values in condition.get("grid", {}).items() for value in values] or [{}]
@@ -49,7 +54,7 @@ def test_every_condition_can_be_asked_and_none_is_asked_twice(name: str) -> None
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_an_experiment_brings_along_is_there(name: str) -> None:
     for judged in _read(name)["sets"]:
-        for path in (judged["topics"], judged["qrels"], judged.get("references", ""), *judged["corpus"]["paths"]):
+        for path in (judged["topics"], judged.get("qrels", ""), _path(judged), *judged["corpus"]["paths"]):
             if path.startswith("shrag:"):
                 assert (ROOT / "corpora" / path.removeprefix("shrag:")).is_file()
 
@@ -71,7 +76,7 @@ def test_the_questions_across_languages_are_judged_one_by_one() -> None:
 def test_make_evaluate_runs_experiments_that_the_demonstration_alone_is_enough_for() -> None:
     (line,) = [each for each in (ROOT / "Makefile").read_text().splitlines() if each.startswith("EXPERIMENT := ")]
     names = line.removeprefix("EXPERIMENT := ").split()
-    assert names == ["figure-3", "keywords", "retrieval", "peers"]
+    assert names == ["figure-3", "keywords", "retrieval", "peers", "strategies", "answers"]
     for name in names:
         # Without the shared sets it is asked `--sets demo`.
         assert "demo" in {judged["name"] for judged in _read(name)["sets"]}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from shrag.evaluation.choice_levels import ChoiceLevels
 from shrag.evaluation.result_table import Cell, Difference, ResultTable, Row, SetTable
 from shrag.evaluation.table_text import cell_text, counts_text, escape_markdown, table_text
 
@@ -24,6 +25,22 @@ def test_the_table_has_a_line_for_each_condition_and_nothing_in_it_is_markup() -
         "| \\<i\\>a\\</i\\> \\| \\`x\\` (baseline) | 0.500 [0.400, 0.600] | 0.500 [0.400, 0.600] | – |",
         "| \\<i\\>b\\</i\\> \\| \\`x\\` | 0.300 [0.200, 0.400] − | 0.300 [0.200, 0.400] − "
         "| 1 not asked, 2 without a record, 2 without model |",
+    ]
+
+
+def test_a_set_has_the_columns_that_it_has_values_for_and_says_what_choices_are_worth() -> None:
+    rows = (_row("a", Cell(0.5, 0.4, 0.6, (0.5,))),)
+    bare = SetTable(
+        "bare", 4, tuple(Row("a", "a", "a", {}, 4, 0, 0, 0, {}) for _ in rows), ChoiceLevels(0.25, 0.5, "C")
+    )
+    table = ResultTable("T", "Q", "", "", ("RR",), ("collected",), (SetTable("s", 10, rows), bare))
+    assert table.columns_of(table.sets[0]) == ("RR", "collected")
+    assert table_text(table).splitlines()[-5:] == [
+        "| condition |  | not as usual |",
+        "| --- | --- |",
+        "| a |  | – |",
+        "",
+        "Choices that are drawn are right in 0.250, always C, the most frequent, is in 0.500.",
     ]
 
 
