@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shrag.models.language_model import Completion
+
 
 class ModelError(Exception):
     """Base of every error of this room."""
@@ -24,7 +30,11 @@ class ModelRefused(ModelError):
 
 
 class InvalidOutput(ModelError):
-    """What a model wrote is not what it was asked for, and neither was its second try."""
+    """What a model wrote is not what it was asked for, and neither was its second try: ``completions``."""
+
+    def __init__(self, message: str, completions: Sequence[Completion] = ()) -> None:
+        super().__init__(message)
+        self.completions = tuple(completions)
 
 
 class EngineMissing(ModelError):

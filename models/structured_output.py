@@ -54,7 +54,8 @@ def complete_structured(
     except ValueError as error:
         raise InvalidOutput(
             f"{model.name} was asked twice for JSON as {kind.__name__} has it and gave none ({wrong}; then {error}): "
-            "use a model or an endpoint that keeps to a JSON schema."
+            "use a model or an endpoint that keeps to a JSON schema.",
+            (first, second),
         ) from None
 
 

@@ -10,12 +10,11 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.models.language_model import LanguageModel, Message
-from shrag.models.structured_output import complete_structured
 from shrag.prompts.prompt import load_prompt
 from shrag.serving.choices import LETTERS, choices_text
 from shrag.serving.events import ModelCall
 from shrag.serving.evidence_text import fence_records
-from shrag.serving.model_calls import model_calls
+from shrag.serving.model_calls import ask_for
 from shrag.serving.question import Question
 
 LONGEST_REASONING = 1_500
@@ -28,7 +27,7 @@ def choose_by_model(
     """Return the letter of the choice that ``model`` makes from ``records`` and the notes ``worked``, and its calls.
 
     Only letters that the question has can be chosen: another one is :class:`InvalidOutput`. Raises as
-    :func:`~shrag.models.structured_output.complete_structured` does.
+    :func:`~shrag.serving.model_calls.ask_for` does.
     """
     letters = LETTERS[: len(question.choices)]
     values = {
@@ -41,9 +40,9 @@ def choose_by_model(
     }
     turns = load_prompt("choose", question.language).turns(values)
     messages = [Message(turn.role, turn.content) for turn in turns]
-    structured = complete_structured(model, messages, _chosen(letters[-1]), max_tokens=768)
-    letter: str = structured.value.choice
-    return letter, model_calls("answer", model, structured)
+    value, calls = ask_for("answer", model, messages, _chosen(letters[-1]), max_tokens=768)
+    letter: str = value.choice
+    return letter, calls
 
 
 @cache

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
-from shrag.models.errors import ModelUnavailable
-from shrag.serving.events import Spent
+from shrag.models.errors import InvalidOutput, ModelUnavailable
+from shrag.serving.events import ModelCall, Spent
 
 Lack = Literal["model", "vectors"]
 """What a strategy may need that is not here."""
@@ -58,6 +59,14 @@ class PlanSpent(ModelUnavailable):
         super().__init__(f"The plan has used up the {allowed:g} {spent} it was allowed.")
         self.spent = spent
         self.allowed = allowed
+
+
+class UnusableOutput(InvalidOutput):
+    """What a model wrote cannot be used; ``calls`` were made for it, and are told all the same."""
+
+    def __init__(self, message: str, calls: Sequence[ModelCall]) -> None:
+        super().__init__(message)
+        self.calls = tuple(calls)
 
 
 class SettingRejected(ServingError):

@@ -16,7 +16,6 @@ from shrag.serving.exclusions import Wishes, read_wishes
 from shrag.serving.fallback import fallen_back
 from shrag.serving.keyword_order import rank_keywords
 from shrag.serving.ladder import in_languages
-from shrag.serving.model_calls import model_calls
 from shrag.serving.model_keywords import extract_keywords
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
@@ -51,14 +50,13 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
             with watch.stage("keywords"):
                 extracted = extract_keywords(question, index, model, settings.words)
         except ModelError as error:
-            yield fallen_back("keywords", error)
+            yield from fallen_back("keywords", error)
         else:
-            for answer in extracted.answers:
-                yield from model_calls("keywords", model, answer)
+            yield from extracted.calls
             if extracted.words:
                 candidates, order, asked = wishes.keep(extracted.words), settings.keyword_order, model.name
             else:
-                chosen = ", ".join(keyword for answer in extracted.answers for keyword in answer.value.keywords)
+                chosen = ", ".join(keyword for answer in extracted.answers for keyword in answer.keywords)
                 message = f"The index has none of what {model.name} chose: {chosen}."
                 yield Fallback("keywords", "invalid_output", message)
     with watch.stage("keywords"):

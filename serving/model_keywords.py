@@ -15,9 +15,11 @@ import msgspec
 from shrag.indexing.carrying import Way, is_korean
 from shrag.indexing.opening import OpenIndex
 from shrag.models.language_model import LanguageModel, Message
-from shrag.models.structured_output import Structured, complete_structured
 from shrag.prompts.prompt import Language, load_prompt
 from shrag.serving.compounds import join_words
+from shrag.serving.errors import UnusableOutput
+from shrag.serving.events import ModelCall
+from shrag.serving.model_calls import ask_for
 from shrag.serving.question import Question
 from shrag.serving.search_settings import WordChoice
 from shrag.serving.side_by_side import side_by_side
@@ -39,30 +41,44 @@ class KeywordList(msgspec.Struct, frozen=True):
 
 
 class ModelKeywords(NamedTuple):
-    """Words of the index in the model's order, and what it was asked and answered."""
+    """Words of the index in the model's order, what it answered, and the calls that took."""
 
     words: list[Word]
-    answers: tuple[Structured[KeywordList], ...]
+    answers: tuple[KeywordList, ...]
+    calls: tuple[ModelCall, ...]
 
 
 def extract_keywords(
     question: Question, index: OpenIndex, model: LanguageModel, words: WordChoice = "split"
 ) -> ModelKeywords:
-    """Ask ``model`` for keywords in both languages; raises as :func:`complete_structured` does, for either.
+    """Ask ``model`` for keywords in both languages; raises as :func:`ask_for` does, for either.
 
     A keyword's place is its rank in its language's list, the question's own language first where two share a rank.
     ``words`` says whether one of several words is split, as in the paper, stays whole, or is both.
     """
     languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
-    answers = tuple(side_by_side(lambda language: _ask(question.text, language, model), languages))
-    own, other = (answer.value.keywords[:MOST] for answer in answers)
+    asked = side_by_side(lambda language: _ask(question.text, language, model), languages)
+    calls = tuple(call for _, told in asked for call in told)
+    answers: list[KeywordList] = []
+    for answer, _ in asked:
+        if isinstance(answer, UnusableOutput):
+            raise UnusableOutput(str(answer), calls)
+        answers.append(answer)
+    own, other = (answer.keywords[:MOST] for answer in answers)
     ranked = [keyword for pair in zip_longest(own, other) for keyword in pair if keyword is not None]
-    return ModelKeywords(_words(ranked, question, index, words), answers)
+    return ModelKeywords(_words(ranked, question, index, words), tuple(answers), calls)
 
 
-def _ask(question: str, language: Language, model: LanguageModel) -> Structured[KeywordList]:
+def _ask(
+    question: str, language: Language, model: LanguageModel
+) -> tuple[KeywordList | UnusableOutput, Sequence[ModelCall]]:
+    """Return the keywords in one language, or why what was written is none, and the calls."""
     turns = load_prompt("keywords", language).turns({"question": question, "least": str(LEAST), "most": str(MOST)})
-    return complete_structured(model, [Message(turn.role, turn.content) for turn in turns], KeywordList)
+    messages = [Message(turn.role, turn.content) for turn in turns]
+    try:
+        return ask_for("keywords", model, messages, KeywordList)
+    except UnusableOutput as error:
+        return error, error.calls
 
 
 def _words(keywords: Sequence[str], question: Question, index: OpenIndex, choice: WordChoice) -> list[Word]:

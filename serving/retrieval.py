@@ -143,7 +143,7 @@ def _answer(
         try:
             yield from generate_answer(question, best, resources.index, resources.model, Work(notes, choice))
         except ModelError as error:
-            yield fallen_back("answer", error)
+            yield from fallen_back("answer", error)
         else:
             return
     answer = check_quotes(extract_answer(question, words, best), [each.record for each in best])
@@ -163,7 +163,7 @@ def _recalled(question: Question, resources: Resources, notes: str) -> Generator
         try:
             yield from recall_answer(question, resources.model, Work(notes, choice))
         except ModelError as error:
-            yield fallen_back("answer", error)
+            yield from fallen_back("answer", error)
         else:
             return
     yield Answer("unaided", question.language, (), (), "not_searched", choice=choice)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from shrag.models.language_model import Message
-from shrag.models.structured_output import complete_structured
 from shrag.prompts.prompt import Language, load_prompt
 from shrag.serving.events import ModelCall, Purpose
-from shrag.serving.model_calls import model_calls
+from shrag.serving.model_calls import ask_for
 from shrag.serving.planning.rationed_model import RationedModel
 
 _Kind = TypeVar("_Kind")
@@ -28,9 +27,8 @@ class Step(NamedTuple):
 def ask(model: RationedModel, step: Step, kind: type[_Kind]) -> tuple[_Kind, list[ModelCall]]:
     """Return what the model makes of ``step``, a msgspec struct of ``kind``, and its calls, each told of once.
 
-    Raises as :func:`~shrag.models.structured_output.complete_structured` does, and :class:`PlanSpent`.
+    Raises as :func:`~shrag.serving.model_calls.ask_for` does, and :class:`PlanSpent`.
     """
     turns = load_prompt(step.prompt, step.language).turns(step.values)
     messages = [Message(turn.role, turn.content) for turn in turns]
-    structured = complete_structured(model, messages, kind, max_tokens=step.max_tokens)
-    return structured.value, model_calls(step.purpose, model, structured)
+    return ask_for(step.purpose, model, messages, kind, max_tokens=step.max_tokens)

@@ -40,7 +40,8 @@ class StepwiseStrategy:
         """See :class:`~shrag.serving.strategy.Strategy`.
 
         Raises :class:`ModelNeeded` without a model, but for RAISE, :class:`StrategyUnavailable` where a threshold is a
-        cosine of a model's vectors and the index has none, and :class:`SettingRejected` for settings where nothing is looked up.
+        cosine of a model's vectors and the index has none, and :class:`SettingRejected` for settings where nothing is
+        looked up.
         """
         if not (self._way.parts and self._way.threshold is not None):
             need_model(self.name, resources)

@@ -112,5 +112,5 @@ class ModelHand:
             raise
         except ModelError as error:
             made, told = by_rules()
-            return made, [fallen_back(purpose, error), *told]
+            return made, [*fallen_back(purpose, error), *told]
         return made, [*calls]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
-from shrag.serving.errors import PlanSpent
+from shrag.serving.errors import PlanSpent, UnusableOutput
 from shrag.serving.events import CutShort, Event, Fallback, ModelCall
 from shrag.serving.fallback import attempt, fallen_back
 
@@ -23,8 +23,16 @@ def test_a_stage_without_the_model_says_how_it_failed_or_what_ran_out(error: Mod
     def work() -> tuple[str, list[ModelCall]]:
         raise error
 
-    assert fallen_back("step", error) == told
+    assert fallen_back("step", error) == [told]
     assert attempt("step", work) == (None, [told])
+
+
+def test_calls_whose_answers_cannot_be_used_are_told_before_that() -> None:
+    assert fallen_back("step", UnusableOutput("no JSON", [CALL, CALL])) == [
+        CALL,
+        CALL,
+        Fallback("step", "invalid_output", "no JSON"),
+    ]
 
 
 def test_what_a_model_made_comes_with_its_calls_also_where_it_is_empty() -> None:

@@ -1,24 +1,62 @@
 from __future__ import annotations
 
-from shrag.models.language_model import Completion
-from shrag.models.structured_output import Structured
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import pytest
+
+from shrag.models.language_model import Completion, Message
+from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import ModelCall
-from shrag.serving.model_calls import model_calls
+from shrag.serving.model_calls import ask_for
 from shrag.serving.planning.rationed_model import RationedModel
-from tests.serving.scripted import ScriptedModel
+from tests.serving.scripted import ScriptedStream
 
-FIRST, SECOND = Completion("{", "stop", 200, 20, 0.5, 0.25), Completion("{}", "stop", 230, 2, 0.75, 0.5)
+ASKED = [Message("user", "A letter, please.")]
 
 
-def test_every_call_is_told_with_its_purpose_its_tokens_and_its_time() -> None:
-    calls = model_calls("query", ScriptedModel(), Structured({}, repaired=True, completions=(FIRST, SECOND)))
-    assert calls == [
-        ModelCall("query", "scripted", 200, 20, 0.5, 0.25, repaired=True),
-        ModelCall("query", "scripted", 230, 2, 0.75, 0.5, repaired=True),
+class _Letter(msgspec.Struct, frozen=True):
+    letter: str
+
+
+class _Writing:
+    """A model that writes one text after the other."""
+
+    name = "writing"
+
+    def __init__(self, *texts: str) -> None:
+        self._texts = list(texts)
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        return Completion(self._texts.pop(0), "stop", 100 * len(messages), 20, 0.5, 0.25)
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ScriptedStream:
+        raise NotImplementedError
+
+
+def test_a_call_is_told_with_its_purpose_its_tokens_and_its_time() -> None:
+    letter, calls = ask_for("query", _Writing('{"letter": "a"}'), ASKED, _Letter)
+    assert letter == _Letter("a")
+    assert calls == [ModelCall("query", "writing", 100, 20, 0.5, 0.25, repaired=False)]
+
+
+def test_an_answer_that_was_asked_for_again_took_two_calls() -> None:
+    letter, calls = ask_for("query", _Writing("a", '{"letter": "a"}'), ASKED, _Letter)
+    assert letter == _Letter("a")
+    assert [(call.prompt_tokens, call.repaired) for call in calls] == [(100, True), (300, True)]
+
+
+def test_calls_are_told_also_where_nothing_that_came_can_be_used() -> None:
+    with pytest.raises(UnusableOutput, match=r"^writing was asked twice for JSON") as caught:
+        ask_for("query", _Writing("a", "b"), ASKED, _Letter)
+    assert [(call.stage, call.prompt_tokens, call.repaired) for call in caught.value.calls] == [
+        ("query", 100, True),
+        ("query", 300, True),
     ]
 
 
 def test_a_call_whose_answer_two_steps_were_given_is_told_of_once() -> None:
-    model = RationedModel(ScriptedModel())
-    given: Structured[object] = Structured({}, repaired=False, completions=(FIRST,))
-    assert [len(model_calls("keywords", model, given)) for _ in range(2)] == [1, 0]
+    model = RationedModel(_Writing('{"letter": "a"}'))
+    assert [len(ask_for("keywords", model, ASKED, _Letter)[1]) for _ in range(2)] == [1, 0]
