@@ -13,11 +13,11 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.serving.answer_text import answer_text
 from shrag.serving.connector_results import Result, results_of, results_text
-from shrag.serving.events import Answer, Doubt, Fallback, Part, RankedRecord, Reason
+from shrag.serving.events import Doubt, Part, RankedRecord, Reason
 from shrag.serving.json_size import cut_to_json
 from shrag.serving.phrases import DOUBTS, REASONS, answer_label
 from shrag.serving.question import AnswerLanguage
-from shrag.serving.results import SearchResult
+from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.served_indexes import ServedIndex
 
 MOST_RECORD_BYTES = 2_048
@@ -160,19 +160,18 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
     )
 
 
-def ask_reply(
-    index: str, generation: int, strategy: str, answer: Answer, fallbacks: Sequence[Fallback], *, cached: bool
-) -> AskReply:
+def ask_reply(result: AskResult) -> AskReply:
     """Return an answer."""
+    answer, search = result.answer, result.search
     said = [
         SaidSentence(section.part, cut_to_json(each.text, _MOST_SENTENCE_BYTES), each.citations, each.sound, each.doubt)
         for section in answer.sections
         for each in section.sentences
     ]
     return AskReply(
-        index=index,
-        index_generation=generation,
-        strategy=strategy,
+        index=search.index,
+        index_generation=search.generation,
+        strategy=search.strategy,
         language=answer.language,
         kind=answer.kind,
         label=answer_label(answer),
@@ -184,8 +183,8 @@ def ask_reply(
         citations=tuple(
             CitedRecord(each.number, each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.citations
         ),
-        fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in fallbacks),
-        cached=cached,
+        fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in search.fallbacks),
+        cached=search.timings.cached,
     )
 
 

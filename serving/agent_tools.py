@@ -5,7 +5,6 @@ Their arguments have Pyserini's names (``query``, ``index``, ``k``, ``docid``): 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
@@ -27,11 +26,10 @@ from shrag.serving.agent_results import (
     search_reply,
     search_text,
 )
-from shrag.serving.asking import Asking
+from shrag.serving.asking import Withdrawal
 from shrag.serving.connector_results import FetchReply, fetch_reply, fetch_text
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, STRATEGIES
-from shrag.serving.errors import DocumentMissing, QuestionError
-from shrag.serving.events import Answer, Fallback
+from shrag.serving.errors import ClientLeft, DocumentMissing, QuestionError
 from shrag.serving.question import LONGEST_QUESTION
 from shrag.serving.served_indexes import ServedIndexes
 
@@ -93,31 +91,6 @@ class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """What ``list_indexes`` is called with."""
 
 
-class Call:
-    """One call of a tool, which any thread may give up."""
-
-    def __init__(self) -> None:
-        self._turn = threading.Lock()
-        self._asking: Asking | None = None
-        self._given_up = False
-
-    def begun(self, asking: Asking) -> None:
-        """Note what is to be cancelled when the call is given up."""
-        with self._turn:
-            self._asking = asking
-            given_up = self._given_up
-        if given_up:
-            asking.cancel()
-
-    def give_up(self) -> None:
-        """Stop the work: nobody waits for it."""
-        with self._turn:
-            self._given_up = True
-            asking = self._asking
-        if asking is not None:
-            asking.cancel()
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a tool gives: a value that its ``reply`` type describes, and short text."""
@@ -135,7 +108,7 @@ class Tool(Generic[_Arguments]):
     description: str
     arguments: type[_Arguments]
     reply: type
-    work: Callable[[ServedIndexes, _Arguments, Call], Outcome]
+    work: Callable[[ServedIndexes, _Arguments, Withdrawal], Outcome]
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -147,8 +120,8 @@ class Tool(Generic[_Arguments]):
         """The reply's JSON Schema."""
         return _object_schema(self.reply)
 
-    def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], call: Call) -> Outcome:
-        """Do it; raises :class:`QuestionError` for arguments it does not take, and as the engine does."""
+    def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], withdrawal: Withdrawal) -> Outcome:
+        """Do it; raises :class:`QuestionError` for wrong arguments and once it is withdrawn, and as the engine does."""
         try:
             given = msgspec.convert(dict(arguments), self.arguments)
         except msgspec.ValidationError as error:
@@ -156,7 +129,7 @@ class Tool(Generic[_Arguments]):
             raise QuestionError(
                 "invalid_arguments", f"{self.name} cannot be called like this ({error}): its arguments are {names}."
             ) from None
-        return self.work(indexes, given, call)
+        return self.work(indexes, given, withdrawal)
 
 
 def read_record(indexes: ServedIndexes, docid: str, name: str = "") -> tuple[str, int, Record]:
@@ -177,7 +150,7 @@ def _named(indexes: ServedIndexes, name: str | None) -> str:
     return "" if name in {None, "", indexes.names[0]} else str(name)
 
 
-def _search(indexes: ServedIndexes, given: SearchArguments, _: Call) -> Outcome:
+def _search(indexes: ServedIndexes, given: SearchArguments, _: Withdrawal) -> Outcome:
     if not 1 <= given.k <= MOST_K:
         raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {given.k}.")
     with indexes.use(given.index or "") as engine:
@@ -186,30 +159,23 @@ def _search(indexes: ServedIndexes, given: SearchArguments, _: Call) -> Outcome:
     return Outcome(reply, search_text(reply))
 
 
-def _fetch(indexes: ServedIndexes, given: FetchArguments, _: Call) -> Outcome:
+def _fetch(indexes: ServedIndexes, given: FetchArguments, _: Withdrawal) -> Outcome:
     index, generation, record = read_record(indexes, given.id, given.index or "")
     reply = fetch_reply(index, generation, record, _named(indexes, given.index))
     return Outcome(reply, fetch_text(reply))
 
 
-def _ask(indexes: ServedIndexes, given: AskArguments, call: Call) -> Outcome:
+def _ask(indexes: ServedIndexes, given: AskArguments, withdrawal: Withdrawal) -> Outcome:
     with indexes.use(given.index or "") as engine:
-        asking = engine.events(given.question, strategy=given.strategy)
-        call.begun(asking)
         try:
-            events = list(asking)
-        finally:
-            asking.close()
-        index, generation = engine.name, engine.manifest.generation
-    answers = [event for event in events if isinstance(event, Answer)]
-    if not answers:
-        raise QuestionError("withdrawn", "The question was withdrawn: ask it again.")
-    fallbacks = [event for event in events if isinstance(event, Fallback)]
-    reply = ask_reply(index, generation, given.strategy, answers[0], fallbacks, cached=asking.cached)
+            result = engine.ask(given.question, strategy=given.strategy, begun=withdrawal.begun)
+        except ClientLeft as error:
+            raise QuestionError("withdrawn", str(error)) from None
+    reply = ask_reply(result)
     return Outcome(reply, ask_text(reply))
 
 
-def _document(indexes: ServedIndexes, given: DocumentArguments, _: Call) -> Outcome:
+def _document(indexes: ServedIndexes, given: DocumentArguments, _: Withdrawal) -> Outcome:
     index, generation, record = read_record(indexes, given.docid, given.index or "")
     if not 0 <= given.offset <= len(record.text):
         raise QuestionError("offset_out_of_range", f"offset must be from 0 to {len(record.text)}, got {given.offset}.")
@@ -217,7 +183,7 @@ def _document(indexes: ServedIndexes, given: DocumentArguments, _: Call) -> Outc
     return Outcome(reply, document_text(reply))
 
 
-def _indexes(indexes: ServedIndexes, _: NoArguments, __: Call) -> Outcome:
+def _indexes(indexes: ServedIndexes, _: NoArguments, __: Withdrawal) -> Outcome:
     reply = IndexesReply(indexes.describe())
     return Outcome(reply, indexes_text(reply))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,9 +164,9 @@ class Engine:
         request = self._request(
             question, k, keyword_order, settings, answered=True, every_record=every_record, choices=choices
         )
-        asking = self._run(request, strategy)
-        begun(asking)
-        events = list(asking)
+        with closing(self._run(request, strategy)) as asking:
+            begun(asking)
+            events = list(asking)
         if not events or events[-1].event != "timings":
             raise ClientLeft("The question was withdrawn: ask it again.")
         return ask_result(self.name, self.manifest.generation, request, strategy, events)

@@ -20,8 +20,9 @@ from shrag.corpora.errors import CorpusError
 from shrag.indexing.errors import IndexingError, PartMissing
 from shrag.serving.access import Access, access_at
 from shrag.serving.agent_results import document_reply, document_text
-from shrag.serving.agent_tools import TOOLS, Call, Tool, read_record
+from shrag.serving.agent_tools import TOOLS, Tool, read_record
 from shrag.serving.api_key import ApiKey
+from shrag.serving.asking import Withdrawal
 from shrag.serving.document_uri import TEMPLATE, read_document_uri
 from shrag.serving.engine import STRATEGIES
 from shrag.serving.errors import ServingError
@@ -244,10 +245,12 @@ async def _call(
     context: ServerRequestContext[Any, Any],
 ) -> tuple[str, dict[str, Any] | None]:
     """Return a tool's text and value, or one sentence and None where it failed; a caller who leaves stops the work."""
-    call = Call()
+    withdrawal = Withdrawal()
     gate = places.asks if tool.name == "ask" else places.searches
     try:
-        outcome = await places.run(gate, partial(tool.run, indexes, arguments, call), call.give_up, _gone(context))
+        outcome = await places.run(
+            gate, partial(tool.run, indexes, arguments, withdrawal), withdrawal.withdraw, _gone(context)
+        )
     except (ServingError, IndexingError, CorpusError) as error:
         return str(error)[:_LONGEST_PROBLEM], None
     except Exception as error:

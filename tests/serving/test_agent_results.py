@@ -23,7 +23,8 @@ from shrag.serving.agent_results import (
     search_text,
 )
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, Citation, Fallback, RankedRecord, Section, Sentence
+from shrag.serving.events import Answer, Citation, Fallback, RankedRecord, Section, Sentence, Timings
+from shrag.serving.results import AskResult
 from shrag.serving.served_indexes import ServedIndex
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -77,12 +78,18 @@ def test_the_text_of_a_search_is_its_results_as_json_or_the_reason_where_there_i
     assert json.loads(search_text(nothing)) == {"results": [], "message": nothing.message}
 
 
-def test_an_answer_says_who_wrote_it_what_is_doubted_and_what_it_cites() -> None:
+def test_an_answer_says_who_wrote_it_what_is_doubted_and_what_it_cites(demo: Engine) -> None:
     sentences = (Sentence("맞다.", (1,)), Sentence("틀리다.", (1,), sound=False, doubt="number"))
     answer = Answer(
         "generated", "ko", (Section("body", sentences),), (Citation(1, "A#1", "제목"),), model="m", precision=0.5
     )
-    reply = ask_reply("demo", 3, "shrag", answer, [Fallback("keywords", "unavailable", "no model")], cached=True)
+    search = replace(
+        demo.search(QUESTION),
+        generation=3,
+        timings=Timings({}, cached=True),
+        fallbacks=(Fallback("keywords", "unavailable", "no model"),),
+    )
+    reply = ask_reply(AskResult(answer, search))
     assert (reply.index_generation, reply.precision, reply.fallbacks, reply.cached) == (3, 0.5, ("no model",), True)
     assert [(each.text, each.sound, each.doubt) for each in reply.sentences] == [
         ("맞다.", True, ""),
@@ -100,10 +107,11 @@ def test_an_answer_says_who_wrote_it_what_is_doubted_and_what_it_cites() -> None
     ]
 
 
-def test_an_answer_of_any_length_is_bounded() -> None:
+def test_an_answer_of_any_length_is_bounded(demo: Engine) -> None:
     sentences = tuple(Sentence("가" * 10_000, (1,)) for _ in range(500))
     answer = Answer("generated", "ko", (Section("body", sentences),), (Citation(1, "A#1", "제" * 9_999),), model="m")
-    reply = ask_reply("demo", 1, "shrag", answer, [Fallback("answer", "refused", "x" * 9_999)], cached=False)
+    search = replace(demo.search(QUESTION), fallbacks=(Fallback("answer", "refused", "x" * 9_999),))
+    reply = ask_reply(AskResult(answer, search))
     assert len(msgspec.json.encode(reply.answer)) <= MOST_ANSWER_BYTES + 2
     assert len(msgspec.json.encode(reply)) < 100_000
 

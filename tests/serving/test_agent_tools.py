@@ -13,8 +13,9 @@ import pytest
 
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.agent_results import AskReply, DocumentReply, IndexesReply, SearchReply
-from shrag.serving.agent_tools import TOOLS, Call
+from shrag.serving.agent_tools import TOOLS
 from shrag.serving.answer_cache import AnswerCache
+from shrag.serving.asking import Withdrawal
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing, QuestionError, ServingError, UnknownIndex, UnknownStrategy
 from shrag.serving.served_indexes import ServedIndexes
@@ -43,7 +44,7 @@ def served(demo_home: Path, demo: Engine) -> Iterator[ServedIndexes]:
 
 
 def _call(served: ServedIndexes, name: str, **arguments: Any) -> Any:  # noqa: ANN401  (what each tool takes and gives)
-    outcome = TOOLS[name].run(served, arguments, Call())
+    outcome = TOOLS[name].run(served, arguments, Withdrawal())
     value = msgspec.to_builtins(outcome.value)
     # As it is sent, it is what the tool's schema says.
     jsonschema.validate(json.loads(json.dumps(value)), TOOLS[name].output_schema)
@@ -125,27 +126,27 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     served: ServedIndexes, name: str, arguments: dict[str, Any], kind: type[ServingError], words: str
 ) -> None:
     with pytest.raises(kind, match=words) as raised:
-        TOOLS[name].run(served, arguments, Call())
+        TOOLS[name].run(served, arguments, Withdrawal())
     assert "\n" not in str(raised.value)
 
 
-def test_a_call_given_up_stops_the_model(demo_home: Path, demo: Engine) -> None:
-    call = Call()
+def test_a_call_withdrawn_stops_the_model(demo_home: Path, demo: Engine) -> None:
+    withdrawal = Withdrawal()
 
     class _GivingUp(ScriptedModel):
         def complete(
             self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
         ) -> Completion:
-            call.give_up()
+            withdrawal.withdraw()
             return super().complete(messages, schema, max_tokens=max_tokens)
 
     model = _GivingUp(listed("재택근무"), listed("work"), ["##본론##\n재택근무이다 [1]."])
     served = _served(demo_home, demo, model)
     with pytest.raises(QuestionError, match="withdrawn"):
-        TOOLS["ask"].run(served, {"question": QUESTION}, call)
+        TOOLS["ask"].run(served, {"question": QUESTION}, withdrawal)
     assert model.streams == []
-    early = Call()
-    early.give_up()
+    early = Withdrawal()
+    early.withdraw()
     with pytest.raises(QuestionError, match="withdrawn"):
         TOOLS["ask"].run(served, {"question": QUESTION}, early)
     served.close()
