@@ -25,7 +25,7 @@ def add_document_routes(app: FastAPI, service: Service) -> None:
             with service.index.use() as engine:
                 return engine.document(docid)
 
-        record = await service.run(service.searches, fetch, request)
+        record = await service.run(service.searches, fetch, request.is_disconnected)
         if record is None:
             raise Refusal(404, "document_missing", f"Index {service.index.name} has no document {docid!r}.")
         return Response(msgspec.json.encode(record), media_type="application/json")

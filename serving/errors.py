@@ -92,6 +92,11 @@ class Stopping(NotServed):
 
     code = "stopping"
 
+    def __init__(
+        self, message: str = "The server is being stopped: ask again once it is back.", retry_after: int = 5
+    ) -> None:
+        super().__init__(message, retry_after)
+
 
 class ClientLeft(ServingError):
     """Nobody waits for the answer any more."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 from fastapi import FastAPI, Response
 
-from shrag.serving.errors import Stopping
 from shrag.serving.metrics import CONTENT_TYPE
 from shrag.serving.route_problems import problems
 from shrag.serving.service import Service
@@ -24,8 +23,7 @@ def add_health_routes(app: FastAPI, service: Service) -> None:
     @app.get("/health/ready", response_model=Health, responses=problems(503), tags=["health"])
     async def ready() -> Response:
         """Say that questions are answered, over what, and by whom. A failing language model is no reason for a 503."""
-        if service.draining:
-            raise Stopping("The server is being stopped: ask again once it is back.", retry_after=5)
+        service.refuse_when_draining()
         circuit = service.circuit
         with service.index.use() as engine:
             engine.open_index.seals.raise_if_damaged()

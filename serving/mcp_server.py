@@ -28,10 +28,11 @@ from shrag.serving.engine import STRATEGIES
 from shrag.serving.errors import ServingError
 from shrag.serving.layers import add_layers
 from shrag.serving.limits import Limits
+from shrag.serving.patience import stays
+from shrag.serving.places import Places
 from shrag.serving.served_indexes import ServedIndexes
 from shrag.serving.server import address_of, listen, run
 from shrag.serving.tool_routes import add_tool_routes
-from shrag.serving.tool_work import ToolWork
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -63,7 +64,7 @@ def serve_stdio(indexes: ServedIndexes, limits: Limits | None = None) -> None:
     Standard output carries the protocol and nothing else: meanwhile, what anything else prints goes to standard error.
     """
     check_installed()
-    asyncio.run(_serve_stdio(indexes, ToolWork(limits)))
+    asyncio.run(_serve_stdio(indexes, Places(limits)))
 
 
 def serve_http(
@@ -91,12 +92,12 @@ def http_application(indexes: ServedIndexes, access: Access | None = None, limit
     """Return the application for whom ``access`` lets ask. It closes ``indexes`` when it ends.
 
     It stands behind the same layers as the other server. Beyond them no web page is answered, our own neither: none
-    speaks this protocol. ``app.state.service`` is its :class:`ToolWork`.
+    speaks this protocol. ``app.state.service`` is its :class:`Places`.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
-    access, work = access or Access(), ToolWork(limits)
-    app = build_server(indexes, work).streamable_http_app(
+    access, places = access or Access(), Places(limits)
+    app = build_server(indexes, places).streamable_http_app(
         streamable_http_path=HTTP_PATH,
         json_response=True,
         stateless_http=True,
@@ -107,19 +108,17 @@ def http_application(indexes: ServedIndexes, access: Access | None = None, limit
             allowed_origins=[],
         ),
     )
-    app.state.service = work
-    add_tool_routes(app, work)
-    add_layers(app, access, work.metrics.request, people=False)
+    app.state.service = places
+    add_tool_routes(app, places)
+    add_layers(app, access, places.metrics.request, people=False)
     return app
 
 
-def build_server(indexes: ServedIndexes, work: ToolWork | None = None) -> Server[dict[str, Any]]:
-    """Return the protocol's server over ``indexes``, which it closes when it ends; its tools work in ``work``."""
+def build_server(indexes: ServedIndexes, places: Places) -> Server[dict[str, Any]]:
+    """Return the protocol's server over ``indexes``, which it closes when it ends; its tools work in ``places``."""
     import mcp_types as types
     from mcp import MCPError
     from mcp.server.lowlevel import Server
-
-    places = work or ToolWork()
 
     async def list_tools(_: object, __: object) -> types.ListToolsResult:
         strategies = await asyncio.get_running_loop().run_in_executor(places.searches.workers, _strategies, indexes)
@@ -157,7 +156,7 @@ def build_server(indexes: ServedIndexes, work: ToolWork | None = None) -> Server
         context: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         try:
-            text = await places.run(places.searches, partial(_read, indexes, params.uri), lambda: None, _gone(context))
+            text = await places.run(places.searches, partial(_read, indexes, params.uri), _gone(context))
         except (ServingError, IndexingError, CorpusError) as error:
             raise MCPError(types.INVALID_PARAMS, str(error)[:_LONGEST_PROBLEM]) from None
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
@@ -172,7 +171,7 @@ def build_server(indexes: ServedIndexes, work: ToolWork | None = None) -> Server
         try:
             yield {}
         finally:
-            places.close()
+            places.close_gates()
             indexes.close()
 
     return Server(
@@ -228,20 +227,16 @@ def _read(indexes: ServedIndexes, uri: str) -> str:
 def _gone(context: ServerRequestContext[Any, Any]) -> Callable[[], Awaitable[bool]]:
     """Return what says that an HTTP client has left; one at standard input says so by the protocol."""
     if context.request is None:
-        return _stays
+        return stays
     gone: Callable[[], Awaitable[bool]] = context.request.is_disconnected
     return gone
-
-
-async def _stays() -> bool:
-    return False
 
 
 async def _call(
     tool: Tool[Any],
     indexes: ServedIndexes,
     arguments: dict[str, Any],
-    places: ToolWork,
+    places: Places,
     context: ServerRequestContext[Any, Any],
 ) -> tuple[str, dict[str, Any] | None]:
     """Return a tool's text and value, or one sentence and None where it failed; a caller who leaves stops the work."""
@@ -249,7 +244,7 @@ async def _call(
     gate = places.asks if tool.name == "ask" else places.searches
     try:
         outcome = await places.run(
-            gate, partial(tool.run, indexes, arguments, withdrawal), withdrawal.withdraw, _gone(context)
+            gate, partial(tool.run, indexes, arguments, withdrawal), _gone(context), withdrawal.withdraw
         )
     except (ServingError, IndexingError, CorpusError) as error:
         return str(error)[:_LONGEST_PROBLEM], None
@@ -259,9 +254,9 @@ async def _call(
     return outcome.text, msgspec.to_builtins(outcome.value)
 
 
-async def _serve_stdio(indexes: ServedIndexes, work: ToolWork) -> None:
+async def _serve_stdio(indexes: ServedIndexes, places: Places) -> None:
     from mcp.server.stdio import stdio_server
 
-    server = build_server(indexes, work)
+    server = build_server(indexes, places)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

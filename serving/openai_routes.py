@@ -52,7 +52,7 @@ def add_openai_routes(app: FastAPI, service: Service) -> None:
         """Answer the last message of the user from the records found; with ``stream``, as it happens."""
         strategy = _find(service, body.model).id.partition("/")[2]
         question = read_question(_question(body))
-        patience = service.patience(request)
+        patience = service.patience(request.is_disconnected)
         answering = await service.events(AskRequest(question=question.text, strategy=strategy), patience)
         about = ShragFields(service.index.name, answering.generation, strategy, answering.cached, trace_id(), ())
         answer = ChatAnswer(body.model, question.language, about, lambda docid: _url(request, docid))

@@ -29,7 +29,7 @@ async def answer_page(
 ) -> HTMLResponse:
     """Return what ``page`` makes in its turn at ``gate``; whatever it raises is a page too, for whoever still reads.
 
-    ``give_up`` is as of :meth:`~shrag.serving.service.Service.run`.
+    ``give_up`` is as of :meth:`~shrag.serving.places.Places.run`.
     """
 
     def work() -> str:
@@ -37,7 +37,7 @@ async def answer_page(
             return page(engine)
 
     try:
-        return HTMLResponse(await service.run(gate, work, request, give_up), headers=PAGE_HEADERS)
+        return HTMLResponse(await service.run(gate, work, request.is_disconnected, give_up), headers=PAGE_HEADERS)
     except ClientLeft:
         raise
     except Exception as error:

@@ -43,7 +43,7 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
     @app.get("/stream", include_in_schema=False)
     async def stream(request: Request) -> Response:
         asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
-        patience = service.patience(request)
+        patience = service.patience(request.is_disconnected)
         read_question(asked.question or "")  # refused before it waits for its turn
         answering = await service.begin(
             lambda engine: engine.events(asked.question or "", k=asked.k),
@@ -63,7 +63,7 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
             with service.index.use() as engine:
                 return _references(engine, docid, form)
 
-        text = await service.run(service.searches, work, request)
+        text = await service.run(service.searches, work, request.is_disconnected)
         file = REFERENCE_FILES[form]
         headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
         # The files are UTF-8, which neither media type has a default for.

@@ -12,7 +12,8 @@ from shrag.serving.errors import ClientLeft, DeadlineExceeded, Stopping
 _POLL_SECONDS = 0.25
 
 
-async def _stays() -> bool:
+async def stays() -> bool:
+    """Say that the client has not left; for one that cannot be asked."""
     return False
 
 
@@ -27,7 +28,7 @@ class Patience:
     until: float = float("inf")
     seconds: float = float("inf")
     stopped: Callable[[], bool] = lambda: False
-    gone: Callable[[], Awaitable[bool]] = _stays
+    gone: Callable[[], Awaitable[bool]] = stays
 
     async def wait(self, work: asyncio.Future[Any], at_most: float = float("inf")) -> bool:
         """Wait until ``work`` is done, ``at_most`` so many seconds; return whether it is.
@@ -50,12 +51,12 @@ class Patience:
 
     def of_stream(self) -> Patience:
         """Return the same for a streamed answer, whose response finds out by itself that the client has left."""
-        return replace(self, gone=_stays)
+        return replace(self, gone=stays)
 
     def check(self, now: float) -> None:
         """Raise where there is no reason to wait any longer."""
         if self.stopped():
-            raise Stopping("The server is being stopped: ask again once it is back.", retry_after=5)
+            raise Stopping
         if now >= self.until:
             raise DeadlineExceeded(
                 f"There was no whole answer within {self.seconds:g} s: ask again, or for fewer records."

@@ -49,7 +49,7 @@ def add_question_routes(app: FastAPI, service: Service) -> None:
         """Answer a question from the records found, with citations; with ``stream``, as it happens."""
         if not body.stream:
             return _json(await service.ask(body, request))
-        patience = service.patience(request)
+        patience = service.patience(request.is_disconnected)
         answering = await service.events(body, patience)
         begun = Begun(service.index.name, answering.generation, body.strategy, answering.cached, trace_id())
         # The response itself sees the client leave; asking twice would take the one message that says so.

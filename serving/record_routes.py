@@ -35,7 +35,7 @@ def add_record_routes(app: FastAPI, service: Service) -> None:
                 return render_text(engine, asked, docid)
 
         try:
-            html = await service.run(service.searches, work, request)
+            html = await service.run(service.searches, work, request.is_disconnected)
         except DocumentMissing as error:
             raise HTTPException(404, str(error)) from None
         return HTMLResponse(html, headers=PAGE_HEADERS)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Protocol, TextIO
+from typing import TextIO
 
 import uvicorn
 from starlette.applications import Starlette
@@ -31,6 +31,7 @@ from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken
 from shrag.serving.guard import LARGEST_HEADERS, LONGEST_ADDRESS
 from shrag.serving.limits import Limits
+from shrag.serving.places import Places
 from shrag.serving.request_log import LOGGER, JsonLines
 from shrag.serving.rerankers import AUTO
 
@@ -93,20 +94,6 @@ def _say_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], addr
         ready(engine, address)
 
 
-class Work(Protocol):
-    """What an application works on, as ``app.state.service``."""
-
-    @property
-    def in_flight(self) -> int:
-        """Requests that are worked on or wait to be."""
-
-    def drain(self) -> None:
-        """Take no more; what was begun goes on."""
-
-    def end(self) -> None:
-        """Give up what still runs."""
-
-
 def address_of(host: str, listener: socket.socket) -> str:
     """Return the address under which ``listener`` on ``host`` is reached, without a last slash."""
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
@@ -132,8 +119,8 @@ def _leave_to_the_end() -> None:
 
 
 def make_server(app: Starlette) -> uvicorn.Server:
-    """Return a server of ``app``, to be run. Its ``app.state.service`` is :class:`Work`."""
-    service: Work = app.state.service
+    """Return a server of ``app``, to be run. Its ``app.state.service`` is its :class:`Places`."""
+    service: Places = app.state.service
     config = uvicorn.Config(
         app,
         http=_Connection,
@@ -159,7 +146,7 @@ class _Server(uvicorn.Server):
     not; what was begun goes on for a while, then it is told that it is given up. The second signal ends at once.
     """
 
-    def __init__(self, config: uvicorn.Config, service: Work) -> None:
+    def __init__(self, config: uvicorn.Config, service: Places) -> None:
         super().__init__(config)
         self._service = service
 

@@ -1,4 +1,4 @@
-"""What all routes share: the index, the places in which it works, the figures, and whether the server is going."""
+"""What all routes share: the index, and the places in which its questions are worked on."""
 
 from __future__ import annotations
 
@@ -10,48 +10,36 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from shrag.models.circuit import CircuitModel
-from shrag.serving.admission import Gate
 from shrag.serving.answer_cache import KeptAnswer
 from shrag.serving.answering import Answering, Begun
 from shrag.serving.asking import Asking, Withdrawal
 from shrag.serving.encoded_answer import encode_ask, encode_kept_ask, encode_kept_search, encode_search
 from shrag.serving.engine import Engine
 from shrag.serving.engine_source import EngineSource
-from shrag.serving.errors import NotServed, Stopping
+from shrag.serving.errors import NotServed
 from shrag.serving.events import Event
 from shrag.serving.limits import Limits
-from shrag.serving.metrics import Metrics
 from shrag.serving.patience import Patience
+from shrag.serving.places import Places
 from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.tracing import note
 from shrag.serving.wire import AskRequest, Generation, IndexEntry, QuestionRequest
 
-_Done = TypeVar("_Done")
 _Event = TypeVar("_Event")
 
 _CLOSING_SECONDS = 1.0
 
 
-class Service:
-    """The parts of a running application. ``log_questions`` lets the log have the words of questions."""
+class Service(Places):
+    """The index served and the places of its questions. ``log_questions`` lets the log have the words of questions."""
 
     def __init__(self, index: EngineSource, limits: Limits, *, log_questions: bool) -> None:
+        super().__init__(limits)
         self.index = index
         with index.use() as engine:  # every generation has the same
             self.model = engine.model
             self.cache = engine.cache
-        self.limits = limits
-        self.metrics = Metrics()
-        self.searches = Gate("search", limits.searches, limits.queued_searches)
-        self.asks = Gate("ask", limits.asks, limits.queued_asks)
-        self.draining = False
-        self.ended = False
         self._log_questions = log_questions
-
-    @property
-    def in_flight(self) -> int:
-        """Requests that are worked on or wait to be."""
-        return sum(gate.busy + gate.queued for gate in (self.searches, self.asks))
 
     @property
     def circuit(self) -> CircuitModel | None:
@@ -64,20 +52,6 @@ class Service:
         if self.model is None:
             return "extractive"
         return "degraded" if self.circuit is not None and self.circuit.state == "open" else "ready"
-
-    def drain(self) -> None:
-        """Say from now on that the server is going; what was begun goes on. From any thread, also a signal's."""
-        self.draining = True
-
-    def end(self) -> None:
-        """Give up what still runs: each such request is told so."""
-        self.ended = True
-
-    def patience(self, request: Request) -> Patience:
-        """Return how long ``request``, which has just come, is waited for."""
-        seconds = self.limits.deadline
-        until = asyncio.get_running_loop().time() + seconds
-        return Patience(until, seconds, lambda: self.ended, request.is_disconnected)
 
     async def search(self, body: QuestionRequest, request: Request) -> bytes:
         """Return the response to a search: at once where it is kept, else in its turn."""
@@ -94,7 +68,7 @@ class Service:
                     choices=body.choices,
                 )  # fmt: skip
 
-        result = await self.run(self.searches, work, request)
+        result = await self.run(self.searches, work, request.is_disconnected)
         self._saw(result)
         return encode_search(result)
 
@@ -114,7 +88,7 @@ class Service:
                     choices=body.choices, begun=withdrawal.begun,
                 )  # fmt: skip
 
-        result = await self.run(self.asks, work, request, withdrawal.withdraw)
+        result = await self.run(self.asks, work, request.is_disconnected, withdrawal.withdraw)
         self.metrics.saw(result.answer)
         self._saw(result.search)
         return encode_ask(result, body.format)
@@ -170,19 +144,8 @@ class Service:
     async def enter(self, patience: Patience) -> None:
         """Take a place for an answer; whoever took one calls ``asks.leave``. Raises as :meth:`Gate.enter` does."""
         try:
-            self._refuse_when_draining()
+            self.refuse_when_draining()
             await self.asks.enter(patience)
-        except NotServed as error:
-            self.metrics.rejected(error.code)
-            raise
-
-    async def run(
-        self, gate: Gate, work: Callable[[], _Done], request: Request, give_up: Callable[[], None] | None = None
-    ) -> _Done:
-        """Run ``work`` in its turn, for as long as ``request`` may take."""
-        try:
-            self._refuse_when_draining()
-            return await gate.run(work, self.patience(request), give_up)
         except NotServed as error:
             self.metrics.rejected(error.code)
             raise
@@ -205,20 +168,17 @@ class Service:
 
     def scrape(self) -> bytes:
         """Return the figures as they are now."""
-        for gate in (self.searches, self.asks):
-            self.metrics.work(gate.stage, gate.queued, gate.busy)
         with self.index.use() as engine:
             self.metrics.index(engine.name, engine.manifest.generation, engine.digest)
         self.metrics.standing(self.index.standing)
         if self.cache is not None:
             self.metrics.cache(self.cache.counters)
         self.metrics.model(self.generation == "ready")
-        return self.metrics.text()
+        return super().scrape()
 
     async def close(self) -> None:
         """Take no more work and close the index; an engine that a thread still works with is closed behind that."""
-        for gate in (self.searches, self.asks):
-            gate.close()
+        self.close_gates()
         waiting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="closing")
         idle = asyncio.get_running_loop().run_in_executor(waiting, self._join)
         await asyncio.wait([idle], timeout=_CLOSING_SECONDS)
@@ -229,16 +189,12 @@ class Service:
         for gate in (self.searches, self.asks):
             gate.workers.shutdown(wait=True)
 
-    def _refuse_when_draining(self) -> None:
-        if self.draining:
-            raise Stopping("The server is being stopped: ask again once it is back.", retry_after=5)
-
     def _kept(self, body: QuestionRequest, *, answered: bool) -> KeptAnswer | None:
         """Return the answer where it is kept: it needs no place, so that a full server still gives it.
 
         Raises where the question cannot be asked.
         """
-        self._refuse_when_draining()
+        self.refuse_when_draining()
         with self.index.use() as engine:
             note(generation=engine.manifest.generation)
             return engine.kept(

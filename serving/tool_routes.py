@@ -10,24 +10,23 @@ from starlette.routing import Route
 
 from shrag.serving.errors import Stopping
 from shrag.serving.metrics import CONTENT_TYPE
+from shrag.serving.places import Places
 from shrag.serving.problems import refusal
-from shrag.serving.tool_work import ToolWork
 from shrag.serving.wire import Live
 
 
-def add_tool_routes(app: Starlette, work: ToolWork) -> None:
+def add_tool_routes(app: Starlette, places: Places) -> None:
     """Add them to ``app``."""
 
     async def live(_: Request) -> Response:
         return Response(msgspec.json.encode(Live()), media_type="application/json")
 
     async def ready(request: Request) -> Response:
-        if work.draining:
-            says = "The server is being stopped: ask again once it is back."
-            return refusal(request.url.path, Stopping(says, retry_after=5))
+        if places.draining:
+            return refusal(request.url.path, Stopping())
         return Response(b'{"status":"ready"}', media_type="application/json")
 
     async def metrics(_: Request) -> Response:
-        return Response(work.scrape(), media_type=CONTENT_TYPE)
+        return Response(places.scrape(), media_type=CONTENT_TYPE)
 
     app.router.routes += [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]

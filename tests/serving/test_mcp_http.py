@@ -25,9 +25,9 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import ServingError
 from shrag.serving.limits import Limits
 from shrag.serving.mcp_server import http_application, serve_http
+from shrag.serving.places import Places
 from shrag.serving.served_indexes import ServedIndexes
 from shrag.serving.server import listen, make_server
-from shrag.serving.tool_work import ToolWork
 from tests.serving.live import Live, read_all, split, wait_until
 from tests.serving.scripted import ScriptedModel, listed
 from tests.serving.test_access import BEARER, KEY
@@ -68,7 +68,7 @@ def _running(
     model: LanguageModel | None = None,
     limits: Limits | None = None,
     access: Access | None = None,
-) -> Iterator[tuple[Live, ToolWork]]:
+) -> Iterator[tuple[Live, Places]]:
     indexes = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index, model))
     app = http_application(indexes, access, limits)
     with listen("127.0.0.1", 0) as listener:
@@ -76,7 +76,7 @@ def _running(
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         wait_until(lambda: server.started)
-        work: ToolWork = app.state.service
+        work: Places = app.state.service
         try:
             yield Live(listener.getsockname()[1], work, server, thread), work  # type: ignore[arg-type]
         finally:

@@ -20,6 +20,7 @@ from shrag.serving import mcp_server
 from shrag.serving.engine import STRATEGIES, Engine
 from shrag.serving.errors import ServingError
 from shrag.serving.mcp_server import build_server, check_installed, http_application, serve_http
+from shrag.serving.places import Places
 from shrag.serving.served_indexes import ServedIndexes
 from tests.serving.published import wait_for
 from tests.serving.scripted import ScriptedModel, listed
@@ -46,7 +47,7 @@ def served(demo_home: Path, demo: Engine) -> Iterator[ServedIndexes]:
 
 def _with_client(served: ServedIndexes, work: Callable[[Client], Awaitable[_Given]], mode: str = "auto") -> _Given:
     async def run() -> _Given:
-        async with Client(build_server(served), mode=mode) as client:
+        async with Client(build_server(served, Places()), mode=mode) as client:
             return await work(client)
 
     return asyncio.run(run())
