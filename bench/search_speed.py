@@ -29,10 +29,11 @@ from bench.passages import resampled, write
 from shrag.corpora.topics import read_topics
 from shrag.indexing.query import Query
 from shrag.serving.climb import DEPTH
-from shrag.serving.engine import PRODUCT, Engine, open_engine
+from shrag.serving.engine import Engine, open_engine
 from shrag.serving.keyword_order import rank_keywords
 from shrag.serving.ladder import build_ladder
 from shrag.serving.retrieval import collect
+from shrag.serving.search_settings import PRODUCT
 from shrag.serving.words import question_words, searchable
 
 ROOT = Path(__file__).resolve().parent.parent

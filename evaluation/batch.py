@@ -10,10 +10,10 @@ from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.runs import open_run, write_topic
 from shrag.indexing.engine import Hit
-from shrag.serving.engine import PRODUCT, Engine, find_strategy
+from shrag.serving.engine import Engine, find_strategy
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 
 
 class Written(NamedTuple):

@@ -17,15 +17,13 @@ from shrag.serving.keyword_step import Chosen, choose_keywords
 from shrag.serving.ladder import build_carried, build_ladder, choose_carried, climb_down, show_rung, shown_carried
 from shrag.serving.question import AnswerLanguage
 from shrag.serving.retrieval import DenseHits, collect, finish, rerank
-from shrag.serving.search_settings import Candidates, SearchSettings
+from shrag.serving.search_settings import PRODUCT, Candidates, SearchSettings
 from shrag.serving.stopwatch import Stopwatch
 from shrag.serving.strategy import Request, Resources
 from shrag.serving.words import Word, why_nothing
 
 DEPTH = 10
 """Hits each query of the ladder is asked for, as in the paper; a caller who wants more records than that gets them."""
-
-_PRODUCT = SearchSettings()
 
 
 class Climbed(NamedTuple):
@@ -113,7 +111,7 @@ def need_vectors(index: OpenIndex, needed_by: str, instead: str) -> DenseIndex:
 
 
 def make_queries(
-    chosen: Chosen, language: AnswerLanguage, settings: SearchSettings = _PRODUCT
+    chosen: Chosen, language: AnswerLanguage, settings: SearchSettings = PRODUCT
 ) -> tuple[Queries, list[Query]]:
     """Return the ladder, the queries in the other language than the question's, and one of the question's own words.
 

@@ -34,7 +34,7 @@ from shrag.serving.one_question import OneQuestion
 from shrag.serving.question import read_question
 from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.shrag import ShragStrategy
 from shrag.serving.stepwise.strategies import stepwise_strategies
 from shrag.serving.strategy import Request, Resources, Strategy
@@ -45,8 +45,6 @@ _COMPOSED = re.compile("[>(]")
 DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
 LARGEST_K = 1_000
-PRODUCT = SearchSettings()
-"""What is done where nothing is set."""
 
 _STRATEGIES: tuple[Strategy, ...] = (
     ShragStrategy(),

@@ -7,25 +7,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from shrag.indexing.carrying import is_korean
 from shrag.indexing.query import And, Best, Or, Query, Weighted, any_of
 from shrag.serving.question import AnswerLanguage
-from shrag.serving.search_settings import Languages, SearchSettings
+from shrag.serving.search_settings import PRODUCT, Languages, SearchSettings
 from shrag.serving.words import Word
 
-_PRODUCT = SearchSettings()
 
-
-def build_ladder(keywords: Sequence[Word], settings: SearchSettings = _PRODUCT) -> list[Query]:
+def build_ladder(keywords: Sequence[Word], settings: SearchSettings = PRODUCT) -> list[Query]:
     """Return ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all keywords down to one: ever fewer, the most important stay."""
     return [join_clauses([_clause(keyword) for keyword in rung], settings) for rung in climb_down(keywords, settings)]
 
 
-def climb_down(keywords: Sequence[Word], settings: SearchSettings = _PRODUCT) -> list[Sequence[Word]]:
+def climb_down(keywords: Sequence[Word], settings: SearchSettings = PRODUCT) -> list[Sequence[Word]]:
     """Return the keywords of each query of the ladder, the longest first."""
     rungs = [keywords[:size] for size in range(len(keywords), 0, -1)]
     return rungs[:1] if settings.ladder == "longest" else rungs
 
 
 def choose_carried(
-    keywords: Sequence[Word], language: AnswerLanguage, settings: SearchSettings = _PRODUCT
+    keywords: Sequence[Word], language: AnswerLanguage, settings: SearchSettings = PRODUCT
 ) -> list[list[Word]]:
     """Return the keywords of the queries in the other language, the longest first; none where nothing was carried over.
 
@@ -44,7 +42,7 @@ def choose_carried(
 
 
 def build_carried(
-    rungs: Sequence[Sequence[Word]], language: AnswerLanguage, settings: SearchSettings = _PRODUCT
+    rungs: Sequence[Sequence[Word]], language: AnswerLanguage, settings: SearchSettings = PRODUCT
 ) -> list[Query]:
     """Return the queries of :func:`choose_carried`: a keyword is found by the best of its translations."""
     korean = language == "ko"
@@ -60,7 +58,7 @@ def in_languages(keywords: Sequence[Word], languages: Languages, language: Answe
     return [keyword for keyword in keywords if _can_be_carried(keyword, korean=language == "ko")]
 
 
-def join_clauses(clauses: Sequence[Query], settings: SearchSettings = _PRODUCT) -> Query:
+def join_clauses(clauses: Sequence[Query], settings: SearchSettings = PRODUCT) -> Query:
     """Return the query of a rung, from the most important keyword's clause to the least important one's.
 
     With ``ands``, that many ANDs stand between the last clauses; a rung of fewer has all of them. The SHRAG paper (5.1)
@@ -77,7 +75,7 @@ def join_clauses(clauses: Sequence[Query], settings: SearchSettings = _PRODUCT) 
     return Or((*_flat(clauses[: -ands - 1]), And(tuple(clauses[-ands - 1 :]))))
 
 
-def show_rung(words: Sequence[str], settings: SearchSettings = _PRODUCT) -> tuple[str, ...]:
+def show_rung(words: Sequence[str], settings: SearchSettings = PRODUCT) -> tuple[str, ...]:
     """Return a rung's keywords as people read them: what OR joins side by side, what AND joins with a plus."""
     ands = min(settings.ands, len(words) - 1)
     if ands <= 0:

@@ -106,3 +106,7 @@ def _check(name: str, kind: Any, value: Any) -> None:  # noqa: ANN401
             raise SettingRejected(f"The setting {name} is {value!r}: use true or false.")
     elif value not in get_args(kind):
         raise SettingRejected(f"The setting {name} is {value!r}: use one of {', '.join(get_args(kind))}.")
+
+
+PRODUCT = SearchSettings()
+"""What is done where nothing is set."""

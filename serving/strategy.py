@@ -12,7 +12,7 @@ from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.serving.events import Event
 from shrag.serving.question import Question
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 
 
 class Request(NamedTuple):
@@ -26,7 +26,7 @@ class Request(NamedTuple):
     k: int
     answered: bool
     every_record: bool = False
-    settings: SearchSettings = SearchSettings()
+    settings: SearchSettings = PRODUCT
 
 
 @dataclass(frozen=True, slots=True)
