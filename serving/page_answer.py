@@ -1,4 +1,4 @@
-"""A page as a response: made in its turn, or the page that says why there is none."""
+"""A page from its request to its response: made in its turn, or the page that says why there is none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from shrag.serving.admission import Gate
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientLeft
 from shrag.serving.page_problem import render_problem
-from shrag.serving.page_request import Asked
+from shrag.serving.page_request import Asked, read_asked
 from shrag.serving.service import Service
 from shrag.serving.tracing import log_failure
 
 PAGE_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
+
+
+def asked_by(request: Request) -> Asked:
+    """Return what the page is asked for, in the language that the address or the browser wants."""
+    return read_asked(request.query_params, request.headers.get("accept-language", ""))
 
 
 async def answer_page(

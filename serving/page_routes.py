@@ -10,8 +10,7 @@ from fastapi.responses import HTMLResponse
 from shrag.serving.asking import Withdrawal
 from shrag.serving.engine import Engine
 from shrag.serving.event_stream import EventStream, stream_events
-from shrag.serving.page_answer import answer_page
-from shrag.serving.page_request import read_asked
+from shrag.serving.page_answer import answer_page, asked_by
 from shrag.serving.page_stream import PageStream
 from shrag.serving.question import read_question
 from shrag.serving.references import REFERENCE_FILES, ReferenceFormat, write_references
@@ -27,7 +26,7 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
-        asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+        asked = asked_by(request)
         # The empty page asks no model: it does not wait behind those that do.
         gate = service.searches if asked.question is None else service.asks
         withdrawal = Withdrawal()
@@ -42,7 +41,7 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/stream", include_in_schema=False)
     async def stream(request: Request) -> Response:
-        asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+        asked = asked_by(request)
         patience = service.patience(request.is_disconnected)
         read_question(asked.question or "")  # refused before it waits for its turn
         answering = await service.begin(

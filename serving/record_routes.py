@@ -8,8 +8,7 @@ from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from shrag.serving.errors import DocumentMissing
-from shrag.serving.page_answer import PAGE_HEADERS, answer_page
-from shrag.serving.page_request import read_asked
+from shrag.serving.page_answer import PAGE_HEADERS, answer_page, asked_by
 from shrag.serving.record_page import render_record, render_text
 from shrag.serving.service import Service
 
@@ -21,14 +20,14 @@ def add_record_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/record", response_class=HTMLResponse, include_in_schema=False)
     async def record(request: Request, docid: DocId, part: Annotated[int, Query(ge=1)] = 1) -> HTMLResponse:
-        asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+        asked = asked_by(request)
         return await answer_page(
             service, service.searches, request, asked, lambda engine: render_record(engine, asked, docid, part)
         )
 
     @app.get("/record/text", response_class=HTMLResponse, include_in_schema=False)
     async def record_text(request: Request, docid: DocId) -> HTMLResponse:
-        asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+        asked = asked_by(request)
 
         def work() -> str:
             with service.index.use() as engine:
