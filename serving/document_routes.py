@@ -8,7 +8,7 @@ import msgspec
 from fastapi import FastAPI, Query, Request, Response
 
 from shrag.corpora.records import Record
-from shrag.serving.problems import Refusal
+from shrag.serving.errors import DocumentMissing
 from shrag.serving.route_problems import problems
 from shrag.serving.service import Service
 from shrag.serving.wire import IndexList
@@ -21,13 +21,14 @@ def add_document_routes(app: FastAPI, service: Service) -> None:
     async def document(docid: Annotated[str, Query(min_length=1, max_length=512)], request: Request) -> Response:
         """Return one record. The identifier is a parameter because it may hold ``#``, ``/`` and ``;``."""
 
-        def fetch() -> Record | None:
+        def fetch() -> Record:
             with service.index.use() as engine:
-                return engine.document(docid)
+                record = engine.document(docid)
+            if record is None:
+                raise DocumentMissing(f"Index {service.index.name} has no document {docid!r}.")
+            return record
 
         record = await service.run(service.searches, fetch, request.is_disconnected)
-        if record is None:
-            raise Refusal(404, "document_missing", f"Index {service.index.name} has no document {docid!r}.")
         return Response(msgspec.json.encode(record), media_type="application/json")
 
     @app.get("/v1/indexes", response_model=IndexList, responses=problems(), tags=["documents"])

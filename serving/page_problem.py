@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shrag.serving.engine import Engine
-from shrag.serving.errors import DocumentMissing, NotServed
+from shrag.serving.errors import NotServed
 from shrag.serving.page_request import Asked, InterfaceLanguage
 from shrag.serving.problems import Refusal, read_error
 from shrag.serving.rendering import page_words, whole_page
@@ -17,8 +17,6 @@ SAID = ("overloaded", "stopping", "deadline_exceeded", "unexpected", "document_m
 
 def render_problem(engine: Engine, asked: Asked, error: Exception) -> tuple[int, str, Mapping[str, str]]:
     """Return the status, the page and the headers of ``error``, the question still in its field."""
-    if isinstance(error, DocumentMissing):
-        error = Refusal(404, "document_missing", str(error))
     told = read_error(error)
     retry_after = error.retry_after if isinstance(error, NotServed) else None
     problem = problem_view(told, asked.language, retry_after)

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from shrag.indexing.errors import IndexDamaged
 from shrag.serving.errors import (
     ClientLeft,
+    DocumentMissing,
     NotServed,
     Overloaded,
     QuestionError,
@@ -67,6 +68,7 @@ class _Kind(NamedTuple):
 _KINDS = (
     _Kind(UnknownStrategy, 422, "unknown_strategy"),
     _Kind(StrategyUnavailable, 409, "strategy_unavailable"),
+    _Kind(DocumentMissing, 404, "document_missing"),
     _Kind(IndexDamaged, 503, "index_damaged"),
     _Kind(ClientLeft, 499, "client_left"),
 )
@@ -133,17 +135,8 @@ def add_problems(app: FastAPI) -> None:
             error = HTTPException(405, "This address has other methods, see Allow.", allowed)
         return refusal(request.url.path, error)
 
-    for kind in (
-        HTTPException,
-        RequestValidationError,
-        Refusal,
-        NotServed,
-        QuestionError,
-        UnknownStrategy,
-        StrategyUnavailable,
-        IndexDamaged,
-        ClientLeft,
-    ):
+    own = (each.error for each in _KINDS)
+    for kind in (HTTPException, RequestValidationError, Refusal, NotServed, QuestionError, *own):
         app.add_exception_handler(kind, answer)
 
 
