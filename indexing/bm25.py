@@ -49,10 +49,13 @@ def term_scores(
 
 
 class FieldScores:
-    """What terms add to a document's score in one field, for a question asked of many documents."""
+    """What terms add to a document's score in one field, for a question asked of many documents.
+
+    ``idf`` has that of each term of ``query``.
+    """
 
     def __init__(self, query: Iterable[str], field: FieldStatistics, parameters: Bm25) -> None:
-        self._idf = {term: idf(field.document_frequencies[term], field.documents) for term in query}
+        self.idf = {term: idf(field.document_frequencies[term], field.documents) for term in query}
         self._average_length = field.average_length
         self._parameters = parameters
 
@@ -62,7 +65,7 @@ class FieldScores:
             return {}
         k1, b = self._parameters.k1, self._parameters.b
         norm = k1 * (1 - b + b * byte_length(length) / self._average_length)
-        idfs = self._idf
+        idfs = self.idf
         return {term: idfs[term] * count / (count + norm) for term, count in counts.items()}
 
 

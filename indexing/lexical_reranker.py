@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from shrag.indexing.analysis import Analyzer
-from shrag.indexing.bm25 import Bm25, FieldScores, idf
+from shrag.indexing.bm25 import Bm25, FieldScores
 from shrag.indexing.carrying import (
     Phrasebook,
     Spoken,
@@ -136,14 +136,12 @@ class _Scorer:
         self._korean = is_korean(term for each in spoken for term in each.terms)
         self._carried = any(each.translations for each in spoken)
         self._compensation = compensation(spoken, contents)
-        self._idf = {
-            term: idf(frequency, contents.documents) for term, frequency in contents.document_frequencies.items()
-        }
-        self._weights = [max(self._idf[term] for term in own) for own, _ in words]
-        self._whole = sum(self._weights)
-        self._asked = frozenset(self._idf)
+        self._asked = frozenset(contents.document_frequencies)
         self._in_contents = FieldScores(self._asked, contents, parameters)
         self._in_title = FieldScores(self._asked, statistics.title, parameters)
+        self._idf = self._in_contents.idf
+        self._weights = [max(self._idf[term] for term in own) for own, _ in words]
+        self._whole = sum(self._weights)
         self._title_boost = parameters.title_boost
         self._having = _having(self._words)
         self._having_first = _having(self._first)

@@ -22,7 +22,9 @@ from shrag.serving.tracing import note
 PUBLIC = frozenset({"/health/live", "/sign-in", "/static/page.css", "/static/icon.svg"})
 """The only paths that are served without a key: whether the process turns, the form that takes one, and its looks."""
 
-_CHALLENGE = 'Bearer realm="shrag"'
+CHALLENGE = 'Bearer realm="shrag"'
+"""What a 401 says a client is to send, in ``WWW-Authenticate``."""
+
 _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
 
 
@@ -145,7 +147,7 @@ def _token(given: list[str]) -> str:
 
 
 def _unauthorized(says: str, more: str = "") -> Refusal:
-    return Refusal(401, "key_needed", says, {"WWW-Authenticate": _CHALLENGE + more})
+    return Refusal(401, "key_needed", says, {"WWW-Authenticate": CHALLENGE + more})
 
 
 def _is_page_visit(scope: Scope, headers: Headers) -> bool:

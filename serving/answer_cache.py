@@ -10,11 +10,11 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 
-from shrag.serving.asking import Asking
+from shrag.serving.asking import Asking, one_by_one
 from shrag.serving.events import Event, Fallback, ModelCall, Timings
 from shrag.serving.memory_size import memory_size
 from shrag.serving.shared_question import Outcome, SharedQuestion
@@ -71,7 +71,7 @@ class KeptAnswer:
 
     def asking(self) -> Asking:
         """Return the events as of a question being answered."""
-        return Asking(_replay(self.events), None, cached=True)
+        return Asking(one_by_one(self.events), None, cached=True)
 
     def encoded(self, form: str) -> bytes | None:
         """Return what :meth:`keep_encoded` was given under the name ``form``, None where nothing was."""
@@ -195,7 +195,3 @@ _Place = tuple[Hashable, AnswerKey]
 def _is_whole(events: tuple[Event, ...]) -> bool:
     """Say whether the events end as a stream does, and nothing was done without a model that there is."""
     return isinstance(events[-1], Timings) and not any(isinstance(event, Fallback) for event in events)
-
-
-def _replay(events: tuple[Event, ...]) -> Generator[Event, None, None]:
-    yield from events

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Protocol
 
 from shrag.serving.events import Event
@@ -66,6 +66,11 @@ class Asking(Iterator[Event]):
         ended, self._ended = self._ended, None
         if ended is not None:
             ended()
+
+
+def one_by_one(events: Iterable[Event]) -> Generator[Event, None, None]:
+    """Yield ``events``, as :class:`Asking` takes them; where they can be closed, closing this closes them."""
+    yield from events
 
 
 class Withdrawal:

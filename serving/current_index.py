@@ -19,7 +19,6 @@ from shrag.indexing.golden import FILE as GOLDEN
 from shrag.indexing.golden import ask_again
 from shrag.indexing.seals import Verify
 from shrag.models.errors import ModelError
-from shrag.serving.asking import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.engine_source import Standing
 from shrag.serving.errors import IndexClosed, ServingError
@@ -80,13 +79,6 @@ class CurrentIndex:
         if lease is None:
             raise IndexClosed(f"Index {self._index.name} is closed: the server is stopping.")
         return lease
-
-    def asking(self, begin: Callable[[Engine], Asking]) -> Asking:
-        """Return what ``begin`` asks of the engine, which stays open until the events end or are closed.
-
-        Raises :class:`IndexClosed`, and as ``begin`` does.
-        """
-        return self.use().asking(begin)
 
     def refresh(self) -> bool:
         """Look once whether another generation was published, and take it up; return whether one was.

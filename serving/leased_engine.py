@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
 from shrag.indexing.jvm import detach_thread
-from shrag.serving.asking import Asking
+from shrag.serving.asking import Asking, one_by_one
 from shrag.serving.engine import Engine
-from shrag.serving.events import Event
 
 
 class LeasedEngine:
@@ -106,7 +105,7 @@ class Lease:
             asking.close()
             self.release()
 
-        return Asking(_each(asking), asking, ended, cached=asking.cached)
+        return Asking(one_by_one(asking), asking, ended, cached=asking.cached)
 
     def release(self) -> None:
         """Say that the engine is not used any more."""
@@ -114,7 +113,3 @@ class Lease:
             leased, self._leased = self._leased, None
         if leased is not None:
             leased.release()
-
-
-def _each(asking: Asking) -> Generator[Event, None, None]:
-    yield from asking

@@ -26,6 +26,7 @@ from shrag.serving.asking import Withdrawal
 from shrag.serving.document_uri import TEMPLATE, read_document_uri
 from shrag.serving.engine import STRATEGIES
 from shrag.serving.errors import ServingError
+from shrag.serving.guard import LARGEST_BODY
 from shrag.serving.layers import add_layers
 from shrag.serving.limits import Limits
 from shrag.serving.patience import stays
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 HTTP_PATH = "/mcp"
 
 _LOG = logging.getLogger(__name__)  # below the server's own log
-_LARGEST_BODY = 1 << 20
 _LONGEST_PROBLEM = 1_000
 
 _INSTRUCTIONS = (
@@ -101,7 +101,7 @@ def http_application(indexes: ServedIndexes, access: Access | None = None, limit
         streamable_http_path=HTTP_PATH,
         json_response=True,
         stateless_http=True,
-        max_request_body_size=_LARGEST_BODY,
+        max_request_body_size=LARGEST_BODY,
         transport_security=TransportSecuritySettings(
             enable_dns_rebinding_protection=True,
             allowed_hosts=[form for name in access.hosts for form in (name, f"{name}:*")],

@@ -107,9 +107,11 @@ class Metrics:
     def _counted(self) -> Iterator[Metric]:
         """Yield what is counted elsewhere."""
         standing, cache = self._standing, self._cache
-        yield _counter("shrag_index_swaps", "Generations taken up since the start.", standing.swaps)
-        yield _gauge("shrag_index_closing", "Generations replaced that still answer.", len(standing.closing))
-        yield _gauge("shrag_index_refused", "1 where the published generation is refused.", bool(standing.problem))
+        yield CounterMetricFamily("shrag_index_swaps", "Generations taken up since the start.", standing.swaps)
+        yield GaugeMetricFamily("shrag_index_closing", "Generations replaced that still answer.", len(standing.closing))
+        yield GaugeMetricFamily(
+            "shrag_index_refused", "1 where the published generation is refused.", bool(standing.problem)
+        )
         if cache is None:
             return
         questions = CounterMetricFamily(
@@ -120,9 +122,9 @@ class Metrics:
         for how, count in (("hit", cache.hits), ("miss", cache.misses), ("joined", cache.joined)):
             questions.add_metric((how,), count)
         yield questions
-        yield _counter("shrag_cache_evictions", "Kept answers pushed out by others.", cache.evicted)
-        yield _gauge("shrag_cache_answers", "Answers kept.", cache.answers)
-        yield _gauge("shrag_cache_bytes", "Memory that kept answers take.", cache.bytes)
+        yield CounterMetricFamily("shrag_cache_evictions", "Kept answers pushed out by others.", cache.evicted)
+        yield GaugeMetricFamily("shrag_cache_answers", "Answers kept.", cache.answers)
+        yield GaugeMetricFamily("shrag_cache_bytes", "Memory that kept answers take.", cache.bytes)
 
 
 class _Counted(Collector):
@@ -134,11 +136,3 @@ class _Counted(Collector):
     def collect(self) -> Iterator[Metric]:
         """See ``prometheus_client``."""
         return self._collect()
-
-
-def _counter(name: str, says: str, value: float) -> Metric:
-    return CounterMetricFamily(name, says, value)
-
-
-def _gauge(name: str, says: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, says, value)

@@ -81,7 +81,8 @@ def kept_search(kept: KeptAnswer) -> SearchResult:
 
 def kept_ask(kept: KeptAnswer) -> AskResult:
     """Return the answer that ``kept`` is, and its search."""
-    return AskResult(_first(Answer, kept.events), kept_search(kept))
+    key = kept.key
+    return ask_result(key.index, key.generation, key.request, key.strategy, kept.events)
 
 
 def _first(kind: type[_Kind], events: Iterable[Event]) -> _Kind:

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from shrag.serving.access import check_key, client_address
+from shrag.serving.access import CHALLENGE, check_key, client_address
 from shrag.serving.api_key import ApiKey
 from shrag.serving.failed_keys import FailedKeys
 from shrag.serving.page_request import choose_language
@@ -38,7 +38,7 @@ class SignIn:
         query = scope["query_string"].decode("latin-1")
         wanted = quote(scope["path"], safe=_SAFE_IN_ADDRESS) + (f"?{query}" if query else "")
         response = self._form(Request(scope), wanted, 401)
-        response.headers["WWW-Authenticate"] = 'Bearer realm="shrag"'
+        response.headers["WWW-Authenticate"] = CHALLENGE
         return response
 
     def add_routes(self, app: Starlette) -> None:

@@ -92,7 +92,7 @@ class _Asker(threading.Thread):
             self.wrong.append((generation, question, strategy))
 
     def _stream(self, question: str, strategy: str) -> None:
-        events = list(self._current.asking(partial(Engine.events, question=question, strategy=strategy)))
+        events = list(self._current.use().asking(partial(Engine.events, question=question, strategy=strategy)))
         (answer,) = (event for event in events if isinstance(event, Answer))
         (ranking,) = (event for event in events if isinstance(event, Ranking))
         if (answer, ranking.records) not in [self._expected[number, question, strategy] for number in (1, 2)]:
@@ -248,7 +248,7 @@ def test_what_was_refused_is_opened_again_only_after_its_time(
 
 
 def test_a_stream_ends_in_the_generation_it_began_in(contents: Path, index: Path, current: CurrentIndex) -> None:
-    asking = current.asking(lambda engine: engine.events(QUESTIONS[0]))
+    asking = current.use().asking(lambda engine: engine.events(QUESTIONS[0]))
     next(asking)
     publish_copy(index, generation_folder(contents, 2))
     assert current.refresh()
@@ -265,7 +265,7 @@ def test_a_stream_ends_in_the_generation_it_began_in(contents: Path, index: Path
 def test_however_a_stream_ends_its_generation_is_let_go_of(
     contents: Path, index: Path, current: CurrentIndex, taken: int
 ) -> None:
-    asking = current.asking(lambda engine: engine.events(QUESTIONS[0]))
+    asking = current.use().asking(lambda engine: engine.events(QUESTIONS[0]))
     for _ in zip(range(taken), asking, strict=False):
         pass
     if taken < 99:
@@ -280,7 +280,7 @@ def test_a_question_that_is_refused_keeps_no_generation_open(
     contents: Path, index: Path, current: CurrentIndex
 ) -> None:
     with pytest.raises(QuestionError, match="empty"):
-        current.asking(lambda engine: engine.events(" "))
+        current.use().asking(lambda engine: engine.events(" "))
     publish_copy(index, generation_folder(contents, 2))
     assert current.refresh()
     assert wait_for(lambda: current.standing.closing == ())
