@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from shrag.cli.main import run
+from tests.cli.no_network import run_without_network
 from tests.evaluation.small_experiment import contents
 
 SHRAG = [sys.executable, "-c", "from shrag.cli.main import main; main()"]
@@ -141,21 +141,11 @@ def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 
 
 def test_an_experiment_and_its_report_need_no_network_at_all(tmp_path: Path) -> None:
-    unshare = shutil.which("unshare")
-    probe = [unshare or "unshare", "--net", "true"]
-    if unshare is None or subprocess.run(probe, capture_output=True, check=False).returncode:
-        pytest.skip("network namespaces cannot be made here (unshare --net needs root)")
-    script = f"""
-        set -e
-        shrag() {{ {sys.executable} -c 'from shrag.cli.main import main; main()' "$@"; }}
+    commands = """
         shrag experiment demo --output results
         shrag report results --output report.html
     """
-    environment = {**os.environ, "SHRAG_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
-        [unshare, "--net", "bash", "-c", script], capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "## demo (40 questions)" in done.stdout
+    said = run_without_network(commands, tmp_path / "home")
+    assert "## demo (40 questions)" in said
     assert sorted(path.name for path in Path("results/plots").iterdir()) == ["plot-1.png", "plot-1.svg"]
     assert "The demonstration" in Path("report.html").read_text(encoding="utf-8")

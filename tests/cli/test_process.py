@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.cli.no_network import run_without_network
 
 SHRAG = [sys.executable, "-c", "from shrag.cli.main import main; main()"]
 QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
@@ -56,26 +55,11 @@ def test_a_closed_pipe_is_no_error(demo_home: Path) -> None:
 
 
 def test_everything_works_with_no_network_at_all(tmp_path: Path) -> None:
-    unshare = shutil.which("unshare")
-    probe = [unshare or "unshare", "--net", "true"]
-    if unshare is None or subprocess.run(probe, capture_output=True, check=False).returncode:
-        pytest.skip("network namespaces cannot be made here (unshare --net needs root)")
-    script = f"""
-        set -e
-        shrag() {{ {sys.executable} -c 'from shrag.cli.main import main; main()' "$@"; }}
+    commands = f"""
         shrag corpus add demo --format scienceon {DEMO / "records.jsonl"}
         shrag index demo
         shrag ask demo "{QUESTION}"
         shrag run demo --topics {DEMO / "topics.tsv"} --output demo.run
         shrag evaluate --qrels {DEMO / "qrels.txt"} --run demo.run
     """
-    done = subprocess.run(
-        [unshare, "--net", "bash", "-c", script],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=_environment(tmp_path / "home"),
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "[1] DEMO-SOC-012" in done.stdout
+    assert "[1] DEMO-SOC-012" in run_without_network(commands, tmp_path / "home")
