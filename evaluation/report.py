@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shrag.evaluation.report_view import result_view
 from shrag.evaluation.result_folder import open_results
-from shrag.serving.rendering import open_templates
+from shrag.serving.rendering import PAGE_FOLDER, open_templates
 
 PAGE = Path(__file__).parent / "report_page"
 
@@ -27,7 +27,9 @@ def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS
         result_view(*open_results(folder), anchor=f"result-{number}", questions=questions)
         for number, folder in enumerate(folders, 1)
     ]
-    style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    files = (PAGE_FOLDER / "static" / "palette.css", PAGE / "report.css", PAGE / "report.js")
+    palette, look, script = (file.read_text(encoding="utf-8") for file in files)
+    style = palette + look
     return (
         open_templates(PAGE)
         .get_template("report.html")

@@ -19,7 +19,7 @@ from shrag.serving.problems import Refusal, refusal
 from shrag.serving.sessions import Sessions
 from shrag.serving.tracing import note
 
-PUBLIC = frozenset({"/health/live", "/sign-in", "/static/page.css", "/static/icon.svg"})
+PUBLIC = frozenset({"/health/live", "/sign-in", "/static/palette.css", "/static/page.css", "/static/icon.svg"})
 """The only paths that are served without a key: whether the process turns, the form that takes one, and its looks."""
 
 CHALLENGE = 'Bearer realm="shrag"'

@@ -43,7 +43,7 @@ def addresses(app: FastAPI) -> Iterator[tuple[str, str]]:
     """Give a method and a path for every route there is."""
     for route in app.routes:
         if isinstance(route, Mount):
-            for name in ("page.css", "page.js", "nothing"):
+            for name in ("palette.css", "page.css", "page.js", "nothing"):
                 yield "GET", f"{route.path}/{name}"
         elif isinstance(route, Route):
             for method in sorted(route.methods or ()):
