@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from shrag.cli.access import access_options, chosen_key
+from shrag.cli.cache import cache_options, chosen_cache
 from shrag.cli.language_model import asked_language_model, llm_settings, no_model_option
-from shrag.cli.settings import Home, cache_options, reranker_options, verify_option
+from shrag.cli.limits import limit_options
+from shrag.cli.settings import Home, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
@@ -21,6 +23,7 @@ from shrag.indexing.seals import Verify
 @reranker_options
 @no_model_option
 @verify_option
+@limit_options
 @cache_options
 @click.pass_obj
 def command(
@@ -35,6 +38,9 @@ def command(
     min_score: float | None,
     no_model: bool,
     verify: Verify,
+    asks: int,
+    queued_asks: int,
+    deadline: float,
     cache_mib: int,
     no_cache: bool,
 ) -> None:
@@ -44,16 +50,16 @@ def command(
 
     Example: shrag mcp sci wiki
     """
-    from shrag.serving.answer_cache import AnswerCache
     from shrag.serving.engine import Engine, open_engine
+    from shrag.serving.limits import Limits
     from shrag.serving.mcp_server import check_installed, serve_http, serve_stdio
     from shrag.serving.served_indexes import ServedIndexes
 
     check_installed()
     key = chosen_key(api_key_file) if http else None
     model = asked_language_model(no_model=no_model)
-    settings = f"{llm_settings().fingerprint} {reranker} {min_score}"
-    cache = None if no_cache else AnswerCache(cache_mib << 20, settings)
+    cache = chosen_cache(cache_mib, llm_settings(), reranker, min_score, no_cache=no_cache)
+    limits = Limits(asks=asks, queued_asks=queued_asks, deadline=deadline)
 
     def open_named(name: str, checked: Verify) -> Engine:
         return open_engine(
@@ -68,7 +74,8 @@ def command(
             port=port,
             key=key,
             names=names_allowed,
+            limits=limits,
             ready=lambda address: click.echo(f"MCP at {address}", err=True),
         )
     else:
-        serve_stdio(indexes)
+        serve_stdio(indexes, limits)

@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 
 from shrag.cli.access import access_options, chosen_key
-from shrag.cli.settings import Home, cache_options, reranker_options, verify_option
+from shrag.cli.cache import cache_options, chosen_cache
+from shrag.cli.limits import limit_options
+from shrag.cli.settings import Home, reranker_options, verify_option
 from shrag.indexing.seals import Verify
 
 
@@ -21,17 +23,7 @@ from shrag.indexing.seals import Verify
 @access_options
 @reranker_options
 @verify_option
-@click.option("--asks", type=click.IntRange(1, 512), default=16, show_default=True, help="Answers worked on at once.")
-@click.option(
-    "--queued-asks", type=click.IntRange(0), default=128, show_default=True, help="Answers that may wait; more get 429."
-)
-@click.option(
-    "--deadline",
-    type=click.FloatRange(0, min_open=True),
-    default=120.0,
-    show_default=True,
-    help="Seconds a request may take.",
-)
+@limit_options
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
@@ -70,7 +62,6 @@ def command(
     """
     from shrag.cli.language_model import llm_settings, running_language_model
     from shrag.serving.access import access_at
-    from shrag.serving.answer_cache import AnswerCache
     from shrag.serving.engine import Engine
     from shrag.serving.limits import Limits, searches_at_once
     from shrag.serving.server import reserve, serve
@@ -86,7 +77,7 @@ def command(
         )
 
     def work(port: int, tell: Callable[[str], None]) -> None:
-        cache = None if no_cache else AnswerCache(cache_mib << 20, f"{llm.fingerprint} {reranker} {min_score}")
+        cache = chosen_cache(cache_mib, llm, reranker, min_score, no_cache=no_cache)
         with running_language_model(llm, home, name) as model:
 
             def ready(engine: Engine, address: str) -> None:

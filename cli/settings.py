@@ -97,15 +97,6 @@ def reranker_options(command: _Command) -> _Command:
     return reranker(min_score(command))
 
 
-def cache_options(command: _Command) -> _Command:
-    """Give a command that goes on answering the options ``--cache-mib`` and ``--no-cache``."""
-    size = click.option(
-        "--cache-mib", type=click.IntRange(1), default=64, show_default=True, help="Memory that kept answers may take."
-    )
-    none = click.option("--no-cache", is_flag=True, help="Keep no answer, and answer each question by itself.")
-    return size(none(command))
-
-
 def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:
     """Return the options in ``path``, none where there is no such file.
 

@@ -58,6 +58,15 @@ def test_a_client_starts_it_and_asks_in_korean(demo_home: Path) -> None:
     assert "재택근무" in document.structured_content["text"]
 
 
+def test_a_call_takes_no_longer_than_the_deadline_that_was_given(demo_home: Path) -> None:
+    async def work(client: Client) -> Any:  # noqa: ANN401  (the client's own type of an answer)
+        return await client.call_tool("ask", {"question": QUESTION})
+
+    late = _ask_by_stdio(demo_home, work, "demo", "--deadline", "0.0001")
+    assert late.is_error
+    assert late.content[0].text.startswith("There was no whole answer within 0.0001 s")
+
+
 def test_each_mistake_is_a_tool_error_and_the_next_call_is_answered(demo_home: Path) -> None:
     calls: list[tuple[str, dict[str, Any], str]] = [
         ("search", {"query": "x", "index": "nope"}, "There is no index 'nope' here: use one of demo."),

@@ -1,0 +1,32 @@
+"""The options of what keeps answers, and the cache they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from shrag.models.llm_settings import LlmSettings
+    from shrag.serving.answer_cache import AnswerCache
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def cache_options(command: _Command) -> _Command:
+    """Give a command that goes on answering the options ``--cache-mib`` and ``--no-cache``."""
+    size = click.option(
+        "--cache-mib", type=click.IntRange(1), default=64, show_default=True, help="Memory that kept answers may take."
+    )
+    none = click.option("--no-cache", is_flag=True, help="Keep no answer, and answer each question by itself.")
+    return size(none(command))
+
+
+def chosen_cache(
+    cache_mib: int, llm: LlmSettings, reranker: str, min_score: float | None, *, no_cache: bool
+) -> AnswerCache | None:
+    """Return an empty cache for answers under these settings, None where ``no_cache`` wants none."""
+    from shrag.serving.answer_cache import AnswerCache
+
+    return None if no_cache else AnswerCache(cache_mib << 20, f"{llm.fingerprint} {reranker} {min_score}")
