@@ -8,36 +8,25 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
-import signal
-import subprocess
 import sys
-from pathlib import Path
 from typing import IO
+
+from bench.served import started
 
 REQUESTS = 1_000
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
-SERVER = Path(sys.executable).with_name("shrag-serve")
 
 
 def main() -> None:
     """Ask, and print."""
     name = sys.argv[1] if len(sys.argv) > 1 else "demo"
-    with subprocess.Popen([str(SERVER), name, "--port", "0"], stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        first = server.stderr.readline()
-        match = re.search(r":(\d+)/", first)
-        if match is None:
-            raise SystemExit(f"The server did not start: {first}")
-        connection = http.client.HTTPConnection("127.0.0.1", int(match.group(1)))
-        try:
-            for path in ("/v1/search", "/v1/ask"):
-                seconds = [_ask(connection, path, server.stderr) for _ in range(REQUESTS + 2)]
-                again = sorted(seconds[2:])  # the second time the answer is encoded, and its JSON kept
-                p50, p95 = (again[len(again) * percent // 100] * 1e3 for percent in (50, 95))
-                print(f"{path}: {seconds[0] * 1e3:.1f} ms the first time, then p50 {p50:.2f} ms, p95 {p95:.2f} ms")
-        finally:
-            server.send_signal(signal.SIGTERM)
+    with started(name) as (_, port, log):
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        for path in ("/v1/search", "/v1/ask"):
+            seconds = [_ask(connection, path, log) for _ in range(REQUESTS + 2)]
+            again = sorted(seconds[2:])  # the second time the answer is encoded, and its JSON kept
+            p50, p95 = (again[len(again) * percent // 100] * 1e3 for percent in (50, 95))
+            print(f"{path}: {seconds[0] * 1e3:.1f} ms the first time, then p50 {p50:.2f} ms, p95 {p95:.2f} ms")
 
 
 def _ask(connection: http.client.HTTPConnection, path: str, log: IO[str]) -> float:

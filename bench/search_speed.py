@@ -20,12 +20,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.beside_pyserini import PATH, build_pyserini, pyserini_bodies, pyserini_server
 from bench.passages import resampled, write
+from bench.served import served
 from shrag.corpora.topics import read_topics
 from shrag.indexing.query import Query
 from shrag.serving.climb import DEPTH
@@ -55,13 +55,14 @@ def main() -> None:
         raise SystemExit(f"{DATA} is absent: set SHRAG_DATA to the folder of the development sets.")
     with tempfile.TemporaryDirectory() as scratch:
         home = chosen.home or Path(scratch, "home")
+        os.environ["SHRAG_HOME"] = str(home)
         name = f"passages-{chosen.passages}"
         if not (home / "indexes" / name / "CURRENT").exists():
             build(home, name, chosen.passages)
         engine = open_engine(home / "indexes", name)
         questions = joined_questions()
         compare_ladder(engine, questions)
-        ours = measure_server(home, name, questions)
+        ours = measure_server(name, questions)
         if chosen.pyserini:
             theirs = measure_pyserini(chosen.pyserini, engine, Path(scratch), questions)
             print(
@@ -72,7 +73,6 @@ def main() -> None:
 
 def build(home: Path, name: str, count: int) -> None:
     """Build the index by the commands a user has."""
-    os.environ["SHRAG_HOME"] = str(home)
     home.mkdir(parents=True, exist_ok=True)
     source = home / "passages.jsonl"
     write(source, resampled(DATA, count))
@@ -131,14 +131,13 @@ def timed(callers: int, work: Sequence[Sequence[Query]], take: Callable[[Sequenc
     return seconds
 
 
-def measure_server(home: Path, name: str, questions: Sequence[str]) -> dict[str, float]:
+def measure_server(name: str, questions: Sequence[str]) -> dict[str, float]:
     """Return the most questions a second of ``shrag-serve``, by strategy."""
     best = {}
-    command = [str(BIN / "shrag-serve"), name, "--port", "8391", "--no-cache"]
-    with server(command, 8391, {"SHRAG_HOME": str(home)}, "/health/ready"):
+    with served(name, ["--no-cache"]) as server:
         for strategy in ("bm25", "shrag"):
             bodies = [json.dumps({"question": question, "k": 10, "strategy": strategy}) for question in questions]
-            best[strategy] = load(f"shrag-serve, {strategy}", 8391, "/v1/search", bodies)
+            best[strategy] = load(f"shrag-serve, {strategy}", server.port, "/v1/search", bodies)
     return best
 
 
@@ -192,36 +191,6 @@ def together(callers: int, call: Callable[[], None]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-
-
-@contextmanager
-def server(command: Sequence[str], port: int, environment: dict[str, str], ready: str) -> Iterator[None]:
-    """Run a server until the block is done."""
-    process = subprocess.Popen(
-        command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        until = time.monotonic() + 180
-        while not answers(port, ready):
-            if process.poll() is not None or time.monotonic() > until:
-                raise SystemExit(f"{' '.join(command)} did not start")
-            time.sleep(0.2)
-        yield
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def answers(port: int, path: str) -> bool:
-    """Say whether the server gives anything at ``path``."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
-    finally:
-        connection.close()
 
 
 def spread(seconds: Sequence[float]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 SERVER = Path(sys.executable).with_name("shrag-serve")
 
@@ -40,8 +41,23 @@ class Served:
 
 
 @contextmanager
-def served(name: str, options: Sequence[str]) -> Iterator[Served]:
-    """Run a server on a free port; stop it in order."""
+def served(name: str, options: Sequence[str] = ()) -> Iterator[Served]:
+    """Run a server on a free port and read its log; stop it in order."""
+    with started(name, options) as (process, port, log):
+        running = Served(process, port)
+
+        def read_log() -> None:
+            for line in log:
+                if '"/v1/search"' in line:
+                    running.searches.append(json.loads(line))
+
+        threading.Thread(target=read_log, daemon=True).start()
+        yield running
+
+
+@contextmanager
+def started(name: str, options: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[str], int, IO[str]]]:
+    """Run a server on a free port, stopped in order: its process, its port, and its log, which is to be read."""
     command = [str(SERVER), name, "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -49,16 +65,8 @@ def served(name: str, options: Sequence[str]) -> Iterator[Served]:
     match = re.search(r":(\d+)/", first)
     if match is None:
         raise SystemExit(f"The server did not start: {first}{process.stderr.read()}")
-    running = Served(process, int(match.group(1)))
-
-    def read_log() -> None:
-        for line in process.stderr or ():
-            if '"/v1/search"' in line:
-                running.searches.append(json.loads(line))
-
-    threading.Thread(target=read_log, daemon=True).start()
     try:
-        yield running
+        yield process, int(match.group(1)), process.stderr
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
