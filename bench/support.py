@@ -24,9 +24,9 @@ def main() -> None:
     name = sys.argv[1] if len(sys.argv) > 1 else "demo"
     index = open_index(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", name)
     chance = random.Random(7)
-    count = index.manifest.records
+    sample = [each for each in index.store.sample(2_000) if each.record.text]
     for language in ("ko", "en"):
-        records = [each for each in _some(index, chance, min(count, 2_000)) if each.record.language == language]
+        records = [each for each in sample if each.record.language == language]
         own, other = shares(index, records, chance)
         for least in (0.2, 0.25, 0.3, 0.35, 0.4, 0.5):
             print(f"{language} {least:.2f}: own record {_reach(own, least):.3f}, another {_reach(other, least):.3f}")
@@ -46,15 +46,6 @@ def shares(
             own.append(matched_share(words, frozenset(record.contents_terms)))
             other.append(matched_share(words, frozenset(another.contents_terms)))
     return own, other
-
-
-def _some(index: OpenIndex, chance: random.Random, count: int) -> list[AnalysedRecord]:
-    from shrag.indexing.lexical_reader import LexicalReader
-
-    if not isinstance(index.store, LexicalReader):
-        raise TypeError(f"{type(index.store).__name__} cannot be sampled: open an embedded index.")
-    places = chance.sample(range(index.manifest.records), count)
-    return [each for each in index.store.documents(places) if each.record.text]
 
 
 def _reach(values: Sequence[float], least: float) -> float:
