@@ -20,8 +20,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bench.analysis_rules import ADOPTED, KOREAN, VARIANTS, Morphemes, read_morphemes
+from bench.analysis_rules import KOREAN, Morphemes
 from bench.judged_sets import PAIR, Quality, Vocabulary, judge, read_sets, term_table
+from bench.kiwi_readings import read_morphemes
+from bench.tried_variants import ADOPTED, VARIANTS
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.folding import fold
 from shrag.indexing.korean import KoreanEnglishAnalyzer
