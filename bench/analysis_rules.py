@@ -10,7 +10,7 @@ from functools import cache
 from bench.judged_sets import PAIR
 from shrag.indexing.folding import fold
 from shrag.indexing.morphemes import KEPT_TAGS, Morpheme
-from shrag.indexing.stopwords import ENGLISH_STOPWORDS, KOREAN_STOPWORDS
+from shrag.indexing.stopwords import KOREAN_STOPWORDS
 from shrag.indexing.words import find_words
 
 Morphemes = Sequence[Morpheme]
@@ -32,7 +32,6 @@ class Rules:
     source: str = "plain"
     tags: frozenset[str] = RULES_1
     korean_stop: frozenset[str] = KOREAN_STOPWORDS
-    english_stop: frozenset[str] = ENGLISH_STOPWORDS
     stemmer: str = "english"
     extra: tuple[Callable[[str, Morphemes], Iterable[str]], ...] = ()
     pairs: Callable[[str, Morphemes, str, Morphemes], Iterable[str]] | None = None

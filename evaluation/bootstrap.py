@@ -24,6 +24,12 @@ class Interval(NamedTuple):
     high: float
 
 
+def check_level(level: float) -> None:
+    """Raise :class:`EvaluationError` for what is no confidence level."""
+    if not 0 < level < 1:
+        raise EvaluationError(f"A confidence level lies between 0 and 1, such as 0.95, got {level}.")
+
+
 def bootstrap_interval(
     values: Iterable[float], *, seed: int = 0, samples: int = 10_000, level: float = 0.95
 ) -> Interval:
@@ -36,8 +42,7 @@ def bootstrap_interval(
     :func:`shrag.evaluation.proportion.mean_interval` has another interval for those.
     """
     given = np.sort(_checked(values))
-    if not 0 < level < 1:
-        raise EvaluationError(f"A confidence level lies between 0 and 1, such as 0.95, got {level}.")
+    check_level(level)
     if samples < 1:
         raise EvaluationError(f"A bootstrap needs a sample or more, got {samples}.")
     mean = float(given.mean())

@@ -14,7 +14,7 @@ class Verdict(NamedTuple):
 
     ``own`` is the baseline's mean; ``rival`` the other condition that does best in the claim's direction, ``margin``
     how far the baseline is better than it, with its interval, positive where the claim points. ``better`` and ``worse``
-    count the conditions, ``of`` all that were compared, to which the baseline is so significantly.
+    count the conditions that the baseline is significantly better and worse than, ``of`` all it was compared with.
     """
 
     set: str

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shrag.evaluation.bootstrap import Interval
+from shrag.evaluation.bootstrap import Interval, check_level
 from shrag.evaluation.errors import EvaluationError
 
 _Numbers = npt.NDArray[np.float64]
@@ -71,11 +71,7 @@ def _pair(a: Sequence[float], b: Sequence[float]) -> tuple[_Numbers, _Numbers]:
 def _pearson(x: _Numbers, y: _Numbers) -> float | None:
     if len(x) < 2 or x.min() == x.max() or y.min() == y.max():
         return None
-    # Scaled first: squares of very small or very large scores would leave what a number can hold.
-    off_x, off_y = (
-        x / np.abs(x).max() - (x / np.abs(x).max()).mean(),
-        y / np.abs(y).max() - (y / np.abs(y).max()).mean(),
-    )
+    off_x, off_y = _off_mean(x), _off_mean(y)
     size = float(np.sqrt((off_x**2).sum())) * float(np.sqrt((off_y**2).sum()))
     return max(-1.0, min(1.0, float((off_x * off_y).sum()) / size)) if size else None
 
@@ -95,8 +91,7 @@ def _ranks(scores: _Numbers) -> _Numbers:
 def _with_interval(
     coefficient: float | None, items: int, level: float, variance: Callable[[int, float], float]
 ) -> Correlation | None:
-    if not 0 < level < 1:
-        raise EvaluationError(f"A confidence level lies between 0 and 1, such as 0.95, got {level}.")
+    check_level(level)
     if coefficient is None:
         return None
     if abs(coefficient) > 1 - 1e-12:  # one but for rounding, of which atanh would make a wide interval

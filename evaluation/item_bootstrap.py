@@ -7,8 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from shrag.evaluation.bootstrap import Interval
-from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.bootstrap import Interval, check_level
 
 _Item = TypeVar("_Item")
 
@@ -29,8 +28,7 @@ def item_interval(
     Efron and Tibshirani, An Introduction to the Bootstrap (1993), section 13.3. A sample without the figure is left
     out; None where that is more than a tenth of them, as it is of few items.
     """
-    if not 0 < level < 1:
-        raise EvaluationError(f"A confidence level lies between 0 and 1, such as 0.95, got {level}.")
+    check_level(level)
     random = np.random.default_rng(seed)
     drawn = (
         figure([items[at] for at in random.integers(0, len(items), size=len(items))] if items else [])

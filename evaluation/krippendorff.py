@@ -18,16 +18,23 @@ def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
     are of (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance; None where
     there is no pair of values, or all values are the same.
     """
-    return _alpha(items, lambda _: lambda one, other: float(one != other))
+    return _alpha(items, _nominal)
 
 
 def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale = "interval") -> float | None:
-    """Return alpha of scores: by their ranks (ordinal) or by their squared differences (interval); else as above."""
+    """Return alpha of scores, as :func:`krippendorff_alpha` does.
+
+    They differ as labels do (nominal), by their ranks (ordinal) or by their squared differences (interval).
+    """
     if scale == "nominal":
-        return _alpha(items, lambda _: lambda one, other: float(one != other))
+        return _alpha(items, _nominal)
     if scale == "ordinal":
         return _alpha(items, _ordinal)
     return _alpha(items, lambda _: lambda one, other: (one - other) ** 2)
+
+
+def _nominal(_: Mapping[_Value, int]) -> Callable[[_Value, _Value], float]:
+    return lambda one, other: float(one != other)
 
 
 def _ordinal(total: Mapping[float, int]) -> Callable[[float, float], float]:

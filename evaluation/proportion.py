@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist
 
-from shrag.evaluation.bootstrap import Interval, bootstrap_interval
+from shrag.evaluation.bootstrap import Interval, bootstrap_interval, check_level
 from shrag.evaluation.errors import EvaluationError
 
 
@@ -28,8 +28,7 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
     """
     if not 0 <= successes <= trials or trials < 1:
         raise EvaluationError(f"{successes} of {trials} is no share: count successes among one trial or more.")
-    if not 0 < level < 1:
-        raise EvaluationError(f"A confidence level lies between 0 and 1, such as 0.95, got {level}.")
+    check_level(level)
     share, square = successes / trials, NormalDist().inv_cdf((1 + level) / 2) ** 2
     middle = (share + square / (2 * trials)) / (1 + square / trials)
     half = sqrt(square * (share * (1 - share) / trials + square / (4 * trials**2))) / (1 + square / trials)

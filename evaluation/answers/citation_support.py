@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from shrag.serving.citations import citation_precision
@@ -30,13 +29,3 @@ def citation_support(answer: Answer) -> CitationSupport:
     sentences = [each for section in answer.sections if section.part != "title" for each in section.sentences]
     held = sum(each.sound and bool(each.citations) for each in sentences)
     return CitationSupport(citation_precision(answer), held / len(sentences) if sentences else None)
-
-
-def mean_support(found: Iterable[CitationSupport]) -> CitationSupport:
-    """Return the means over the answers that have each; None over none."""
-    given = list(found)
-    precisions = [each.precision for each in given if each.precision is not None]
-    recalls = [each.recall for each in given if each.recall is not None]
-    return CitationSupport(
-        sum(precisions) / len(precisions) if precisions else None, sum(recalls) / len(recalls) if recalls else None
-    )

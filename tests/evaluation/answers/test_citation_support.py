@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from shrag.evaluation.answers.citation_support import CitationSupport, citation_support, mean_support
+from shrag.evaluation.answers.citation_support import citation_support
 from shrag.serving.events import Answer, Section, Sentence
 
 
@@ -30,8 +30,3 @@ def test_a_citation_of_a_record_that_is_not_there_counts_against_precision() -> 
 def test_a_refusal_has_neither_and_an_answer_without_citations_has_no_precision() -> None:
     assert citation_support(_answer()) == (None, None)
     assert citation_support(_answer(Sentence("가", ()))) == (None, 0.0)
-
-
-def test_means_are_over_the_answers_that_have_each() -> None:
-    assert mean_support([CitationSupport(1.0, 0.5), CitationSupport(None, 0.0)]) == (1.0, 0.25)
-    assert mean_support([]) == (None, None)
