@@ -65,7 +65,7 @@ evaluate: $(VENV)/.evaluation ## run EXPERIMENT (default: six) over DATA, where 
 	$(BIN)/shrag report $(EXPERIMENT) --markdown $(if $(RESULTS),--output $(RESULTS))
 
 bench: $(VENV)/.dev ## measure cold start and quality (the latter where the development corpora are)
-	$(BIN)/python bench/run.py
+	$(BIN)/python -m bench.run
 
 load: $(VENV)/.dev ## ask a server of its own over CORPUS from 64 clients at once, on loopback (SECONDS=30)
 	$(BIN)/python -m bench.load $(CORPUS) --seconds $(or $(SECONDS),30) $(LOAD)

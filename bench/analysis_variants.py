@@ -9,7 +9,6 @@ in nDCG@10 how many questions gained and lost; ``*`` and ``!`` mark p < 0.05 and
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Mapping
@@ -23,6 +22,7 @@ import numpy as np
 from bench.analysis_rules import KOREAN, Morphemes
 from bench.judged_sets import PAIR, Quality, Vocabulary, judge, read_sets, term_table
 from bench.kiwi_readings import read_morphemes
+from bench.places import DATA
 from bench.tried_variants import ADOPTED, VARIANTS
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.folding import fold
@@ -55,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sets", default="")
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("SHRAG_DATA", "../shared/data")))
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--cache", type=Path)
     args = parser.parse_args()
     vocabulary = Vocabulary()

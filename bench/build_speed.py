@@ -1,4 +1,4 @@
-"""Passages indexed per second, beside the plain way, in one run: ``python bench/build_speed.py``.
+"""Passages indexed per second, beside the plain way, in one run: ``python -m bench.build_speed``.
 
 The plain way is what the parts offer without SHRAG: Kiwi over whole texts on all cores, its morphemes joined by spaces
 in JSON files, then Pyserini's own indexer (``IndexCollection``) over these with all cores. Both start from one file
@@ -21,9 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.passages import mixed, resampled, write
+from bench.places import DATA, need_data
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
 SHRAG = [str(Path(sys.executable).with_name("shrag"))]
 PLAIN = [sys.executable, str(Path(__file__).with_name("plain_way.py"))]
 
@@ -35,8 +34,7 @@ def main() -> None:
     parser.add_argument("--grow", type=int, default=0, help="passages of the largest of the growing corpora (none)")
     parser.add_argument("--no-quality", action="store_true", help="leave out nDCG@10 on wiki-ko")
     chosen = parser.parse_args()
-    if not DATA.is_dir():
-        raise SystemExit(f"{DATA} is absent: set SHRAG_DATA to the folder of the development sets.")
+    need_data()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SHRAG_HOME"] = f"{folder}/home"
         if chosen.count:

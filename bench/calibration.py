@@ -7,11 +7,11 @@ the relevant and of the other records among the first ten score above some thres
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import time
 from pathlib import Path
 
+from bench.places import home
 from shrag.corpora.topics import read_qrels, read_topics
 from shrag.serving.composition.calibration import Calibration, learn_curve
 from shrag.serving.engine import open_engine
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _measure(folder: Path, questions: int) -> str:
-    engine = open_engine(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", folder.name, verify="quick")
+    engine = open_engine(home() / "indexes", folder.name, verify="quick")
     started = time.perf_counter()
     curve = learn_curve(engine.resources.reranker, engine.open_index)
     spent = time.perf_counter() - started

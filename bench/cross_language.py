@@ -1,6 +1,6 @@
 """Measure search across languages: questions in one language about records written only in the other.
 
-    SHRAG_DATA=... python bench/cross_language.py
+    SHRAG_DATA=... python -m bench.cross_language
 
 The questions of ``corpora/cross_language`` (this project's own) are asked of ``scholarly-ko``,
 and the demonstration corpus's of itself, with the index's glossary and without. Odd numbers were tuned on, even not.
@@ -9,7 +9,6 @@ and the demonstration corpus's of itself, with the index's glossary and without.
 from __future__ import annotations
 
 import math
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -19,16 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.places import DATA, DEMO, ROOT
 from shrag.corpora.addition import add_corpus
 from shrag.corpora.topics import read_qrels, read_topics
 from shrag.indexing.build import build_index
 from shrag.indexing.glossary import Glossary
 from shrag.indexing.opening import open_index
 from shrag.serving.engine import Engine
-
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
-DEMO = ROOT / "corpora" / "demo"
 
 
 class Question(NamedTuple):

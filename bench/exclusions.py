@@ -5,9 +5,9 @@ The indexes must be there under the names of their sets. Only questions whose qu
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from bench.places import DATA, home, need_data
 from shrag.corpora.topics import read_qrels, read_topics
 from shrag.evaluation.measures import evaluate
 from shrag.evaluation.runs import RunLine
@@ -27,10 +27,10 @@ SETS = {
 
 def main() -> None:
     """Print, for each set, how many questions have a NOT, nDCG@10 without and with it, and how many lose a record."""
-    indexes = Path(os.environ.get("SHRAG_HOME", "var")) / "indexes"
-    data = Path(os.environ["SHRAG_DATA"])
+    need_data()
+    indexes = home() / "indexes"
     for name, folder in SETS.items():
-        measure(indexes, name, data / folder)
+        measure(indexes, name, DATA / folder)
 
 
 def measure(indexes: Path, name: str, folder: Path) -> None:

@@ -18,7 +18,6 @@ import argparse
 import asyncio
 import itertools
 import json
-import os
 import random
 import statistics
 import tempfile
@@ -29,12 +28,12 @@ from pathlib import Path
 
 from bench.beside_pyserini import PATH, build_pyserini, pyserini_bodies, pyserini_server
 from bench.http_load import Tally, ask_for, connection, post, press
+from bench.places import DEMO, home
 from bench.served import Served, served
 from shrag.corpora.topics import read_topics
 from shrag.serving.engine import open_engine
 
-ROOT = Path(__file__).resolve().parent.parent
-TOPICS = ROOT / "corpora" / "demo" / "topics.tsv"
+TOPICS = DEMO / "topics.tsv"
 MOST_SECONDS, MOST_CLIENTS = 1_800, 512
 STREAM_SHARE = 5
 ALONE = 150
@@ -174,7 +173,7 @@ def _watch(server: Served, memory: list[float], stop: threading.Event) -> None:
 
 def beside_pyserini(name: str, python: Path, questions: Sequence[str], clients: int, options: Sequence[str]) -> None:
     """Ask SHRAG's server and Pyserini's in turn, by the same questions over the same passages; print the ratios."""
-    engine = open_engine(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", name)
+    engine = open_engine(home() / "indexes", name)
     repeated = _as_people_repeat(questions)
     with tempfile.TemporaryDirectory() as scratch:
         index = build_pyserini(engine, Path(scratch))

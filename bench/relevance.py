@@ -1,6 +1,6 @@
 """How far a language model agrees with people on what helps: ``SHRAG_LLM_URL=… python -m bench.relevance``.
 
-The pairs are ``relevance_cases.toml``, over the demonstration index; the judge is the model of the settings.
+The pairs are ``relevance_cases.toml``, over the demonstration index; the judge is the model of ``SHRAG_LLM_*``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import os
 import tomllib
 from pathlib import Path
 
-from shrag.cli.language_model import asked_language_model
+from bench.places import home
+from shrag.cli.language_model import open_language_model, read_llm_settings
 from shrag.serving.engine import open_engine
 from shrag.serving.question import read_question
 from shrag.serving.stepwise.relevance import Level, agreement, judge_relevance
@@ -19,10 +20,10 @@ CASES = Path(__file__).parent / "relevance_cases.toml"
 
 def main() -> None:
     """Print each judgement beside the one made by hand, and how far they agree."""
-    model = asked_language_model(no_model=False)
+    model = open_language_model(read_llm_settings({}, os.environ))
     if model is None:
-        raise SystemExit("A judge is a language model, and none is set: name one in [llm].")
-    engine = open_engine(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", "demo")
+        raise SystemExit("A judge is a language model, and none is set: give its address by SHRAG_LLM_URL.")
+    engine = open_engine(home() / "indexes", "demo")
     by_hand: list[Level] = []
     judged: list[Level] = []
     for case in tomllib.loads(CASES.read_text(encoding="utf-8"))["case"]:

@@ -15,9 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
-DEMO = ROOT / "corpora" / "demo"
+from bench.places import DATA, DEMO
+
 SHRAG = [str(Path(sys.executable).with_name("shrag"))]
 
 COLD_RUNS = 7

@@ -1,4 +1,4 @@
-"""Searching a large index, as ratios in one run: ``python bench/search_speed.py [--passages N] [--pyserini PYTHON]``.
+"""Searching a large index, as ratios in one run: ``python -m bench.search_speed [--passages N] [--pyserini PYTHON]``.
 
 Measured are the ladder of ten queries against its longest query alone, records fetched, for 1, 4 and 16 callers in one
 process; and the questions a second that the server answers. ``--pyserini`` names the interpreter of an environment
@@ -25,6 +25,7 @@ from pathlib import Path
 
 from bench.beside_pyserini import PATH, build_pyserini, pyserini_bodies, pyserini_server
 from bench.passages import resampled, write
+from bench.places import DATA, need_data
 from bench.served import served
 from shrag.corpora.topics import read_topics
 from shrag.indexing.query import Query
@@ -36,8 +37,6 @@ from shrag.serving.retrieval import collect
 from shrag.serving.search_settings import PRODUCT
 from shrag.serving.words import question_words, searchable
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
 BIN = Path(sys.executable).parent
 QUESTIONS = 200
 CALLERS = (1, 4, 16)
@@ -51,8 +50,7 @@ def main() -> None:
     parser.add_argument("--pyserini", type=Path, help="a Python with all that Pyserini declares")
     parser.add_argument("--home", type=Path, help="where the index is kept for another run (thrown away)")
     chosen = parser.parse_args()
-    if not DATA.is_dir():
-        raise SystemExit(f"{DATA} is absent: set SHRAG_DATA to the folder of the development sets.")
+    need_data()
     with tempfile.TemporaryDirectory() as scratch:
         home = chosen.home or Path(scratch, "home")
         os.environ["SHRAG_HOME"] = str(home)

@@ -5,12 +5,11 @@ What :data:`shrag.serving.support.LEAST_SHARED` was chosen by. Sentences of one 
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
+from bench.places import home
 from shrag.corpora.sentences import split_sentences
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.indexing.opening import OpenIndex, open_index
@@ -22,7 +21,7 @@ SENTENCES = 300
 def main() -> None:
     """Print, for some thresholds, how many sentences reach them with their own record and with another."""
     name = sys.argv[1] if len(sys.argv) > 1 else "demo"
-    index = open_index(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", name)
+    index = open_index(home() / "indexes", name)
     chance = random.Random(7)
     sample = [each for each in index.store.sample(2_000) if each.record.text]
     for language in ("ko", "en"):

@@ -7,10 +7,10 @@ queries, which only a language model can write.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
+from bench.places import home
 from shrag.corpora.topics import read_qrels, read_topics
 from shrag.indexing.analysed import as_passage
 from shrag.serving.engine import open_engine
@@ -22,7 +22,7 @@ QUANTILES = (0.99, 0.995, 0.998, 0.999)
 
 def main(name: str, topics: Path, qrels: Path, every: int = 1) -> None:
     """Print one line for each quantile."""
-    engine = open_engine(Path(os.environ["SHRAG_HOME"]) / "indexes", name, verify="quick")
+    engine = open_engine(home() / "indexes", name, verify="quick")
     index = engine.open_index
     similarity = open_similarity(index, engine.resources.reranker)
     relevant = {(qrel.qid, qrel.docid) for qrel in read_qrels(qrels) if qrel.relevance > 0}

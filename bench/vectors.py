@@ -1,4 +1,4 @@
-"""Measure what LSA vectors give and cost: `python bench/vectors.py [--topics N] [SET…]`; see `docs/vectors.md`.
+"""Measure what LSA vectors give and cost: `python -m bench.vectors [--topics N] [SET…]`; see `docs/vectors.md`.
 
 Each set is added and indexed as a user would, then its vectors are made anew for every dimension by the build's own
 phase. The development corpora are read from SHRAG_DATA; what is absent is skipped with one line.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from bench.places import DATA, DEMO
 from shrag.corpora.addition import add_corpus
 from shrag.corpora.clean import plain_line
 from shrag.corpora.errors import CorpusError
@@ -45,9 +45,6 @@ from shrag.serving.hybrid import HybridStrategy
 from shrag.serving.question import read_question
 from shrag.serving.strategy import Request, Resources
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
-DEMO = ROOT / "corpora" / "demo"
 MEASURES = ("nDCG@10", "R@100", "Success@1")
 DIMENSIONS = (64, 128, 256, 384)
 WEIGHTS = (1.0, 2.0, 4.0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import random
 import re
 import time
@@ -17,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.places import home
 from shrag.corpora.records import Qrel, Topic
 from shrag.corpora.topics import read_qrels, read_topics
 from shrag.evaluation.measures import evaluate
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=300)
     given = parser.parse_args()
     for name in given.sets:
-        engine = open_engine(Path(os.environ.get("SHRAG_HOME", "var")) / "indexes", name, verify="quick")
+        engine = open_engine(home() / "indexes", name, verify="quick")
         asked = _papers(given.data / name) if name == "paper-qa" else _read(given.data / name)
         asked = _sample(asked, given.questions)
         print(f"{name}: {len(asked.topics)} questions")
@@ -122,7 +122,7 @@ def _chunks() -> dict[str, list[str]]:
     from shrag.corpora.store import open_corpus
 
     found: dict[str, list[str]] = {}
-    for record in open_corpus(Path(os.environ.get("SHRAG_HOME", "var")) / "corpora", "paper-qa")[1]:
+    for record in open_corpus(home() / "corpora", "paper-qa")[1]:
         found.setdefault(record.docid.partition("#")[0], []).append(record.docid)
     return found
 

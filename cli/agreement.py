@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from shrag.cli.json_lines import json_option, print_json
 from shrag.cli.judging import level_option
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @level_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 def command(file: Path, level: float, as_json: bool) -> None:
     """Say how far the annotators of FILE agree.
 
@@ -22,8 +23,6 @@ def command(file: Path, level: float, as_json: bool) -> None:
 
     Example: shrag agreement judgements.tsv
     """
-    import msgspec
-
     from shrag.evaluation.agreement import agreement
     from shrag.evaluation.annotations import read_annotations
 
@@ -32,7 +31,7 @@ def command(file: Path, level: float, as_json: bool) -> None:
         click.echo("figure\tannotators\titems\tvalue\tlow\thigh")
     for each in found:
         if as_json:
-            click.echo(msgspec.json.encode(each._asdict()).decode())
+            print_json(each._asdict())
             continue
         interval = [f"{end:.4f}" for end in each.interval or ()] or ["", ""]
         value = "undefined" if each.value is None else f"{each.value:.4f}"

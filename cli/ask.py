@@ -6,6 +6,7 @@ from typing import get_args
 
 import click
 
+from shrag.cli.json_lines import print_json
 from shrag.cli.language_model import asked_language_model, no_model_option
 from shrag.cli.settings import Home, keyword_order_option, reranker_options, verify_option
 from shrag.cli.strategy_option import strategy_option
@@ -58,10 +59,8 @@ def command(
     model = asked_language_model(no_model=no_model)
     engine = open_engine(home.indexes, name, question, verify, model=model, reranker=reranker, min_score=min_score)
     if as_json:
-        import msgspec
-
         for event in engine.events(question, strategy=strategy, keyword_order=keyword_order, choices=choices):
-            click.echo(msgspec.json.encode(event).decode())
+            print_json(event)
         return
     result = engine.ask(question, strategy=strategy, keyword_order=keyword_order, choices=choices)
     says = FALLBACKS[result.answer.language]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shrag.indexing.errors import IndexingError
-from shrag.models.errors import ModelError
+from shrag.models.errors import ModelError, WeightsMissing
 from shrag.models.llm_settings import LlmSettings
 
 _DISK_LOW = 2 * 2**30
@@ -116,7 +116,6 @@ def _answering(settings: LlmSettings) -> str:
 
 def _check_weights(weights: Path) -> Iterator[Finding]:
     from shrag.models.catalog import read_catalog
-    from shrag.models.errors import ModelError, WeightsMissing
     from shrag.models.weights import check_weights, find_weights
 
     found = False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shrag.cli.json_lines import print_json
 from shrag.cli.judging import judge_runs, level_option, measures_option, split_measures
 
 if TYPE_CHECKING:
@@ -86,13 +87,11 @@ def print_comparison(
 ) -> None:
     """Print the paired table and, behind a blank line, the questions that changed most by ``measure``."""
     if as_json:
-        import msgspec
-
         for each in differences:
-            click.echo(msgspec.json.encode(each._asdict()).decode())
+            print_json(each._asdict())
         for change in changes:
             asked = {"question": questions[change.qid]} if change.qid in questions else {}
-            click.echo(msgspec.json.encode({"by": measure, **change._asdict(), **asked}).decode())
+            print_json({"by": measure, **change._asdict(), **asked})
         return
     click.echo("measure\tA\tB\tdifference\tlow\thigh\tp\tholm\twins\tties\tlosses")
     for each in differences:

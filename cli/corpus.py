@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shrag.cli.json_lines import json_option, print_json
 from shrag.cli.jsonl_keys import chosen_format, jsonl_options
 from shrag.cli.progress import progress
 from shrag.cli.settings import Home
@@ -100,7 +101,7 @@ def show(home: Home, name: str, as_json: bool) -> None:
 
     manifest = open_corpus(home.corpora, name)[0]
     if as_json:
-        _print_json(manifest)
+        print_json(manifest)
         return
     _print_counts(manifest)
     click.echo(f"  format {manifest.format}, made {manifest.created} by SHRAG {manifest.shrag_version}")
@@ -112,7 +113,7 @@ def show(home: Home, name: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 @click.pass_obj
 def rejects(home: Home, name: str, as_json: bool) -> None:
     """List what the corpus NAME left out, and why; first what the latest addition failed for, if it did.
@@ -132,7 +133,7 @@ def rejects(home: Home, name: str, as_json: bool) -> None:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 @click.pass_obj
 def list_command(home: Home, as_json: bool) -> None:
     """List the corpora there are.
@@ -144,7 +145,7 @@ def list_command(home: Home, as_json: bool) -> None:
     for name in list_corpora(home.corpora):
         manifest = open_corpus(home.corpora, name)[0]
         if as_json:
-            _print_json(manifest)
+            print_json(manifest)
         else:
             click.echo(f"{name}  {_in_short(manifest)}  {manifest.created[:10]}")
 
@@ -171,14 +172,6 @@ def _sum_of_lines(accounts: Sequence[Account]) -> str:
 
 def _print_reject(reject: Reject, as_json: bool, *, stored: bool) -> None:
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(reject._asdict() | {"stored": stored}).decode())
+        print_json(reject._asdict() | {"stored": stored})
     else:
         click.echo(f"{reject.file} line {reject.line} (byte {reject.offset}): {reject.reason}")
-
-
-def _print_json(value: object) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.encode(value).decode())

@@ -7,6 +7,7 @@ import json
 import click
 
 from shrag.cli.checks import check_indexes, check_language_model, check_machine, check_models, check_parts
+from shrag.cli.json_lines import json_option
 from shrag.cli.language_model import llm_settings
 from shrag.cli.settings import Home
 
@@ -14,7 +15,7 @@ _MARKS = {"ok": ("ok", "green"), "note": ("--", "yellow"), "fail": ("FAIL", "red
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Say what is here, what is missing, and how to mend it.

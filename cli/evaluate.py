@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shrag.cli.json_lines import json_line, json_option
 from shrag.cli.judging import judge_runs, level_option, measures_option, qrels_option, split_measures
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--intervals", is_flag=True, help="The confidence interval of every mean.")
 @level_option
 @click.option("--per-topic", is_flag=True, help="A line for each run and topic instead of the means.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 def command(
     qrels: Path,
     runs: tuple[Path, ...],
@@ -68,7 +69,7 @@ def _topic_lines(judged: Mapping[str, Judged], names: Iterable[str], as_json: bo
         for qid in next(iter(each.values())):
             values = {name: each[name][qid] for name in names}
             if as_json:
-                yield _encoded({"run": run, "qid": qid, "measures": values})
+                yield json_line({"run": run, "qid": qid, "measures": values})
             else:
                 yield "\t".join([run, qid, *(f"{value:.4f}" for value in values.values())])
 
@@ -104,10 +105,4 @@ def _json_line(run: str, row: Mapping[str, Cell]) -> str:
         if cell.difference:
             kept = ("difference", "interval", "p", "p_holm", "wins", "ties", "losses")
             measures[name]["against"] = {key: value for key, value in cell.difference._asdict().items() if key in kept}
-    return _encoded({"run": run, "measures": measures})
-
-
-def _encoded(value: object) -> str:
-    import msgspec
-
-    return msgspec.json.encode(value).decode()
+    return json_line({"run": run, "measures": measures})

@@ -76,7 +76,7 @@ def command(
 
     path = find_experiment(experiment)
     wanted = narrow(read_experiment(path), _names(sets), _names(conditions), sample)
-    folder = output or home.path / "runs" / path.stem
+    folder = output or home.runs / path.stem
     with progress() as report:
         options = RunOptions(
             resume=resume,

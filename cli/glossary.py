@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import click
 
+from shrag.cli.json_lines import json_option, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.glossary import Entry
 
@@ -13,7 +14,7 @@ from shrag.indexing.glossary import Entry
 @click.command()
 @click.argument("name")
 @click.argument("term", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 @click.pass_obj
 def command(home: Home, name: str, term: str | None, as_json: bool) -> None:
     """List the bilingual glossary of the index NAME, or look up TERM, Korean or English.
@@ -38,10 +39,8 @@ def command(home: Home, name: str, term: str | None, as_json: bool) -> None:
 
 def print_entries(entries: Iterable[Entry], *, as_json: bool) -> None:
     """Print one entry a line."""
-    import msgspec
-
     for entry in entries:
         if as_json:
-            click.echo(msgspec.json.encode(entry._asdict()).decode())
+            print_json(entry._asdict())
         else:
             click.echo(f"{entry.korean}\t{entry.english}\t{entry.records}\t{entry.source}\t{entry.score:.2f}")

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from shrag.cli.default_group import DefaultGroup
+from shrag.cli.json_lines import json_option
 from shrag.cli.progress import progress
 from shrag.cli.settings import Home
 
@@ -129,7 +130,7 @@ def build(
 @command.command()
 @click.argument("name")
 @click.option("--generation", type=click.IntRange(min=1), help="Another than the current one.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 @click.pass_context
 def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool) -> None:
     """Check all of the index NAME: every byte, Lucene's own check, counts, queries asked when it was sealed.
@@ -184,7 +185,7 @@ def rollback(home: Home, name: str, to: int | None) -> None:
 
 @command.command("list")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 @click.pass_obj
 def list_(home: Home, name: str | None, as_json: bool) -> None:
     """List the generations of every index, or of NAME; a star marks the current one. Files are not checked.

@@ -33,7 +33,7 @@ def command(home: Home, run: Path) -> None:
     from shrag.evaluation.judged_results import judge_results
     from shrag.evaluation.result_folder import open_results
 
-    folder = run if run.is_dir() else home.path / "runs" / run
+    folder = home.find_run(run)
     results, _ = open_results(folder)
     model = open_language_model(llm_settings())
     if model is None:

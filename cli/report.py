@@ -37,7 +37,7 @@ def command(home: Home, runs: tuple[Path, ...], output: Path | None, markdown: b
     from shrag.evaluation.report import render_report
     from shrag.evaluation.results_document import render_document
 
-    folders = [run if run.is_dir() else home.path / "runs" / run for run in runs]
+    folders = [home.find_run(run) for run in runs]
     written = render_document(folders) if markdown else render_report(folders, questions=questions)
     path = output or folders[0] / ("results.md" if markdown else "report.html")
     replace_durably(path, written.encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from shrag.cli.json_lines import json_option, print_json
 from shrag.cli.language_model import asked_language_model, no_model_option
 from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
 from shrag.cli.strategy_option import strategy_option
@@ -20,7 +21,7 @@ from shrag.serving.phrases import REASONS
 @strategy_option
 @keyword_order_option
 @set_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 @reranker_options
 @no_model_option
 @verify_option
@@ -68,7 +69,5 @@ def print_records(ranking: Ranking) -> None:
 
 def print_json_records(ranking: Ranking) -> None:
     """Print the records found as JSON, one a line."""
-    import msgspec
-
     for ranked in ranking.records:
-        click.echo(msgspec.json.encode(ranked).decode())
+        print_json(ranked)

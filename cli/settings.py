@@ -41,6 +41,15 @@ class Home:
         """Models' weights, a folder each; carried in by hand."""
         return self.path / "weights"
 
+    @property
+    def runs(self) -> Path:
+        """Results of experiments, a folder each."""
+        return self.path / "runs"
+
+    def find_run(self, given: Path) -> Path:
+        """Return the folder of results that is named: ``given`` where it is one, else that name under :attr:`runs`."""
+        return given if given.is_dir() else self.runs / given
+
 
 verify_option = click.option(
     "--verify",

@@ -24,6 +24,9 @@ import pytest
         "serving.composition.parsing",
         "serving.composition.stages",
         "serving.composition.ways",
+        "serving.planning.answer_slots",
+        "serving.planning.question_key",
+        "serving.stepwise.notes",
     ],
 )
 def test_examples_in_docstrings_hold(module: str) -> None:

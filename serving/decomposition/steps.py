@@ -69,12 +69,14 @@ def walk_bridges(
     with watch.stage("search"):
         found = find_all([read_question(part) for part in parts], request, resources)
     for number, one in enumerate(found, 1):
+        yield from one.told
         yield _looked_up(Node(number, 0, "part", one.question.text), one)
+    wordless = replace(resources, model=None)  # a hop is names and words already: no keywords are asked for
     for parent, one in enumerate([first, *found][: len(parts) + 1]):
         with watch.stage("steps"):
             bridges = find_bridges(one, analyzer)
         with watch.stage("search"):
-            hops = find_all([bridge.question(first.question.language) for bridge in bridges], request, resources)
+            hops = find_all([bridge.question(first.question.language) for bridge in bridges], request, wordless)
             reached = [arrivals(bridge, hop, analyzer) for bridge, hop in zip(bridges, hops, strict=True)]
         for bridge, hop in zip(bridges, reached, strict=True):
             if hop.ranking.records:

@@ -48,6 +48,7 @@ class Run(NamedTuple):
     choices: tuple[str, ...]
     events: list[Event]
     calls: int
+    answered: int
     seconds: float
 
 
@@ -58,14 +59,17 @@ class _Counted:
         self._model = model
         self._turn = threading.Lock()
         self.name = model.name
-        self.calls = 0
+        self.calls = self.answered = 0
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
         with self._turn:
             self.calls += 1
-        return self._model.complete(messages, schema, max_tokens=max_tokens)
+        completion = self._model.complete(messages, schema, max_tokens=max_tokens)
+        with self._turn:
+            self.answered += 1
+        return completion
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         with self._turn:
@@ -94,7 +98,7 @@ def runs(demo: Engine, brief: ServedModel) -> list[Run]:
         model = _Counted(brief)
         began = time.monotonic()
         events = list(Engine(demo.open_index, model).events(text, strategy=strategy, choices=choices))
-        return Run(strategy, text, choices, events, model.calls, time.monotonic() - began)
+        return Run(strategy, text, choices, events, model.calls, model.answered, time.monotonic() - began)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         done = list(pool.map(ask, range(QUESTIONS)))
@@ -123,13 +127,14 @@ def test_every_question_ends_in_bounded_calls_and_time(runs: list[Run]) -> None:
         assert run.seconds < MOST_SECONDS, (run.strategy, run.text)
 
 
-def test_every_call_is_told_once_but_for_those_that_failed(runs: list[Run]) -> None:
+def test_every_call_is_told_once(runs: list[Run]) -> None:
     for run in runs:
         told = [event for event in run.events if isinstance(event, ModelCall)]
-        assert len(told) <= run.calls, (run.strategy, run.text)
         assert all(call.model == "tiny-qwen3" and call.prompt_tokens > 20 for call in told)
-        if run.strategy.startswith(("decompose", "chain", "tree", "raise", "least", "step", "hyde", "cot")):
-            assert told or any(isinstance(event, Fallback) for event in run.events), (run.strategy, run.text)
+        causes = {event.cause for event in run.events if isinstance(event, Fallback)}
+        # What went wrong between a try and its repair takes the try along; what was streamed is told when it ends.
+        least = 0 if causes - {"invalid_output"} else run.answered
+        assert least <= len(told) <= run.calls, (run.strategy, run.text, causes)
 
 
 def test_what_needs_vectors_of_a_model_still_refuses_in_a_sentence(demo: Engine, brief: ServedModel) -> None:
