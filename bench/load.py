@@ -9,7 +9,9 @@ memory grew.
 
 With ``--pyserini PYTHON``, an interpreter that can import ``pyserini.server.rest``, its server is asked in the same run
 over the same terms of the same passages, taking turns with SHRAG's: each question worked out, and questions repeated as
-people repeat them (the n-th most frequent 1/n times as often), which SHRAG answers from memory.
+people repeat them (the n-th most frequent 1/n times as often), which SHRAG answers from memory. Answers a second of a
+server's own processor time say how they compare where other work shares the machine. Refusals (429) are counted apart
+from what is wrong.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import random
 import statistics
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +32,7 @@ from pathlib import Path
 from bench.beside_pyserini import PATH, build_pyserini, pyserini_bodies, pyserini_server
 from bench.http_load import Tally, ask_for, connection, post, press
 from bench.places import DEMO, home
-from bench.served import Served, served
+from bench.served import Served, processor_seconds, served
 from shrag.corpora.topics import read_topics
 from shrag.serving.engine import open_engine
 
@@ -39,7 +42,7 @@ STREAM_SHARE = 5
 ALONE = 150
 """Questions that are asked alone first, and under load from then on."""
 
-ROUNDS, WINDOW_SECONDS, WARM_SECONDS = 3, 8, 4
+ROUNDS, WINDOW_SECONDS, WARM_SECONDS, PAUSE_SECONDS = 3, 8, 4, 1
 REPEATED = 10_000
 PYSERINI_PORT = 8392
 MOST_GROWTH = 1.10
@@ -182,28 +185,45 @@ def beside_pyserini(name: str, python: Path, questions: Sequence[str], clients: 
         with (
             served(name, ["--no-cache", *options]) as working,
             served(name, options) as keeping,
-            pyserini_server(python, index, PYSERINI_PORT),
+            pyserini_server(python, index, PYSERINI_PORT) as pyserini,
         ):
             rates: dict[str, list[float]] = {}
+            shares: dict[str, list[float]] = {}
             plan = [
-                (f"SHRAG {strategy}, questions {kind}", server.port, "/v1/search", _bodies(asked, strategy))
+                (
+                    f"SHRAG {strategy}, questions {kind}",
+                    server.process.pid,
+                    server.port,
+                    "/v1/search",
+                    _bodies(asked, strategy),
+                )
                 for kind, server, asked in (("worked out", working, questions), ("repeated", keeping, repeated))
                 for strategy in ("bm25", "shrag")
             ]
-            plan += [(f"Pyserini's server, questions {kind}", PYSERINI_PORT, PATH, theirs[kind]) for kind in theirs]
-            for _, port, path, bodies in plan:
+            plan += [
+                (f"Pyserini's server, questions {kind}", pyserini, PYSERINI_PORT, PATH, theirs[kind]) for kind in theirs
+            ]
+            for _, _, port, path, bodies in plan:
                 press(port, path, bodies, clients, WARM_SECONDS)
-            for _, (what, port, path, bodies) in itertools.product(range(ROUNDS), plan):
+            for _, (what, pid, port, path, bodies) in itertools.product(range(ROUNDS), plan):
+                # What the last window broke off is let go of first: it would be refused room in this one.
+                time.sleep(PAUSE_SECONDS)
+                before = processor_seconds(pid)
                 rate, line = press(port, path, bodies, clients, WINDOW_SECONDS)
+                share = rate * WINDOW_SECONDS / (processor_seconds(pid) - before)
                 rates.setdefault(what, []).append(rate)
-                print(f"{what}: {line}", flush=True)
+                shares.setdefault(what, []).append(share)
+                print(f"{what}: {line}; {share:.0f} a processor second", flush=True)
     best = {what: statistics.median(found) for what, found in rates.items()}
+    each = {what: statistics.median(found) for what, found in shares.items()}
     for kind in theirs:
         beside = best[f"Pyserini's server, questions {kind}"]
         for strategy in ("bm25", "shrag"):
             ours = best[f"SHRAG {strategy}, questions {kind}"]
             ratio = f"{ours / beside:.2f} times Pyserini's {beside:.0f}"
-            print(f"questions {kind}: SHRAG {strategy} {ours:.0f} requests/s, {ratio}")
+            own, other = each[f"SHRAG {strategy}, questions {kind}"], each[f"Pyserini's server, questions {kind}"]
+            by_work = f"{own:.0f} a processor second, {own / other:.2f} times Pyserini's {other:.0f}"
+            print(f"questions {kind}: SHRAG {strategy} {ours:.0f} requests/s, {ratio}; {by_work}")
 
 
 def _bodies(questions: Sequence[str], strategy: str) -> list[str]:

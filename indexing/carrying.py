@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis import KEYWORD_KINDS, Token
@@ -129,7 +130,10 @@ def compensation(spoken: Sequence[Spoken], contents: FieldStatistics) -> float:
 def is_korean(terms: Iterable[str]) -> bool:
     """Say whether terms are those of a Korean text: a fifth of them at least, as for letters in ``detect_language``."""
     terms = list(terms)
-    return len(_HANGUL_TERM.findall(" ".join(terms))) >= _KOREAN_SHARE * len(terms)
+    text, wanted = " ".join(terms), math.ceil(_KOREAN_SHARE * len(terms))
+    if not wanted or text.isascii():
+        return not wanted
+    return any(islice(_HANGUL_TERM.finditer(text), wanted - 1, wanted))
 
 
 def _scale(weight: float, translation: Translation, contents: FieldStatistics) -> float:

@@ -7,6 +7,7 @@ what a request may be.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Generic, TypeVar
 
@@ -98,10 +99,35 @@ class PlainRoute(Generic[_Asked]):
         if asked is None:
             await self._full(scope, _again(read, receive), send)
             return
-        answer = await self._answer(asked, Request(scope, receive))
+        client = _Client(scope, receive)
+        try:
+            answer = await self._answer(asked, client)
+        finally:
+            client.watch_no_longer()
         headers = [(b"content-length", b"%d" % len(answer)), (b"content-type", _JSON)]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
+
+
+class _Client(Request):
+    """A request whose body was read. Whether the client has left is asked once and heard when it has.
+
+    Starlette asks anew each time, which under load, where many wait and ask, takes a tenth of the time.
+    """
+
+    _leaving: asyncio.Future[Message] | None = None
+
+    async def is_disconnected(self) -> bool:
+        """See Starlette."""
+        if self._leaving is None:
+            self._leaving = asyncio.ensure_future(self.receive())
+            await asyncio.sleep(0)
+        return self._leaving.done()
+
+    def watch_no_longer(self) -> None:
+        """Stop listening for it."""
+        if self._leaving is not None:
+            self._leaving.cancel()
 
 
 def put_before(
