@@ -56,7 +56,7 @@ def node_view(node: Node, asked: Asked) -> dict[str, Any]:
         "question": _segments(node),
         "needs": _given(node),
         "query": shorten(node.query, LONGEST_NODE_QUESTION) if node.query not in ("", node.question) else "",
-        "found": len(node.docids),
+        "found": len(node.docids) if node.query else None,  # nothing was looked up
         "answer": shorten(node.answer, LONGEST_NODE_ANSWER) if node.answer else "",
         "source": node.source,
         "source_address": asked.of_record(node.source) if node.source else "",

@@ -109,7 +109,7 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
     assert all('data-parent="0"' in html and html.count("<li ") == 1 for html in grown[:4])
     page = render_page(Engine(demo.open_index, ScriptFile("tree")), asked)
     for place in ("tree", "records", "answer"):
-        assert _html(events, place)[-1] in page, place  # type: ignore[arg-type]
+        assert _html(events, place)[-1] in page, place
 
 
 @pytest.mark.parametrize(

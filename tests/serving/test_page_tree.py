@@ -83,6 +83,11 @@ def test_what_it_was_searched_by_is_shown_where_it_is_not_the_question_itself() 
     assert node_view(SECOND, ASKED)["query"] == ""
 
 
+def test_what_was_looked_up_and_not_found_is_told_from_what_was_not_looked_up() -> None:
+    assert "Records: 0." in _html(_seen(ROOT, replace(SECOND, state="unanswered", query="network")))
+    assert "Records:" not in _html(_seen(ROOT, SECOND, replace(SECOND, number=3, state="skipped")))
+
+
 @pytest.mark.parametrize(
     ("valid", "judge", "language", "says"),
     [
