@@ -207,6 +207,19 @@ def test_the_strategy_is_chosen_by_keyboard_and_stays_with_the_question(reader: 
     expect(page.locator("#way .steps > li").first).to_contain_text("By words alone")
 
 
+def test_the_history_leads_back_to_the_question_by_its_strategy(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    for strategy in ("bm25", "", "bm25"):
+        _ask(page, QUESTION, strategy)
+        expect(page.locator(".answer.extractive")).to_be_visible()
+        expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
+    page.click(".brand")
+    expect(page.locator("#history li")).to_have_text([f"{QUESTION} (bm25)", QUESTION])
+    page.click("#history a >> nth=0")
+    expect(page.locator("#strategy")).to_have_value("bm25")
+    expect(page.locator("#way .steps > li").first).to_contain_text("낱말로 찾기")
+
+
 def test_a_strategy_that_lacks_something_can_be_read_of_but_not_chosen(reader: Reader, plain: str) -> None:
     page = reader.open(plain, "/?ui=en")
     option = page.locator("#strategy option[value=rewrite]")
