@@ -36,6 +36,7 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
     model.go_on("query")
     expect(page.locator("#node-0 > ol > li")).to_have_count(2)
     expect(page.locator("#node-0 > .node .judged")).to_contain_text("이 답은 성립하지 않습니다. 10점 만점에 3.5점")
+    expect(page.locator("#node-0 > .node .state")).to_contain_text("찾는 중")
     expect(page.locator("#node-2 .asks")).to_have_text("[1번의 답]의 지하수위 예측 효율은 얼마인가?")
     expect(page.locator("#tree-count")).to_contain_text("이어 물은 질문 2개, 마친 것 0개.")
     expect(page.locator(".waiting .step")).to_have_text("이어 물은 질문 2개, 마친 것 0개.")
