@@ -144,7 +144,7 @@ class PageStream(Iterator[PageEvent]):
         if tree is None or len(self._seen.nodes) == 1:
             yield self._tree()
             return
-        yield Piece("node", render("node.html", self._asked, tree=tree, node=node_view(node, self._asked)))
+        yield Piece("node", render("node.html", self._asked, tree=tree, node=node_view(node, self._seen, self._asked)))
         counted = page_words()[self._asked.language]["tree_count"].format(count=tree["count"], done=tree["done"])
         if counted != self._counted:
             self._counted = counted

@@ -6,11 +6,11 @@ Each strategy that plans tells of its questions by the same events: a tree's, a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from shrag.serving.display import shorten
-from shrag.serving.events import CutShort, Node, NodeKind
+from shrag.serving.events import CutShort, Node, NodeKind, NodeState
 from shrag.serving.page_request import Asked
 from shrag.serving.page_seen import Seen, answer_language
 
@@ -41,22 +41,22 @@ def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
         "done": sum(node.state != "open" for node in below),
         "joins": [kind for kind in _JOINS if any(node.kind == kind for node in below)],
         "cut": [_cut(cut) for cut in dict.fromkeys(seen.cut_short)],
-        "roots": _grown(seen.nodes, asked),
+        "roots": _grown(seen, asked),
     }
 
 
-def node_view(node: Node, asked: Asked) -> dict[str, Any]:
+def node_view(node: Node, seen: Seen, asked: Asked) -> dict[str, Any]:
     """Return one question of the tree, without those below it."""
     given = node.assessment
     return {
         "number": node.number,
         "parent": node.parent,
         "kind": node.kind,
-        "state": "found" if _only_found(node) else node.state,
+        "state": _state(node, seen),
         "question": _segments(node),
         "needs": _given(node),
         "query": shorten(node.query, LONGEST_NODE_QUESTION) if node.query not in ("", node.question) else "",
-        "found": len(node.docids),
+        "found": len(node.docids) if node.query else None,  # nothing was looked up
         "answer": shorten(node.answer, LONGEST_NODE_ANSWER) if node.answer else "",
         "source": node.source,
         "source_address": asked.of_record(node.source) if node.source else "",
@@ -65,11 +65,11 @@ def node_view(node: Node, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _grown(nodes: Mapping[int, Node], asked: Asked) -> list[dict[str, Any]]:
+def _grown(seen: Seen, asked: Asked) -> list[dict[str, Any]]:
     """Return the questions that stand below no other, each with those below it."""
-    views = {number: node_view(node, asked) for number, node in nodes.items()}
+    views = {number: node_view(node, seen, asked) for number, node in seen.nodes.items()}
     roots: list[dict[str, Any]] = []
-    for number, node in nodes.items():
+    for number, node in seen.nodes.items():
         above = views.get(node.parent) if node.parent is not None and node.parent < number else None
         (above["below"] if above is not None else roots).append(views[number])
     return roots
@@ -80,9 +80,12 @@ def _given(node: Node) -> list[int]:
     return [number for number in node.needs if number] if node.state in ("answered", "unanswered") else []
 
 
-def _only_found(node: Node) -> bool:
-    """Say whether a question was looked up and no more: that its records are there is all that is known."""
-    return node.state == "answered" and node.parent is not None and not node.answer
+def _state(node: Node, seen: Seen) -> NodeState | Literal["found"]:
+    """Return how far a question is; of one that was looked up and no more, all that is known is that it was found."""
+    if node.parent is None:
+        # What one search left open is what the tree grows for.
+        return "open" if node.state == "unanswered" and seen.timings is None else node.state
+    return "found" if node.state == "answered" and not node.answer else node.state
 
 
 def _segments(node: Node) -> list[tuple[str, int | None]]:

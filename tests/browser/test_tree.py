@@ -36,6 +36,7 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
     model.go_on("query")
     expect(page.locator("#node-0 > ol > li")).to_have_count(2)
     expect(page.locator("#node-0 > .node .judged")).to_contain_text("이 답은 성립하지 않습니다. 10점 만점에 3.5점")
+    expect(page.locator("#node-0 > .node .state")).to_contain_text("찾는 중")
     expect(page.locator("#node-2 .asks")).to_have_text("[1번의 답]의 지하수위 예측 효율은 얼마인가?")
     expect(page.locator("#tree-count")).to_contain_text("이어 물은 질문 2개, 마친 것 0개.")
     expect(page.locator(".waiting .step")).to_have_text("이어 물은 질문 2개, 마친 것 0개.")
@@ -205,6 +206,19 @@ def test_the_strategy_is_chosen_by_keyboard_and_stays_with_the_question(reader: 
     expect(page.locator("#strategy-does")).to_contain_text("One search for all words")
     page.go_back()
     expect(page.locator("#way .steps > li").first).to_contain_text("By words alone")
+
+
+def test_the_history_leads_back_to_the_question_by_its_strategy(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    for strategy in ("bm25", "", "bm25"):
+        _ask(page, QUESTION, strategy)
+        expect(page.locator(".answer.extractive")).to_be_visible()
+        expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
+    page.click(".brand")
+    expect(page.locator("#history li")).to_have_text([f"{QUESTION} (bm25)", QUESTION])
+    page.click("#history a >> nth=0")
+    expect(page.locator("#strategy")).to_have_value("bm25")
+    expect(page.locator("#way .steps > li").first).to_contain_text("낱말로 찾기")
 
 
 def test_a_strategy_that_lacks_something_can_be_read_of_but_not_chosen(reader: Reader, plain: str) -> None:

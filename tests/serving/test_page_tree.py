@@ -60,7 +60,7 @@ def test_a_later_event_takes_the_place_of_the_one_before() -> None:
 
 
 def test_the_place_of_an_answer_is_shown_as_one_until_it_is_filled_and_no_other_text_is() -> None:
-    assert node_view(SECOND, ASKED)["question"] == [
+    assert node_view(SECOND, _seen(), ASKED)["question"] == [
         ("How good is ", None), ("[ANS_1]", 1), (" at ", None), ("[ANS_9]", None), ("?", None),
     ]  # fmt: skip
     html = _html(_seen(ROOT, FIRST, SECOND))
@@ -73,14 +73,24 @@ def test_the_place_of_an_answer_is_shown_as_one_until_it_is_filled_and_no_other_
 def test_what_was_only_looked_up_is_found_and_not_answered() -> None:
     part = Node(1, 0, "part", "Part?", "answered", docids=("A",))
     states = [(part, "found"), (FIRST, "answered"), (replace(part, state="unanswered"), "unanswered")]
-    assert [node_view(node, ASKED)["state"] for node, _ in states] == [state for _, state in states]
-    assert node_view(replace(ROOT, state="answered"), ASKED)["state"] == "answered"
+    assert [node_view(node, _seen(), ASKED)["state"] for node, _ in states] == [state for _, state in states]
+    assert node_view(replace(ROOT, state="answered"), _seen(), ASKED)["state"] == "answered"
+
+
+def test_the_readers_question_is_open_until_all_is_over() -> None:
+    assert node_view(ROOT, _seen(), ASKED)["state"] == "open"
+    assert node_view(ROOT, _seen(Timings({})), ASKED)["state"] == "unanswered"
 
 
 def test_what_it_was_searched_by_is_shown_where_it_is_not_the_question_itself() -> None:
-    assert node_view(FIRST, ASKED)["query"] == "network"
-    assert node_view(replace(FIRST, query=FIRST.question), ASKED)["query"] == ""
-    assert node_view(SECOND, ASKED)["query"] == ""
+    assert node_view(FIRST, _seen(), ASKED)["query"] == "network"
+    assert node_view(replace(FIRST, query=FIRST.question), _seen(), ASKED)["query"] == ""
+    assert node_view(SECOND, _seen(), ASKED)["query"] == ""
+
+
+def test_what_was_looked_up_and_not_found_is_told_from_what_was_not_looked_up() -> None:
+    assert "Records: 0." in _html(_seen(ROOT, replace(SECOND, state="unanswered", query="network")))
+    assert "Records:" not in _html(_seen(ROOT, SECOND, replace(SECOND, number=3, state="skipped")))
 
 
 @pytest.mark.parametrize(

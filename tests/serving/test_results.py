@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, Ranking, Timings
+from shrag.serving.events import Answer, CutShort, Ranking, Timings
 from shrag.serving.question import read_question
 from shrag.serving.results import ask_result, kept_ask, kept_search
 from shrag.serving.strategy import Request
+from tests.serving.script_file import ScriptFile
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+
+HOPS = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
 
 
 def test_a_result_is_the_events_and_where_they_are_from(demo: Engine) -> None:
@@ -19,6 +22,25 @@ def test_a_result_is_the_events_and_where_they_are_from(demo: Engine) -> None:
     assert [result.answer] == [event for event in events if isinstance(event, Answer)]
     assert [search.ranking] == [event for event in events if isinstance(event, Ranking)]
     assert (search.timings, search.model_calls, search.fallbacks) == (events[-1], (), ())
+
+
+def test_the_questions_asked_on_the_way_are_there_once_as_they_ended_also_where_they_were_kept(demo: Engine) -> None:
+    model = ScriptFile("tree")
+    model.say("evaluate", '{"coherence": 4, "answerability": 20, "valid": false}')
+    model.make("branch", lambda: f'{{"kind": "hybrid", "questions": ["onion {len(model.asked)}?"]}}')
+    engine = Engine(demo.open_index, model, cache=AnswerCache())
+    asked = engine.ask(HOPS, strategy="tree").search
+    assert [(node.number, node.parent, node.state) for node in asked.nodes] == [
+        (0, None, "answered"),
+        (1, 0, "unanswered"),
+        (2, 1, "unanswered"),
+        (3, 2, "unanswered"),
+    ]
+    assert asked.cut_short == (CutShort("depth", 4),)
+    kept = engine.kept(HOPS, answered=True, strategy="tree")
+    assert kept is not None
+    assert (kept_search(kept).nodes, kept_search(kept).cut_short) == (asked.nodes, asked.cut_short)
+    assert engine.ask(QUESTION, strategy="bm25").search.nodes == ()
 
 
 def test_what_was_kept_comes_to_the_same_but_for_its_timings(demo: Engine) -> None:

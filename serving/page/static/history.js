@@ -16,15 +16,22 @@ export function startHistory() {
   });
 }
 
+// A question is kept as its text or, where it was not asked in the usual way, as its text and its strategy.
+const isText = (each) => typeof each === "string";
+const isAsked = (each) => isText(each) || Array.isArray(each) && each.length === 2 && each.every(isText);
+
 function questions() {
   const kept = recall("history", []);
-  return Array.isArray(kept) ? kept.filter((each) => typeof each === "string") : [];
+  return Array.isArray(kept) ? kept.filter(isAsked) : [];
 }
 
 function note() {
-  const question = new URLSearchParams(location.search).get("q")?.trim();
+  const parameters = new URLSearchParams(location.search);
+  const question = parameters.get("q")?.trim();
+  const strategy = parameters.get("strategy")?.trim();
   if (!question || location.pathname !== "/" || document.querySelector(".problem")) return;
-  remember("history", [question, ...questions().filter((each) => each !== question)].slice(0, MOST));
+  const asked = strategy ? [question, strategy] : question;
+  remember("history", [asked, ...questions().filter((each) => JSON.stringify(each) !== JSON.stringify(asked))].slice(0, MOST));
 }
 
 function show() {
@@ -33,10 +40,11 @@ function show() {
   section.querySelector("ol").replaceChildren(...kept.map(item));
 }
 
-function item(question) {
+function item(asked) {
+  const [question, strategy] = isText(asked) ? [asked, ""] : asked;
   const link = document.createElement("a");
-  link.href = `/?${new URLSearchParams({ q: question, ui: document.documentElement.lang })}`;
-  link.textContent = question;
+  link.href = `/?${new URLSearchParams({ q: question, ui: document.documentElement.lang, ...(strategy && { strategy }) })}`;
+  link.textContent = strategy ? `${question} (${strategy})` : question;
   link.dir = "auto";
   const line = document.createElement("li");
   line.append(link);
