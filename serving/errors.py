@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from shrag.models.errors import InvalidOutput, ModelUnavailable
 from shrag.serving.events import ModelCall, Spent
+
+Lack = Literal["model", "vectors"]
+"""What a strategy may need that is not here."""
 
 
 class ServingError(Exception):
@@ -29,7 +33,15 @@ class KeyRejected(ServingError):
 
 
 class StrategyUnavailable(ServingError):
-    """The index lacks what the strategy needs."""
+    """The index lacks what the strategy needs: vectors, or their encoder."""
+
+    lacks: Lack = "vectors"
+
+
+class ModelNeeded(StrategyUnavailable):
+    """The strategy is nothing without a language model, and there is none."""
+
+    lacks = "model"
 
 
 class UnknownStrategy(ServingError):

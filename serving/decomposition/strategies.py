@@ -53,7 +53,7 @@ class RewriteStrategy:
     name = "rewrite"
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`StrategyUnavailable` without a model."""
+        """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`ModelNeeded` without a model."""
         need_model(self.name, resources)
         need_candidates(self.name, request, resources)
         return told_once(self._run(request, *ration(resources)))

@@ -7,16 +7,16 @@ from contextlib import closing
 from dataclasses import replace
 
 from shrag.serving.climb import candidates_of, need_vectors
-from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import CutShort, Event, Spent
 from shrag.serving.planning.rationed_model import Ration, RationedModel
 from shrag.serving.strategy import Request, Resources
 
 
 def need_model(strategy: str, resources: Resources) -> None:
-    """Raise :class:`StrategyUnavailable` where there is no language model."""
+    """Raise :class:`ModelNeeded` where there is no language model."""
     if resources.model is None:
-        raise StrategyUnavailable(
+        raise ModelNeeded(
             f"The strategy {strategy} needs a language model, and none is set: name one in [llm], or ask with another "
             "strategy."
         )

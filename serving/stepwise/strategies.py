@@ -39,8 +39,9 @@ class StepwiseStrategy:
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`.
 
-        Raises :class:`StrategyUnavailable` without a model, but for RAISE, and where a threshold is a cosine of a
-        model's vectors and the index has none; :class:`SettingRejected` for settings where nothing is looked up.
+        Raises :class:`ModelNeeded` without a model, but for RAISE, and :class:`StrategyUnavailable` where a threshold
+        is a cosine of a model's vectors and the index has none; :class:`SettingRejected` for settings where nothing is
+        looked up.
         """
         if not (self._way.parts and self._way.threshold is not None):
             need_model(self.name, resources)
