@@ -9,12 +9,11 @@ from typing import Annotated, Any
 import msgspec
 
 from shrag.corpora.records import Record
-from shrag.models.language_model import LanguageModel, Message
-from shrag.prompts.prompt import load_prompt
+from shrag.models.language_model import LanguageModel
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.choices import LETTERS, choices_text
 from shrag.serving.events import ModelCall
 from shrag.serving.evidence_text import fence_records
-from shrag.serving.model_calls import ask_for
 from shrag.serving.question import Question
 
 LONGEST_REASONING = 1_500
@@ -27,7 +26,7 @@ def choose_by_model(
     """Return the letter of the choice that ``model`` makes from ``records`` and the notes ``worked``, and its calls.
 
     Only letters that the question has can be chosen: another one is :class:`InvalidOutput`. Raises as
-    :func:`~shrag.serving.model_calls.ask_for` does.
+    :func:`~shrag.serving.asking_model.ask` does.
     """
     letters = LETTERS[: len(question.choices)]
     values = {
@@ -38,9 +37,7 @@ def choose_by_model(
         "count": str(len(records)),
         "letters": ", ".join(letters),
     }
-    turns = load_prompt("choose", question.language).turns(values)
-    messages = [Message(turn.role, turn.content) for turn in turns]
-    value, calls = ask_for("answer", model, messages, _chosen(letters[-1]), max_tokens=768)
+    value, calls = ask(model, Step("answer", "choose", question.language, values, 768), _chosen(letters[-1]))
     letter: str = value.choice
     return letter, calls
 

@@ -14,12 +14,12 @@ import msgspec
 
 from shrag.indexing.carrying import Way, is_korean
 from shrag.indexing.opening import OpenIndex
-from shrag.models.language_model import LanguageModel, Message
-from shrag.prompts.prompt import Language, load_prompt
+from shrag.models.language_model import LanguageModel
+from shrag.prompts.prompt import Language
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.compounds import join_words
 from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import ModelCall
-from shrag.serving.model_calls import ask_for
 from shrag.serving.question import Question
 from shrag.serving.search_settings import WordChoice
 from shrag.serving.side_by_side import side_by_side
@@ -51,7 +51,7 @@ class ModelKeywords(NamedTuple):
 def extract_keywords(
     question: Question, index: OpenIndex, model: LanguageModel, words: WordChoice = "split"
 ) -> ModelKeywords:
-    """Ask ``model`` for keywords in both languages; raises as :func:`ask_for` does, for either.
+    """Ask ``model`` for keywords in both languages; raises as :func:`ask` does, for either.
 
     A keyword's place is its rank in its language's list, the question's own language first where two share a rank.
     ``words`` says whether one of several words is split, as in the paper, stays whole, or is both.
@@ -73,10 +73,9 @@ def _ask(
     question: str, language: Language, model: LanguageModel
 ) -> tuple[KeywordList | UnusableOutput, Sequence[ModelCall]]:
     """Return the keywords in one language, or why what was written is none, and the calls."""
-    turns = load_prompt("keywords", language).turns({"question": question, "least": str(LEAST), "most": str(MOST)})
-    messages = [Message(turn.role, turn.content) for turn in turns]
+    values = {"question": question, "least": str(LEAST), "most": str(MOST)}
     try:
-        return ask_for("keywords", model, messages, KeywordList)
+        return ask(model, Step("keywords", "keywords", language, values, max_tokens=1024), KeywordList)
     except UnusableOutput as error:
         return error, error.calls
 

@@ -9,6 +9,7 @@ import msgspec
 
 from shrag.corpora.clean import plain_line
 from shrag.indexing.opening import OpenIndex
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.composition.queries import (
     LONGEST_QUERY,
     SearchQuery,
@@ -19,7 +20,6 @@ from shrag.serving.composition.queries import (
 )
 from shrag.serving.events import ModelCall
 from shrag.serving.keyword_order import rank_keywords
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import AnswerLanguage, Question
 from shrag.serving.words import Word, searchable

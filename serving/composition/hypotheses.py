@@ -16,9 +16,9 @@ from shrag.corpora.clean import plain_line
 from shrag.corpora.sentences import split_sentences
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import any_of
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.composition.queries import LONGEST_QUERY, SearchQuery, distinct, query_of_text
 from shrag.serving.events import ModelCall
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 from shrag.serving.words import Word, matched_share

@@ -12,9 +12,9 @@ from typing import Annotated
 import msgspec
 
 from shrag.corpora.clean import plain_line
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.events import ModelCall
 from shrag.serving.planning.answer_slots import looking_back
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.question_key import question_key
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
@@ -40,7 +40,7 @@ class _Rewritten(msgspec.Struct, frozen=True):
 def plan_parts(question: Question, model: RationedModel) -> tuple[list[str], list[ModelCall]]:
     """Return the independent questions that ``question`` is made of, none where it is made of one alone.
 
-    Raises as :func:`~shrag.serving.planning.asking_model.ask` does, like the other plans.
+    Raises as :func:`~shrag.serving.asking_model.ask` does, like the other plans.
     """
     values = {"question": question.text, "most": str(MOST_PARTS)}
     parts, calls = ask(model, Step("decompose", "decompose", question.language, values), _Parts)

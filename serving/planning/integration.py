@@ -12,9 +12,9 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from shrag.corpora.records import Record
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.events import ModelCall
 from shrag.serving.evidence_text import fence_records
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 

@@ -9,9 +9,9 @@ import msgspec
 
 from shrag.corpora.clean import plain_line
 from shrag.corpora.records import Record
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.events import ModelCall
 from shrag.serving.evidence_text import fence_records
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 
@@ -37,7 +37,7 @@ class _Response(msgspec.Struct, frozen=True):
 def respond(question: Question, records: Sequence[Record], model: RationedModel) -> tuple[Response, list[ModelCall]]:
     """Return what ``model`` answers from ``records``, which are not asked about where there are none.
 
-    Raises as :func:`~shrag.serving.planning.asking_model.ask` does.
+    Raises as :func:`~shrag.serving.asking_model.ask` does.
     """
     if not records:
         return NO_RESPONSE, []

@@ -13,10 +13,10 @@ import msgspec
 
 from shrag.corpora.clean import plain_line
 from shrag.corpora.records import Record
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.choices import choices_text
 from shrag.serving.events import ModelCall
 from shrag.serving.evidence_text import fence_records
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 from shrag.serving.stepwise.notes import Worked, notes_text
@@ -75,7 +75,7 @@ class _Solution(msgspec.Struct, frozen=True):
 def take_apart(question: Question, model: RationedModel) -> tuple[list[SubQuestion], list[ModelCall]]:
     """Return the steps of ``question``, in order, each once; none where nothing readable came.
 
-    Raises as :func:`~shrag.serving.planning.asking_model.ask` does, like the others.
+    Raises as :func:`~shrag.serving.asking_model.ask` does, like the others.
     """
     values = {**_asked(question), "most": str(MOST_STEPS)}
     made, calls = ask(model, Step("decompose", "substeps", question.language, values, max_tokens=768), _Steps)

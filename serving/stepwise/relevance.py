@@ -15,9 +15,8 @@ import msgspec
 
 from shrag.corpora.clean import plain_line
 from shrag.corpora.records import Record
-from shrag.models.language_model import LanguageModel, Message
-from shrag.models.structured_output import complete_structured
-from shrag.prompts.prompt import load_prompt
+from shrag.models.language_model import LanguageModel
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.evidence_text import fence_records
 from shrag.serving.question import Question
 
@@ -62,16 +61,14 @@ class _Judgement(msgspec.Struct, frozen=True):
 def judge_relevance(question: Question, record: Record, model: LanguageModel, step: str = "") -> Relevance:
     """Return how much ``record`` helps to work out ``step``, a step of ``question`` or, where empty, all of it.
 
-    Raises as :func:`~shrag.models.structured_output.complete_structured` does: a judge that fails gives no level.
+    Raises as :func:`~shrag.serving.asking_model.ask` does: a judge that fails gives no level.
     """
     values = {
         "question": question.text,
         "step": step or question.text,
         "record": fence_records([record], question.language),
     }
-    turns = load_prompt("relevance", question.language).turns(values)
-    messages = [Message(turn.role, turn.content) for turn in turns]
-    judged = complete_structured(model, messages, _Judgement, max_tokens=256).value
+    judged, _ = ask(model, Step("evaluate", "relevance", question.language, values, max_tokens=256), _Judgement)
     return Relevance(Level(judged.level), model.name, plain_line(judged.reason))
 
 

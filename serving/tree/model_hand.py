@@ -13,11 +13,11 @@ import msgspec
 
 from shrag.corpora.clean import plain_line
 from shrag.models.errors import ModelError
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.errors import PlanSpent
 from shrag.serving.events import Assessment, Event, ModelCall, Purpose
 from shrag.serving.fallback import fallen_back
 from shrag.serving.planning.answer_slots import looking_back
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.finding import Found
 from shrag.serving.planning.integration import Span, pick_span
 from shrag.serving.planning.query_writing import write_query

@@ -17,7 +17,7 @@ from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 from shrag.serving.composition.strategy import CompositionStrategy
 from shrag.serving.engine import STRATEGIES, Engine
-from shrag.serving.errors import SettingRejected, StrategyUnavailable
+from shrag.serving.errors import ModelNeeded, SettingRejected, StrategyUnavailable
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
@@ -105,7 +105,7 @@ class _Away:
 def test_what_cannot_do_without_a_model_says_so_and_the_rest_can_be_asked(demo: Engine) -> None:
     assert set(demo.strategies) == {strategy.name for strategy in WITHOUT_MODEL}
     for name in NEEDS_MODEL:
-        with pytest.raises(StrategyUnavailable, match=f"strategy {name} needs a language model"):
+        with pytest.raises(ModelNeeded, match=f"strategy {name} needs a language model"):
             demo.events(QUESTIONS[0], strategy=name)
 
 

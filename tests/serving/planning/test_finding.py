@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shrag.serving.engine import Engine
+from shrag.serving.events import CutShort
+from shrag.serving.planning.beginning import ration
 from shrag.serving.planning.finding import find, find_all
+from shrag.serving.planning.rationed_model import Ration
 from shrag.serving.question import read_question
 from shrag.serving.strategy import Request, Resources
+from tests.serving.scripted import ScriptedModel
 
 ONION = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
 MARSH = "What do restored salt marshes store?"
@@ -40,3 +46,18 @@ def test_questions_are_found_in_their_order_and_none_is_enough(demo: Engine) -> 
     assert found == [find(question, request, _resources(demo)) for question in questions]
     assert found[2].records(3) == []
     assert find_all([], request, _resources(demo)) == []
+
+
+def test_a_plan_that_has_run_out_finds_by_the_questions_own_words_and_says_what_ran_out(demo: Engine) -> None:
+    resources, _ = ration(replace(demo.resources, model=ScriptedModel()), Ration(calls=0))
+    found = find(read_question(MARSH), _request(ONION), resources)
+    assert found.told == (CutShort("calls", 0),)
+    assert found.ranking == find(read_question(MARSH), _request(ONION), demo.resources).ranking
+
+
+def test_what_is_kept_of_a_ranking_is_counted_anew(demo: Engine) -> None:
+    found = find(read_question(MARSH), _request(ONION), demo.resources)
+    every_second = found.only(found.ranking.records[::2])
+    assert [one.record for one in every_second.ranking.records] == [one.record for one in found.ranking.records[::2]]
+    assert [one.rank for one in every_second.ranking.records] == list(range(1, len(found.ranking.records[::2]) + 1))
+    assert found.only([]).ranking.records == ()

@@ -8,9 +8,9 @@ import pytest
 
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import Completion, Message
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.errors import PlanSpent
 from shrag.serving.events import ModelCall
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import Ration, RationedModel
 from tests.serving.scripted import ScriptedStream
 

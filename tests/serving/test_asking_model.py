@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from shrag.models.language_model import Completion, Message
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import ModelCall
-from shrag.serving.model_calls import ask_for
 from shrag.serving.planning.rationed_model import RationedModel
 from tests.serving.scripted import ScriptedStream
 
-ASKED = [Message("user", "A letter, please.")]
+ASKED = Step("query", "query", "en", {"question": "Which letter?"})
 
 
 class _Letter(msgspec.Struct, frozen=True):
@@ -30,33 +30,33 @@ class _Writing:
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
-        return Completion(self._texts.pop(0), "stop", 100 * len(messages), 20, 0.5, 0.25)
+        return Completion(self._texts.pop(0), "stop", 100 + len(messages), 20, 0.5, 0.25)
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ScriptedStream:
         raise NotImplementedError
 
 
 def test_a_call_is_told_with_its_purpose_its_tokens_and_its_time() -> None:
-    letter, calls = ask_for("query", _Writing('{"letter": "a"}'), ASKED, _Letter)
+    letter, calls = ask(_Writing('{"letter": "a"}'), ASKED, _Letter)
     assert letter == _Letter("a")
-    assert calls == [ModelCall("query", "writing", 100, 20, 0.5, 0.25, repaired=False)]
+    assert calls == [ModelCall("query", "writing", 102, 20, 0.5, 0.25, repaired=False)]
 
 
 def test_an_answer_that_was_asked_for_again_took_two_calls() -> None:
-    letter, calls = ask_for("query", _Writing("a", '{"letter": "a"}'), ASKED, _Letter)
+    letter, calls = ask(_Writing("a", '{"letter": "a"}'), ASKED, _Letter)
     assert letter == _Letter("a")
-    assert [(call.prompt_tokens, call.repaired) for call in calls] == [(100, True), (300, True)]
+    assert [(call.prompt_tokens, call.repaired) for call in calls] == [(102, True), (104, True)]
 
 
 def test_calls_are_told_also_where_nothing_that_came_can_be_used() -> None:
     with pytest.raises(UnusableOutput, match=r"^writing was asked twice for JSON") as caught:
-        ask_for("query", _Writing("a", "b"), ASKED, _Letter)
+        ask(_Writing("a", "b"), ASKED, _Letter)
     assert [(call.stage, call.prompt_tokens, call.repaired) for call in caught.value.calls] == [
-        ("query", 100, True),
-        ("query", 300, True),
+        ("query", 102, True),
+        ("query", 104, True),
     ]
 
 
 def test_a_call_whose_answer_two_steps_were_given_is_told_of_once() -> None:
     model = RationedModel(_Writing('{"letter": "a"}'))
-    assert [len(ask_for("keywords", model, ASKED, _Letter)[1]) for _ in range(2)] == [1, 0]
+    assert [len(ask(model, ASKED, _Letter)[1]) for _ in range(2)] == [1, 0]
