@@ -13,10 +13,10 @@ import msgspec
 
 from shrag.corpora.clean import plain_line
 from shrag.corpora.records import Record
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.choices import choices_text
 from shrag.serving.events import ModelCall
 from shrag.serving.evidence_text import fence_records, unfenced
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 from shrag.serving.stepwise.model_steps import NOTHING
@@ -42,7 +42,7 @@ class _Thought(msgspec.Struct, frozen=True):
 def follow_up(question: Question, worked: Sequence[Worked], model: RationedModel) -> tuple[str, list[ModelCall]]:
     """Return the question that has to be answered next, empty where what was worked out is enough.
 
-    Raises as :func:`~shrag.serving.planning.asking_model.ask` does, like :func:`think`.
+    Raises as :func:`~shrag.serving.asking_model.ask` does, like :func:`think`.
     """
     values = {
         "question": question.text,

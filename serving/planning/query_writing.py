@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 
 from shrag.corpora.clean import plain_line
+from shrag.serving.asking_model import Step, ask
 from shrag.serving.events import ModelCall
-from shrag.serving.planning.asking_model import Step, ask
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
 
@@ -20,7 +20,7 @@ class _Query(msgspec.Struct, frozen=True):
 def write_query(question: Question, model: RationedModel) -> tuple[Question, list[ModelCall]]:
     """Return what to search by for the answer to ``question``, itself where nothing readable came.
 
-    Raises as :func:`~shrag.serving.planning.asking_model.ask` does.
+    Raises as :func:`~shrag.serving.asking_model.ask` does.
     """
     step = Step("query", "query", question.language, {"question": question.text}, max_tokens=128)
     made, calls = ask(model, step, _Query)
