@@ -147,6 +147,6 @@ def test_a_term_is_never_read_as_a_query(reader: LexicalReader) -> None:
 
 
 def test_queries_asked_at_once_are_answered_as_each_alone(reader: LexicalReader) -> None:
-    queries: list[Query] = [any_of(["film", "copper"][:size]) for size in (2, 1, 0)] + [Term("shield")]
+    queries: list[Query] = [*(any_of(["film", "copper"][:size]) for size in (2, 1, 0)), Term("shield")]
     assert reader.search(queries, 10) == [reader.search([query], 10)[0] for query in queries]
     assert reader.search([], 10) == []

@@ -41,39 +41,40 @@ def _sent(client: TestClient, path: str, body: bytes, content_type: str) -> tupl
     return answer.status_code, _lasting(answer.json()), sorted(answer.headers)
 
 
-ASKED = {"question": QUESTION}
+ASKED: dict[str, Any] = {"question": QUESTION}
+ODD: list[Any] = [
+    ASKED,
+    ASKED | {"k": 1},
+    ASKED | {"k": 0},
+    ASKED | {"k": 1_001},
+    ASKED | {"k": 10**30},
+    ASKED | {"k": 3.0},
+    ASKED | {"k": True},
+    ASKED | {"k": "3"},
+    ASKED | {"k": None},
+    ASKED | {"strategy": "bm25", "k": 3},
+    ASKED | {"strategy": "no such"},
+    ASKED | {"keyword_order": "entropy"},
+    ASKED | {"keyword_order": "model"},
+    ASKED | {"keyword_order": "none"},
+    ASKED | {"choices": ["one"]},
+    ASKED | {"choices": ["one", "two"]},
+    ASKED | {"choices": "one"},
+    ASKED | {"unknown": 1},
+    ASKED | {"format": "plain"},
+    ASKED | {"format": "none"},
+    ASKED | {"stream": 0},
+    {"question": ""},
+    {"question": "?" * 3_000},
+    {"question": "a\0b\n\u2028c"},
+    {"question": None},
+    {"k": 3},
+    [],
+    "question",
+]
 BODIES = [
     json.dumps(asked, ensure_ascii=ascii).encode()
-    for asked in (
-        ASKED,
-        ASKED | {"k": 1},
-        ASKED | {"k": 0},
-        ASKED | {"k": 1_001},
-        ASKED | {"k": 10**30},
-        ASKED | {"k": 3.0},
-        ASKED | {"k": True},
-        ASKED | {"k": "3"},
-        ASKED | {"k": None},
-        ASKED | {"strategy": "bm25", "k": 3},
-        ASKED | {"strategy": "no such"},
-        ASKED | {"keyword_order": "entropy"},
-        ASKED | {"keyword_order": "model"},
-        ASKED | {"keyword_order": "none"},
-        ASKED | {"choices": ["one"]},
-        ASKED | {"choices": ["one", "two"]},
-        ASKED | {"choices": "one"},
-        ASKED | {"unknown": 1},
-        ASKED | {"format": "plain"},
-        ASKED | {"format": "none"},
-        ASKED | {"stream": 0},
-        {"question": ""},
-        {"question": "?" * 3_000},
-        {"question": "a\0b\n\u2028c"},
-        {"question": None},
-        {"k": 3},
-        [],
-        "question",
-    )
+    for asked in ODD
     for ascii in (True, False)
 ] + [
     b"",
