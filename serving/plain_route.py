@@ -112,7 +112,7 @@ class PlainRoute(Generic[_Asked]):
 class _Client(Request):
     """A request whose body was read. Whether the client has left is asked once and heard when it has.
 
-    Starlette asks anew each time, which under load, where many wait and ask, takes a tenth of the time.
+    Starlette asks anew each time, which costs much under load, where many wait and ask.
     """
 
     _leaving: asyncio.Future[Message] | None = None

@@ -79,3 +79,19 @@ def test_a_translation_weighs_as_its_word_and_what_is_missing_is_made_up_for(ana
 def test_a_text_is_korean_where_a_fifth_of_its_terms_are() -> None:
     assert is_korean(["우유", "a", "b", "c", "d"])
     assert not is_korean(["우유", "a", "b", "c", "d", "e"])
+
+
+@pytest.mark.parametrize(
+    ("terms", "korean"),
+    [
+        ([], True),
+        (["film"] * 4, False),
+        (["film"] * 4 + ["그래핀"], True),
+        (["film"] * 5 + ["그래핀"], False),
+        (["café", "é"], False),
+        (["film"] * 28 + ["그래핀"] * 7, True),
+        (["film"] * 29 + ["그래핀"] * 7, False),
+    ],
+)
+def test_terms_are_korean_where_a_fifth_of_them_is(terms: list[str], korean: bool) -> None:
+    assert is_korean(terms) is korean
