@@ -37,7 +37,6 @@ QUESTIONS = [
     "김치찌개 끓이는 법은?",
 ]
 ASKED = [(question, strategy) for question in QUESTIONS for strategy in ("shrag", "hybrid")]
-SWAPS = 20
 THREADS = 16
 
 Outcome = tuple[Answer, tuple[RankedRecord, ...]]
@@ -112,10 +111,15 @@ def expected(contents: Path) -> dict[tuple[int, str, str], Outcome]:
 
 
 @pytest.mark.parametrize(
-    "cached", [pytest.param(False, id="no cache", marks=pytest.mark.soak), pytest.param(True, id="cache")]
+    ("swaps", "cached"),
+    [
+        pytest.param(5, True, id="5, cache"),
+        pytest.param(20, True, id="20, cache", marks=pytest.mark.soak),
+        pytest.param(20, False, id="20, no cache", marks=pytest.mark.soak),
+    ],
 )
-def test_through_20_swaps_every_answer_is_whole_and_of_one_generation(
-    contents: Path, expected: dict[tuple[int, str, str], Outcome], index: Path, cached: bool
+def test_through_many_swaps_every_answer_is_whole_and_of_one_generation(
+    contents: Path, expected: dict[tuple[int, str, str], Outcome], index: Path, swaps: int, cached: bool
 ) -> None:
     assert all(expected[1, *asked] != expected[2, *asked] for asked in ASKED)
     current = CurrentIndex(index, _open(index, AnswerCache() if cached else None))
@@ -123,7 +127,7 @@ def test_through_20_swaps_every_answer_is_whole_and_of_one_generation(
     askers = [_Asker(current, expected, turn) for turn in range(THREADS)]
     for asker in askers:
         asker.start()
-    for swap in range(1, SWAPS + 1):
+    for swap in range(1, swaps + 1):
         number = publish_copy(index, generation_folder(contents, 1 + swap % 2))
         assert wait_for(lambda: current.standing.generation == number), current.standing  # noqa: B023
         before = sum(asker.answered for asker in askers)
@@ -133,10 +137,10 @@ def test_through_20_swaps_every_answer_is_whole_and_of_one_generation(
     for asker in askers:
         asker.join()
     assert [asker.wrong for asker in askers] == [[]] * THREADS
-    assert set().union(*(asker.seen for asker in askers)) == set(range(1, SWAPS + 2))
+    assert set().union(*(asker.seen for asker in askers)) == set(range(1, swaps + 2))
     assert wait_for(lambda: current.standing.closing == ())
-    assert open_files(index) == {f"gen-{SWAPS + 1:06}"}
-    assert (current.standing.swaps, current.standing.problem) == (SWAPS, "")
+    assert open_files(index) == {f"gen-{swaps + 1:06}"}
+    assert (current.standing.swaps, current.standing.problem) == (swaps, "")
     current.close()
     assert open_files(index) == set()
 

@@ -54,7 +54,7 @@ def test_unused_it_is_closed_at_once_and_not_retired_never(demo: Engine) -> None
 
 
 def test_many_threads_never_have_it_closed_and_close_it_once(demo: Engine) -> None:
-    for _ in range(20):
+    for _ in range(5):
         engine = _Counted(demo)
         leased = LeasedEngine(engine)
         taken: list[bool] = []
