@@ -55,7 +55,7 @@ def choose_by_words(question: str, choices: Sequence[str], answer: Answer, index
 
     Without a model this is all that can be said: of a sentence, the share of the question's words times the share of
     the words that the choice has and the question lacks, by idf; the best sentence counts. Where one of the choices
-    has no word of its own in the index (yes, no, maybe), nothing can be said for or against it, and none is chosen.
+    has no content word of its own (yes or no), nothing can be said for or against it, and none is chosen.
     """
     analyzer = index.analyzer
     sentences = [one.text for section in answer.sections if section.part != "title" for one in section.sentences]
@@ -66,7 +66,7 @@ def choose_by_words(question: str, choices: Sequence[str], answer: Answer, index
     for choice in choices:
         words = question_words(choice, analyzer, index.engine, index.glossary)
         own = [word for word in words if known.isdisjoint(word.terms)]
-        if not any(word.known for word in own):
+        if not own:
             return ""
         scores.append(max((matched_share(asked, terms) * matched_share(own, terms) for terms in held), default=0.0))
     best = max(scores, default=0.0)

@@ -46,8 +46,8 @@ def test_without_a_model_the_choice_is_the_one_whose_words_the_answer_has(demo: 
 
 def test_without_a_model_none_is_chosen_where_nothing_can_be_said_for_one_of_them(demo: Engine) -> None:
     question = "How well does LSTM forecast onion prices?"
-    chosen = [demo.ask(question, choices=["7.8%", other]).answer.choice for other in ("seasonal ARIMA", "no", "zzzz")]
-    assert chosen == ["B", "", ""]
+    others = ("seasonal ARIMA", "no", "onion forecasts")
+    assert [demo.ask(question, choices=["7.8%", other]).answer.choice for other in others] == ["B", "", ""]
 
 
 def test_choices_of_one_question_are_another_question(demo: Engine) -> None:
