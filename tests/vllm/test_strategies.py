@@ -1,4 +1,4 @@
-"""A hundred questions by every strategy in turn, over a real vLLM whose words mean nothing."""
+"""A hundred questions over a real vLLM whose words mean nothing: the strategies in turn, in the soak each of them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tests.vllm.conftest import START_SECONDS
 
 pytestmark = pytest.mark.vllm
 
-QUESTIONS = 100
 AT_ONCE = 8
 CHOICES = ("LSTM", "ARIMA", "boosting")
 
 ODD = ["zzzz qqqq", "…?!", "김치찌개 끓이는 법은?", "[ANS_1]", "그래핀 " * 300]
-TEXTS = [topic.text for topic in read_topics(DEMO / "topics.tsv")][:20] + ODD
-"""25 texts: 20 questions of the demonstration, and some that nothing answers."""
+ACROSS = DEMO.parent / "cross_language" / "topics.tsv"
+TEXTS = [topic.text for topics in (DEMO / "topics.tsv", ACROSS) for topic in read_topics(topics)][:95] + ODD
+"""100 texts: questions of the project's own in both languages, and some that nothing answers."""
 
 CALL_SECONDS = 60.0
 MOST_SECONDS = Ration().seconds + 3 * CALL_SECONDS
@@ -86,22 +86,27 @@ def brief(settings: LlmSettings, server: ModelServer) -> Iterator[ServedModel]:
         yield model
 
 
-@pytest.fixture(scope="module")
-def runs(demo: Engine, brief: ServedModel) -> list[Run]:
-    """Ask the hundred, each text four times by different strategies, every third with choices."""
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(False, id="in turn"), pytest.param(True, id="each", marks=pytest.mark.soak)],
+)
+def runs(request: pytest.FixtureRequest, demo: Engine, brief: ServedModel) -> list[Run]:
+    """Ask every text by one strategy, the next by the next, or by each of them; every fourth with choices."""
     strategies = Engine(demo.open_index, brief).strategies
-    assert len(strategies) == 24  # with a number of texts that shares no factor, no pair comes twice
+    assert len(strategies) == 27
+    rounds = len(strategies) if request.param else 1
 
     def ask(number: int) -> Run:
-        strategy, text = strategies[number % len(strategies)], TEXTS[number % len(TEXTS)]
-        choices = CHOICES if number % 3 == 0 else ()
+        text = TEXTS[number % len(TEXTS)]
+        strategy = strategies[(number + number // len(TEXTS)) % len(strategies)]
+        choices = CHOICES if number % 4 == 0 else ()
         model = _Counted(brief)
         began = time.monotonic()
         events = list(Engine(demo.open_index, model).events(text, strategy=strategy, choices=choices))
         return Run(strategy, text, choices, events, model.calls, model.answered, time.monotonic() - began)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        done = list(pool.map(ask, range(QUESTIONS)))
+        done = list(pool.map(ask, range(len(TEXTS) * rounds)))
     for strategy in strategies:
         mine = [run for run in done if run.strategy == strategy]
         events = [event for run in mine for event in run.events]
@@ -115,7 +120,8 @@ def runs(demo: Engine, brief: ServedModel) -> list[Run]:
 
 
 def test_every_question_by_every_strategy_ends_in_a_well_formed_answer_or_refusal(runs: list[Run]) -> None:
-    assert len({(run.strategy, run.text) for run in runs}) == QUESTIONS
+    assert len({(run.strategy, run.text) for run in runs}) == len(runs)
+    assert len(runs) % len(TEXTS) == 0
     for run in runs:
         check_events(run.events, len(run.choices))
 
