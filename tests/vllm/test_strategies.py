@@ -27,7 +27,8 @@ from tests.vllm.conftest import START_SECONDS
 
 pytestmark = pytest.mark.vllm
 
-AT_ONCE = 8
+AT_ONCE = 16
+"""As many as the server works on at once."""
 CHOICES = ("LSTM", "ARIMA", "boosting")
 
 ODD = ["zzzz qqqq", "…?!", "김치찌개 끓이는 법은?", "[ANS_1]", "그래핀 " * 300]
@@ -79,9 +80,9 @@ class _Counted:
 
 @pytest.fixture(scope="module")
 def brief(settings: LlmSettings, server: ModelServer) -> Iterator[ServedModel]:
-    """Return the model with answers of a few sentences: how long it goes on is not what this is about."""
+    """Return the model with answers of a sentence or two: how long it goes on is not what this is about."""
     assert server.wait_for("ready", START_SECONDS).phase == "ready"
-    few = msgspec.structs.replace(settings, max_tokens=384, timeout=CALL_SECONDS)
+    few = msgspec.structs.replace(settings, max_tokens=96, timeout=CALL_SECONDS)
     with closing(ServedModel(few, server)) as model:
         yield model
 
