@@ -16,15 +16,13 @@ import msgspec
 from shrag.evaluation.bootstrap import Interval
 from shrag.evaluation.proportion import mean_interval
 from shrag.models.errors import InvalidOutput
-from shrag.models.language_model import LanguageModel, Message
-from shrag.models.structured_output import complete_structured
-from shrag.prompts.prompt import Language, load_prompt
+from shrag.models.language_model import LanguageModel
+from shrag.prompts.prompt import Language
+from shrag.serving.asking_model import Step, ask
+from shrag.serving.evidence_text import unfenced
 
 LONGEST_ANSWER = 6_000
 """Characters of an answer, and of its references together, that the judge is shown."""
-
-# As for records: what is marked cannot pretend that it ends.
-_HARMLESS = str.maketrans({"⟦": "[", "⟧": "]"})
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -66,13 +64,13 @@ def judge_answer(
     :class:`~shrag.models.errors.ModelUnavailable` and :class:`~shrag.models.errors.ModelRefused`.
     """
     values = {"question": question, "answer": answer, "references": "\n".join(references)}
-    shown = {name: value[:LONGEST_ANSWER].translate(_HARMLESS) for name, value in values.items()}
-    turns = load_prompt("judge", language).turns(shown)
+    # As for records: what is marked cannot pretend that it ends.
+    shown = {name: unfenced(value[:LONGEST_ANSWER]) for name, value in values.items()}
     try:
-        given = complete_structured(model, [Message(turn.role, turn.content) for turn in turns], Marks, max_tokens=128)
+        marks, _ = ask(model, Step("evaluate", "judge", language, shown, max_tokens=128), Marks)
     except InvalidOutput as error:
         return Judgement(model.name, None, str(error))
-    return Judgement(model.name, given.value)
+    return Judgement(model.name, marks)
 
 
 def summarise_judgements(judge: str, given: Iterable[Judgement], seed: int = 0) -> JudgeSummary:

@@ -93,15 +93,15 @@ def candidates_of(request: Request, own: Candidates) -> Candidates:
     return own if request.settings.candidates == "strategy" else request.settings.candidates
 
 
-def need_vectors(index: OpenIndex, needed_by: str, instead: str) -> DenseIndex:
+def need_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> DenseIndex:
     """Return the index's vectors, their encoder loaded; raises :class:`StrategyUnavailable` where it has none.
 
-    ``needed_by`` says what needs them, ``instead`` what can be done without.
+    ``needed_by`` says what needs them, ``instead`` what can be done without, ``encoder`` which one would make them.
     """
     if index.dense is None:
         raise StrategyUnavailable(
             f"Index {index.name} has no vectors, which {needed_by} needs: build it with "
-            f"`shrag index {index.name} --encoder lsa`, or {instead}."
+            f"`shrag index {index.name} --encoder {encoder}`, or {instead}."
         )
     try:
         index.dense.prepare()

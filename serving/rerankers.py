@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical_reranker import LexicalReranker
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.vector_card import LSA
 from shrag.models.catalog import find_reranker_card, read_catalog
 from shrag.models.reranker import Reranker
 from shrag.models.weights import is_path
+from shrag.serving.climb import need_vectors
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
 
 AUTO = "auto"
@@ -75,16 +75,8 @@ def _by_what_is_here(index: OpenIndex) -> Reranker:
 
 
 def _by_vectors(index: OpenIndex) -> Reranker:
-    if index.dense is None:
-        raise StrategyUnavailable(
-            f"Index {index.name} has no vectors, which the re-ranker {VECTORS} needs: build it with "
-            f"`shrag index {index.name} --encoder gte`, or choose the re-ranker {LEXICAL}."
-        )
+    # Opened now: that its encoder is not here is better said before the first question.
+    dense = need_vectors(index, f"the re-ranker {VECTORS}", f"choose the re-ranker {LEXICAL}", encoder="gte")
     from shrag.indexing.vector_reranker import VectorReranker
 
-    try:
-        # Opened now: that its encoder is not here is better said before the first question.
-        index.dense.prepare()
-    except EncoderUnavailable as error:
-        raise StrategyUnavailable(str(error)) from error
-    return VectorReranker(index.dense)
+    return VectorReranker(dense)

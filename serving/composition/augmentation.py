@@ -7,14 +7,13 @@ from typing import Annotated
 
 import msgspec
 
-from shrag.corpora.clean import plain_line
 from shrag.indexing.opening import OpenIndex
 from shrag.serving.asking_model import Step, ask
 from shrag.serving.composition.queries import (
     LONGEST_QUERY,
     SearchQuery,
     distinct,
-    query_of_text,
+    queries_of_texts,
     query_of_words,
     translated,
 )
@@ -39,9 +38,7 @@ def augment_by_model(
     """Return at most ``count`` queries that a model writes, none that says nothing; raises as :func:`ask` does."""
     values = {"question": question.text, "count": str(count)}
     written, calls = ask(model, Step("query", "augment", question.language, values), _Queries)
-    texts = (plain_line(text) for text in written.queries)
-    made = distinct(query_of_text(text, index, "augmentation") for text in texts if text and text != question.text)
-    return made[:count], calls
+    return queries_of_texts(written.queries, question, count, index, "augmentation"), calls
 
 
 def augment_by_words(

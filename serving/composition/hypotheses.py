@@ -17,7 +17,7 @@ from shrag.corpora.sentences import split_sentences
 from shrag.indexing.opening import OpenIndex
 from shrag.indexing.query import any_of
 from shrag.serving.asking_model import Step, ask
-from shrag.serving.composition.queries import LONGEST_QUERY, SearchQuery, distinct, query_of_text
+from shrag.serving.composition.queries import LONGEST_QUERY, SearchQuery, distinct, queries_of_texts
 from shrag.serving.events import ModelCall
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question
@@ -41,9 +41,7 @@ def suppose_by_model(
     """Return at most ``count`` answers that a model supposes, as queries; raises as :func:`ask` does."""
     values = {"question": question.text, "count": str(count)}
     written, calls = ask(model, Step("hypothesis", "hypotheses", question.language, values), _Answers)
-    texts = (plain_line(text) for text in written.answers)
-    made = distinct(query_of_text(text, index, "hypothesis") for text in texts if text and text != question.text)
-    return made[:count], calls
+    return queries_of_texts(written.answers, question, count, index, "hypothesis"), calls
 
 
 def suppose_by_sentences(words: Sequence[Word], asked: SearchQuery, count: int, index: OpenIndex) -> list[SearchQuery]:

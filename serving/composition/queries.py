@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from shrag.corpora.clean import plain_line
 from shrag.indexing.opening import OpenIndex
 from shrag.serving.events import NodeKind
 from shrag.serving.ladder import choose_carried
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.question import AnswerLanguage, Question
 from shrag.serving.words import Word, question_words, searchable
 
 LONGEST_QUERY = 300
@@ -30,6 +31,14 @@ def query_of_text(text: str, index: OpenIndex, kind: NodeKind) -> SearchQuery:
     (terms,) = index.analyzer.terms([text])
     known = (word.text for word in question_words(text, index.analyzer, index.engine) if word.known)
     return SearchQuery(text, tuple(terms), tuple(known), kind)
+
+
+def queries_of_texts(
+    texts: Iterable[str], question: Question, count: int, index: OpenIndex, kind: NodeKind
+) -> list[SearchQuery]:
+    """Return at most ``count`` queries that a model wrote for ``question``, without those that say nothing new."""
+    lines = (plain_line(text) for text in texts)
+    return distinct(query_of_text(line, index, kind) for line in lines if line and line != question.text)[:count]
 
 
 def query_of_words(words: Sequence[Word], kind: NodeKind) -> SearchQuery:

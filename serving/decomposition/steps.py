@@ -70,7 +70,7 @@ def walk_bridges(
         found = find_all([read_question(part) for part in parts], request, resources)
     for number, one in enumerate(found, 1):
         yield from one.told
-        yield _looked_up(Node(number, 0, "part", one.question.text), one)
+        yield one.looked_up(Node(number, 0, "part", one.question.text))
     wordless = replace(resources, model=None)  # a hop is names and words already: no keywords are asked for
     for parent, one in enumerate([first, *found][: len(parts) + 1]):
         with watch.stage("steps"):
@@ -82,24 +82,18 @@ def walk_bridges(
             if hop.ranking.records:
                 found.append(hop)
                 node = Node(len(found), parent, "step", hop.question.text, needs=(parent,))
-                yield replace(_looked_up(node, hop), answer=", ".join(bridge.names), source=bridge.docid)
+                yield replace(hop.looked_up(node), answer=", ".join(bridge.names), source=bridge.docid)
     return found
 
 
 def _pick(found: Found, model: RationedModel) -> tuple[Span | None, list[Event]]:
     """Return the answer to a step, None where the model fails, and what is to be told of it."""
-    records = [analysed.record for analysed in found.records(RECORDS)]
-    return attempt("step", lambda: pick_span(found.question, records, model))
+    return attempt("step", lambda: pick_span(found.question, found.best(RECORDS), model))
 
 
 def _walked(number: int, step: str, text: str, found: Found | None, span: Span, awaited: bool) -> Node:
     node = Node(number, 0, "step", text or step, "skipped", needed(step))
     if found is None:
         return node
-    looked_up = replace(_looked_up(node, found), answer=span.text, source=span.docid)
-    return replace(looked_up, state="unanswered") if awaited and not span.text else looked_up
-
-
-def _looked_up(node: Node, found: Found) -> Node:
-    docids = tuple(ranked.record.docid for ranked in found.ranking.records)
-    return replace(node, query=node.question, docids=docids, state="answered" if docids else "unanswered")
+    walked = replace(found.looked_up(node), answer=span.text, source=span.docid)
+    return replace(walked, state="unanswered") if awaited and not span.text else walked

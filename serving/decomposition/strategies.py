@@ -10,9 +10,9 @@ from shrag.serving.decomposition.model_plans import plan_parts, plan_rewrite, pl
 from shrag.serving.decomposition.steps import walk_bridges, walk_steps
 from shrag.serving.events import Event, ModelCall, Node, NodeKind
 from shrag.serving.fallback import attempt
-from shrag.serving.planning.beginning import need_candidates, need_model, ration, told_once
+from shrag.serving.planning.beginning import need_candidates, ration, ration_needed, told_once
 from shrag.serving.planning.concluding import conclude
-from shrag.serving.planning.finding import find, find_all
+from shrag.serving.planning.finding import find_all, find_first
 from shrag.serving.planning.rationed_model import RationedModel
 from shrag.serving.question import Question, read_question
 from shrag.serving.stopwatch import Stopwatch
@@ -54,9 +54,9 @@ class RewriteStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`; raises :class:`ModelNeeded` without a model."""
-        need_model(self.name, resources)
+        rationed = ration_needed(self.name, resources)
         need_candidates(self.name, request, resources)
-        return told_once(self._run(request, *ration(resources)))
+        return told_once(self._run(request, *rationed))
 
     def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
         watch = Stopwatch()
@@ -88,11 +88,7 @@ class ChainStrategy:
         with watch.stage("plan"):
             steps, told = _plan(plan_steps, request.question, model)
         yield from told
-        with watch.stage("search"):
-            first = find(request.question, request, resources)
-        yield from first.told
-        root = replace(root, query=request.question.text, docids=first.hits.pool)
-        yield root
+        root, first = yield from find_first(root, request, resources, watch)
         if steps is None or model is None:
             found = yield from walk_bridges(first, request, resources, watch)
         else:

@@ -11,7 +11,7 @@ from shrag.serving.fallback import attempt
 from shrag.serving.iterative.walks import Walk, ask_oneself, think_aloud
 from shrag.serving.planning.beginning import need_candidates, ration_needed, told_once
 from shrag.serving.planning.concluding import conclude
-from shrag.serving.planning.finding import find
+from shrag.serving.planning.finding import find, find_first
 from shrag.serving.planning.query_writing import write_query
 from shrag.serving.planning.rationed_model import Ration, RationedModel
 from shrag.serving.stopwatch import Stopwatch
@@ -51,7 +51,7 @@ class IterativeStrategy:
     def __init__(self, name: str, walk: Walk, ration: Ration | None = None) -> None:
         self._name = name
         self._walk = walk
-        self._ration = ration or Ration()
+        self._ration = ration
 
     @property
     def name(self) -> str:
@@ -67,11 +67,7 @@ class IterativeStrategy:
         watch = Stopwatch()
         root = Node(0, None, "question", request.question.text)
         yield root
-        with watch.stage("search"):
-            first = find(request.question, request, resources)
-        yield from first.told
-        root = replace(root, query=request.question.text, docids=first.hits.pool)
-        yield root
+        root, first = yield from find_first(root, request, resources, watch)
         walked = yield from self._walk(first, request, resources, model, watch)
         yield from conclude(root, [first, *walked.found], request, resources, watch, walked.notes)
 

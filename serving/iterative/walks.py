@@ -6,13 +6,12 @@ Each ends where the model has enough, says nothing new or fails, where the plan 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from shrag.corpora.records import Record
-from shrag.serving.events import CutShort, Event, Node
+from shrag.serving.events import Event, Node
 from shrag.serving.evidence_text import unfenced
 from shrag.serving.fallback import attempt
 from shrag.serving.iterative.model_turns import follow_up, think
@@ -68,13 +67,11 @@ def ask_oneself(
         node, one = _look_up(node, request, resources, watch)
         found.append(one)
         with watch.stage("steps"):
-            solution, told = attempt("step", partial(settle, text, "", question, worked, _records(one), model))
+            solution, told = attempt("step", partial(settle, text, "", question, worked, one.best(RECORDS), model))
         yield from told
         solved, docid = solution or ("", "")
         worked.append(Worked(text, solved))
         yield replace(node, state="answered" if solved else "unanswered", answer=solved, source=docid)
-        if any(isinstance(event, CutShort) for event in told):
-            break
     settled = any(each.solution for each in worked)
     return Walked(found, notes_text(worked, question.language) if settled else "")
 
@@ -87,7 +84,7 @@ def think_aloud(
     thoughts: list[str] = []
     for number in range(1, MOST_TURNS + 1):
         with watch.stage("steps"):
-            thought, told = attempt("step", partial(think, request.question, thoughts, _records(found[-1]), model))
+            thought, told = attempt("step", partial(think, request.question, thoughts, found[-1].best(RECORDS), model))
         yield from told
         if thought is None or not readable(thought.text) or thought.text in thoughts:
             break
@@ -107,9 +104,4 @@ def _look_up(node: Node, request: Request, resources: Resources, watch: Stopwatc
     # The words are a model's already: no keywords are asked for.
     with watch.stage("search"):
         found = find(read_question(node.question[:LONGEST_QUESTION]), request, replace(resources, model=None))
-    docids = tuple(ranked.record.docid for ranked in found.ranking.records)
-    return replace(node, query=node.question, docids=docids, state="answered" if docids else "unanswered"), found
-
-
-def _records(found: Found) -> Sequence[Record]:
-    return [analysed.record for analysed in found.records(RECORDS)]
+    return found.looked_up(node), found

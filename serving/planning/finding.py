@@ -6,9 +6,10 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from shrag.corpora.records import Record
 from shrag.indexing.analysed import AnalysedRecord
 from shrag.serving.climb import look_up
-from shrag.serving.events import Event, Hits, Keywords, Queries, RankedRecord, Ranking
+from shrag.serving.events import Event, Hits, Keywords, Node, Queries, RankedRecord, Ranking
 from shrag.serving.question import Question
 from shrag.serving.search_settings import Candidates
 from shrag.serving.side_by_side import side_by_side
@@ -41,6 +42,15 @@ class Found:
         analysed = {each.record.docid: each for each in self.pool}
         return [analysed[ranked.record.docid] for ranked in self.ranking.records[:most]]
 
+    def best(self, most: int) -> list[Record]:
+        """Return those as they are shown."""
+        return [analysed.record for analysed in self.records(most)]
+
+    def looked_up(self, node: Node, query: str = "") -> Node:
+        """Return ``node`` as it stands when this was found by ``query``, its question where that is not given."""
+        docids = tuple(ranked.record.docid for ranked in self.ranking.records)
+        return replace(node, query=query or node.question, docids=docids, state="answered" if docids else "unanswered")
+
     def only(self, records: Iterable[RankedRecord]) -> Found:
         """Return it with those records of its ranking alone; their places are counted anew."""
         renumbered = tuple(replace(ranked, rank=rank) for rank, ranked in enumerate(records, 1))
@@ -71,6 +81,21 @@ def find_all(
 ) -> list[Found]:
     """Search for questions that do not depend on each other, side by side; in their order."""
     return side_by_side(lambda question: find(question, request, resources, own), questions)
+
+
+def find_first(
+    root: Node, request: Request, resources: Resources, watch: Stopwatch
+) -> Generator[Event, None, tuple[Node, Found]]:
+    """Search for the reader's own question, ``root``; return it as it stands then, and what was found.
+
+    What is told on the way is yielded, and ``root`` as it stands then.
+    """
+    with watch.stage("search"):
+        found = find(request.question, request, resources)
+    yield from found.told
+    root = replace(root, query=root.question, docids=found.hits.pool)
+    yield root
+    return root, found
 
 
 def _first(kind: type[_Kind], events: Sequence[Event]) -> _Kind:

@@ -29,7 +29,7 @@ class StepwiseStrategy:
     def __init__(self, way: Way, thresholds: LearntThresholds, ration: Ration | None = None) -> None:
         self._way = way
         self._thresholds = thresholds
-        self._ration = ration or Ration()
+        self._ration = ration
 
     @property
     def name(self) -> str:

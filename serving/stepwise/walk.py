@@ -161,10 +161,8 @@ class Walk:
             for pace in self._paces:
                 pace.found = pace.found or self._first
         for pace in self._paces:
-            docids = tuple(ranked.record.docid for ranked in pace.found.ranking.records) if pace.found else ()
-            pace.node = replace(
-                pace.node, query=pace.lookup, docids=docids, state="answered" if docids else "unanswered"
-            )
+            if pace.found is not None:
+                pace.node = pace.found.looked_up(pace.node, pace.lookup)
             yield pace.node
 
     def _make_each(self, maker: Maker, purpose: Purpose, name: str) -> Generator[Event, None, None]:
@@ -182,19 +180,11 @@ class Walk:
                 setattr(pace, name, text)
 
     def _settle(self, pace: _Pace, model: RationedModel) -> Generator[Event, None, None]:
-        best = pace.found.records(RECORDS) if pace.found is not None else []
+        records = pace.found.best(RECORDS) if pace.found is not None else []
         with self._watch.stage("steps"):
             solution, told = attempt(
                 "step",
-                partial(
-                    settle,
-                    pace.step.question,
-                    pace.principle,
-                    self._question,
-                    self._worked,
-                    [analysed.record for analysed in best],
-                    model,
-                ),
+                partial(settle, pace.step.question, pace.principle, self._question, self._worked, records, model),
             )
         yield from told
         text, docid = solution or ("", "")

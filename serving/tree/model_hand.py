@@ -59,10 +59,9 @@ class ModelHand:
 
     def respond(self, question: Question, found: Found) -> tuple[Response, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
-        records = [analysed.record for analysed in found.records(RECORDS)]
         return self._or_rules(
             "step",
-            lambda: respond(question, records, self._model),
+            lambda: respond(question, found.best(RECORDS), self._model),
             lambda: self._rules.respond(question, found),
         )
 
@@ -93,10 +92,9 @@ class ModelHand:
 
     def span(self, question: Question, found: Found) -> tuple[Span, list[Event]]:
         """See :class:`~shrag.serving.tree.hand.Hand`."""
-        records = [analysed.record for analysed in found.records(RECORDS)]
         return self._or_rules(
             "step",
-            lambda: pick_span(question, records, self._model),
+            lambda: pick_span(question, found.best(RECORDS), self._model),
             lambda: self._rules.span(question, found),
         )
 

@@ -27,7 +27,7 @@ class TreeStrategy:
 
     def __init__(self, limits: Limits | None = None, ration: Ration | None = None) -> None:
         self._limits = limits or Limits()
-        self._ration = ration or Ration()
+        self._ration = ration
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""

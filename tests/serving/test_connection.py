@@ -80,8 +80,7 @@ def test_a_request_that_comes_in_pieces_but_in_time_is_answered(demo: Engine, mo
         assert split(read_all(connection))[0] == 200
 
 
-def test_an_answer_longer_than_the_bound_for_requests_is_not_cut(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Deadlines, "receive_seconds", 0.2)
+def _search_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     original = Engine.search
 
     def slow(*arguments: object, **options: object) -> object:
@@ -89,6 +88,11 @@ def test_an_answer_longer_than_the_bound_for_requests_is_not_cut(demo: Engine, m
         return original(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "search", slow)
+
+
+def test_an_answer_longer_than_the_bound_for_requests_is_not_cut(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Deadlines, "receive_seconds", 0.2)
+    _search_slowly(monkeypatch)
     with live(demo) as server:
         assert server.ask("POST", "/v1/search", {"question": QUESTION})[0] == 200
 
@@ -152,13 +156,7 @@ def test_half_a_request_behind_another_one_does_not_cut_its_answer(
     demo: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Deadlines, "receive_seconds", 0.2)
-    original = Engine.search
-
-    def slow(*arguments: object, **options: object) -> object:
-        time.sleep(0.8)
-        return original(*arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Engine, "search", slow)
+    _search_slowly(monkeypatch)
     with live(demo) as server, server.send("POST", "/v1/search", {"question": QUESTION}) as connection:
         connection.sendall(b"POST /v1/search HTTP/1.1\r\nhost:")
         answer = read_all(connection)
