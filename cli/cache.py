@@ -17,7 +17,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def cache_options(command: _Command) -> _Command:
     """Give a command that goes on answering the options ``--cache-mib`` and ``--no-cache``."""
     size = click.option(
-        "--cache-mib", type=click.IntRange(1), default=64, show_default=True, help="Memory that kept answers may take."
+        "--cache-mib", type=click.IntRange(1), default=256, show_default=True, help="Memory that kept answers may take."
     )
     none = click.option("--no-cache", is_flag=True, help="Keep no answer, and answer each question by itself.")
     return size(none(command))

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from shrag.serving.asking import Asking, one_by_one
+from shrag.serving.event_bytes import pack_events, unpack_events
 from shrag.serving.events import Event, Fallback, ModelCall, Timings
 from shrag.serving.memory_size import memory_size
 from shrag.serving.shared_question import Outcome, SharedQuestion
 from shrag.serving.strategy import Request
 
-MOST_BYTES = 64 << 20
-"""Memory that answers kept may take, where nothing else is said: some 1,800 over the demonstration's records."""
+MOST_BYTES = 256 << 20
+"""Memory that answers kept may take, where nothing else is said: some 7,000, or twice as many asked once each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,8 @@ class KeptAnswer:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events, the timings of finding them last."""
-        return (*self._kept.events, self.timings)
+        """The events, the timings of finding them last; unpacked each time."""
+        return (*unpack_events(self._kept.packed), self.timings)
 
     def asking(self) -> Asking:
         """Return the events as of a question being answered."""
@@ -159,8 +160,9 @@ class AnswerCache:
         """Count a question out, and keep its events where they may be kept."""
         key = place[1]
         keep = outcome is not None and _is_whole(outcome) and may_keep()
-        events = tuple(each for each in outcome or () if not isinstance(each, ModelCall | Timings))
-        size = memory_size((key, events)) + _EMPTY_SIZE if keep else 0
+        lasting = [each for each in outcome or () if not isinstance(each, ModelCall | Timings)]
+        packed = pack_events(lasting) if keep else b""
+        size = memory_size((key, packed)) + _EMPTY_SIZE
         with self._turn:
             if self._asked.get(place) is shared:
                 del self._asked[place]
@@ -168,7 +170,7 @@ class AnswerCache:
                 return
             if (before := self._kept.pop(key, None)) is not None:
                 self._bytes -= before.size
-            self._kept[key] = _Kept(events, size)
+            self._kept[key] = _Kept(packed, size)
             self._bytes += size
             self._push_out()
 
@@ -182,12 +184,12 @@ class AnswerCache:
 class _Kept:
     """Events without those that are of their first time alone; what they were encoded as, by its name."""
 
-    events: tuple[Event, ...]
+    packed: bytes
     size: int
     encoded: dict[str, bytes] = field(default_factory=dict)
 
 
-_EMPTY_SIZE = sys.getsizeof(_Kept((), 0)) + sys.getsizeof({"": b""})
+_EMPTY_SIZE = sys.getsizeof(_Kept(b"", 0)) + sys.getsizeof({"": b""})
 
 _Place = tuple[Hashable, AnswerKey]
 

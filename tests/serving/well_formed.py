@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from shrag.serving.choices import LETTERS
+from shrag.serving.event_bytes import pack_events, unpack_events
 from shrag.serving.events import Answer, CutShort, Event, Hits, Keywords, Node, Queries, Ranking, Timings
 
 _Kind = TypeVar("_Kind")
@@ -34,5 +35,6 @@ def check_events(events: Sequence[Event], choices: int = 0) -> None:
     assert numbers == set(range(len(numbers)))
     spent = Counter(event.spent for event in events if isinstance(event, CutShort))
     assert max(spent.values(), default=1) == 1
+    assert list(unpack_events(pack_events(events))) == list(events)
     for event in events:
         assert msgspec.json.decode(msgspec.json.encode(event), type=type(event)) == event
