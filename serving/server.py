@@ -110,8 +110,8 @@ def run(app: Starlette, listener: socket.socket) -> None:
 def _leave_to_the_end() -> None:
     """Take what is loaded by now out of the collection of garbage.
 
-    Whenever Java collects its garbage the bridge has Python walk through all it has, some 50 ms in which nothing is
-    answered. What a server loads to begin with it keeps, so there is nothing to be found there.
+    A whole collection walks through all there is, some 50 ms in which nothing is answered. What a server loads to begin
+    with it keeps, so there is nothing to be found there.
     """
     gc.collect()
     gc.freeze()

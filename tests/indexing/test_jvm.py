@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import time
 from pathlib import Path
 
 from shrag.indexing.jvm import detach_thread, java, start_java
@@ -25,3 +27,34 @@ def test_java_forgets_a_thread_that_says_it_ends() -> None:
         thread.join()
     # Java's own threads come and go.
     assert java("java.lang.Thread").getAllStackTraces().size() < known + 4
+
+
+def _collections() -> int:
+    """Return how often Java has collected all it has."""
+    beans = java("java.lang.management.ManagementFactory").getGarbageCollectorMXBeans()
+    return int(sum(bean.getCollectionCount() for bean in beans if bean.getName() == "MarkSweepCompact"))
+
+
+def test_neither_collector_sets_off_the_other() -> None:
+    start_java()
+    runs: list[str] = []
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        runs.append(phase)
+
+    before, held = _collections(), []
+    for _ in range(20):
+        held.append(b"x" * (10 << 20))  # growing memory is what would have Java collect
+        gc.collect()
+    assert _collections() == before
+    java("java.lang.System").gc()
+    time.sleep(0.2)  # the bridge hears of the first only
+    gc.callbacks.append(note)
+    try:
+        for _ in range(3):
+            java("java.lang.System").gc()
+            time.sleep(0.2)
+    finally:
+        gc.callbacks.remove(note)
+    assert _collections() == before + 4
+    assert len(runs) <= 2  # those of this test's own making
