@@ -22,8 +22,9 @@ from shrag.serving.model_watch import watch_model
 from shrag.serving.openai_routes import add_openai_routes
 from shrag.serving.openapi_file import describe
 from shrag.serving.page_routes import add_page_routes
+from shrag.serving.plain_route import PlainRoutes
 from shrag.serving.problems import add_problems
-from shrag.serving.question_routes import add_question_routes
+from shrag.serving.question_routes import add_question_routes, plain_question_routes
 from shrag.serving.record_routes import add_record_routes
 from shrag.serving.rendering import PAGE_FOLDER
 from shrag.serving.service import Service
@@ -61,8 +62,10 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,  # FastAPI's pages load scripts from elsewhere
         redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # an address may have a question in it
     )
     app.state.service = service
+    app.add_middleware(PlainRoutes, routes=plain_question_routes(service))  # added first, it stands innermost
     add_layers(app, access or Access(), service.metrics.request)
     add_problems(app)
     app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")

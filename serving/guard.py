@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +35,9 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+"""As ASGI has them."""
+
 _HOST = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:@/\[\]\s]+)(:[0-9]{0,5})?")
 
 # What is refused before its body was read: the rest of the body is not waited for.
@@ -55,9 +58,9 @@ class SafeHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
+                given = {name.lower() for name, _ in message.get("headers", ())}
+                safe = [header for header in _RAW_HEADERS if header[0] not in given]
+                message = {**message, "headers": [*message.get("headers", ()), *safe]}
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -8,18 +8,17 @@ what a request may be.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
-from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shrag.serving.answer_text import AnswerFormat
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.events import KeywordOrder
+from shrag.serving.problems import HANDLED, refusal
 from shrag.serving.wire import AskRequest, QuestionRequest
 
 _Asked = TypeVar("_Asked")
@@ -73,32 +72,26 @@ def read_ask(body: bytes) -> AskRequest | None:
 
 
 class PlainRoute(Generic[_Asked]):
-    """ASGI application. Sends what ``answer`` makes of what ``read`` reads of a JSON body, ``full`` serves the rest."""
+    """Sends what ``answer`` makes of what ``read`` reads of the JSON body of a POST to ``path``."""
 
     def __init__(
-        self,
-        full: ASGIApp,
-        read: Callable[[bytes], _Asked | None],
-        answer: Callable[[_Asked, Request], Awaitable[bytes]],
+        self, path: str, read: Callable[[bytes], _Asked | None], answer: Callable[[_Asked, Request], Awaitable[bytes]]
     ) -> None:
-        self._full = full
+        self.path = path
         self._read = read
         self._answer = answer
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the request. Raises as ``answer`` does."""
-        if not _is_json(scope):
-            await self._full(scope, receive, send)
-            return
-        read: list[Message] = []
-        while not read or (read[-1]["type"] == "http.request" and read[-1].get("more_body", False)):
-            read.append(await receive())
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> list[Message]:
+        """Serve the request, or return what was received of one that is left to FastAPI. Raises as ``answer`` does."""
+        received: list[Message] = []
+        while not received or (received[-1]["type"] == "http.request" and received[-1].get("more_body", False)):
+            received.append(await receive())
         asked = None
-        if read[-1]["type"] == "http.request":
-            asked = self._read(b"".join(message.get("body", b"") for message in read))
+        if received[-1]["type"] == "http.request":
+            asked = self._read(b"".join(message.get("body", b"") for message in received))
         if asked is None:
-            await self._full(scope, _again(read, receive), send)
-            return
+            return received
+        scope["route"] = self  # as a router says which it was
         client = _Client(scope, receive)
         try:
             answer = await self._answer(asked, client)
@@ -107,6 +100,32 @@ class PlainRoute(Generic[_Asked]):
         headers = [(b"content-length", b"%d" % len(answer)), (b"content-type", _JSON)]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
+        return []
+
+
+class PlainRoutes:
+    """ASGI middleware. Serves ``routes`` before the router, which takes longer to find one than they take to answer.
+
+    An error that a route raises is answered as behind the router.
+    """
+
+    def __init__(self, app: ASGIApp, routes: Iterable[PlainRoute[Any]]) -> None:
+        self._app = app
+        self._routes = {route.path: route for route in routes}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request."""
+        route = self._routes.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if route is None or not _is_json(scope):
+            await self._app(scope, receive, send)
+            return
+        try:
+            received = await route.serve(scope, receive, send)
+        except HANDLED as error:
+            await refusal(scope["path"], error)(scope, receive, send)
+            return
+        if received:
+            await self._app(scope, _again(received, receive), send)
 
 
 class _Client(Request):
@@ -130,29 +149,14 @@ class _Client(Request):
             self._leaving.cancel()
 
 
-def put_before(
-    app: FastAPI,
-    path: str,
-    read: Callable[[bytes], _Asked | None],
-    answer: Callable[[_Asked, Request], Awaitable[bytes]],
-) -> None:
-    """Put a :class:`PlainRoute` before the POST route of ``app`` at ``path``, which is described as before."""
-    (route,) = (
-        each
-        for each in app.routes
-        if isinstance(each, APIRoute) and each.path == path and "POST" in (each.methods or ())
-    )
-    route.app = PlainRoute(route.app, read, answer)
-
-
 def _is_json(scope: Scope) -> bool:
     """Say whether the body is said once to be JSON, by the plain name of it."""
     return [value for name, value in scope["headers"] if name == b"content-type"] == [_JSON]
 
 
-def _again(read: list[Message], receive: Receive) -> Receive:
-    """Return ``receive`` as it was before ``read`` was received."""
-    waiting = iter(read)
+def _again(received: list[Message], receive: Receive) -> Receive:
+    """Return ``receive`` as it was before ``received`` was."""
+    waiting = iter(received)
 
     async def again() -> Message:
         message = next(waiting, None)

@@ -73,6 +73,16 @@ _KINDS = (
     _Kind(ClientLeft, 499, "client_left"),
 )
 
+HANDLED: tuple[type[Exception], ...] = (
+    HTTPException,
+    RequestValidationError,
+    Refusal,
+    NotServed,
+    QuestionError,
+    *(kind.error for kind in _KINDS),
+)
+"""What a client is told the reason of; anything else is a fault of the server."""
+
 
 def read_error(error: Exception) -> Refusal:
     """Return what a client is told of ``error``; of an unexpected one, its kind and nothing more."""
@@ -135,8 +145,7 @@ def add_problems(app: FastAPI) -> None:
             error = HTTPException(405, "This address has other methods, see Allow.", allowed)
         return refusal(request.url.path, error)
 
-    own = (each.error for each in _KINDS)
-    for kind in (HTTPException, RequestValidationError, Refusal, NotServed, QuestionError, *own):
+    for kind in HANDLED:
         app.add_exception_handler(kind, answer)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 from fastapi import FastAPI, Query, Request, Response
 
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.event_stream import EventStream, stream_events
 from shrag.serving.events import Event, KeywordOrder
-from shrag.serving.plain_route import put_before, read_ask, read_search
+from shrag.serving.plain_route import PlainRoute, read_ask, read_search
 from shrag.serving.route_problems import problems, stream_of
 from shrag.serving.service import Service
 from shrag.serving.trace_id import trace_id
@@ -57,8 +57,10 @@ def add_question_routes(app: FastAPI, service: Service) -> None:
         events = answering.feed(patience.of_stream(), service.saw)
         return EventStream(stream_events(events, begun), answering.leave)
 
-    put_before(app, "/v1/search", read_search, service.search)
-    put_before(app, "/v1/ask", read_ask, service.ask)
+
+def plain_question_routes(service: Service) -> tuple[PlainRoute[Any], ...]:
+    """Return those of the routes that are served before the others, as they serve the usual requests."""
+    return PlainRoute("/v1/search", read_search, service.search), PlainRoute("/v1/ask", read_ask, service.ask)
 
 
 def _json(body: bytes) -> Response:

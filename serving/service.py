@@ -58,7 +58,7 @@ class Service(Places):
         self._note(body)
         kept = self._kept(body, answered=False)
         if kept is not None:
-            self._saw_kept(kept)
+            self.saw(kept.timings)
             return encode_kept_search(kept)
 
         def work() -> SearchResult:
@@ -77,7 +77,8 @@ class Service(Places):
         self._note(body)
         kept = self._kept(body, answered=True)
         if kept is not None:
-            self._saw_kept(kept)
+            for event in kept.events:
+                self.saw(event)
             return encode_kept_ask(kept, body.format)
         withdrawal = Withdrawal()
 
@@ -216,10 +217,6 @@ class Service(Places):
         for fallback in result.fallbacks:
             self.metrics.saw(fallback)
         note(stages=result.timings.seconds, generation=result.generation)
-
-    def _saw_kept(self, kept: KeptAnswer) -> None:
-        for event in kept.events:
-            self.saw(event)
 
 
 def _let_go(beginning: asyncio.Future[tuple[Begun[Any], int]]) -> None:
