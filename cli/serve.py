@@ -99,7 +99,10 @@ def command(
                 model=model,
                 cache=cache,
                 limits=Limits(
-                    searches=searches_at_once(workers), asks=asks, queued_asks=queued_asks, deadline=deadline
+                    searches=searches_at_once(workers, waiting=asks if model else 0),
+                    asks=asks,
+                    queued_asks=queued_asks,
+                    deadline=deadline,
                 ),
                 log_questions=log_questions,
                 reranker=reranker,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable
 
 from shrag.indexing.jvm import detach_thread
 from shrag.serving.asking import Asking, one_by_one
 from shrag.serving.engine import Engine
+from shrag.serving.unused_memory import give_back_memory
 
 
 class LeasedEngine:
@@ -69,7 +69,7 @@ class LeasedEngine:
             engines.pop().close()
             detach_thread()
             # Its parts know each other: Kiwi and memory-mapped vectors would else stay until the collector comes by.
-            gc.collect()
+            give_back_memory()
         finally:
             self._closed.set()
 

@@ -6,12 +6,13 @@ import os
 from dataclasses import dataclass, field
 
 
-def searches_at_once(workers: int = 1) -> int:
+def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
     """Return how many searches one of so many processes works on at once.
 
-    One process needs a few more than it has interpreters, for while one waits for Lucene another can run.
+    One process needs a few more than it has interpreters, for while one waits for Lucene another can run. Where a
+    language model chooses the keywords, most of a search is ``waiting`` for it: so many at least may do so.
     """
-    return max(4, (os.cpu_count() or 1) // workers)
+    return max(4, (os.cpu_count() or 1) // workers, waiting)
 
 
 @dataclass(frozen=True, slots=True)

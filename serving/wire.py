@@ -11,11 +11,13 @@ from shrag.serving.answer_text import AnswerFormat, answer_text
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.events import (
     Citation,
+    CutShort,
     Fallback,
     Found,
     Keyword,
     KeywordOrder,
     ModelCall,
+    Node,
     RankedRecord,
     Reason,
     Section,
@@ -49,8 +51,10 @@ class AskRequest(QuestionRequest):
 class SearchResponse:
     """What was found, and how. ``reason`` and its sentence ``message`` are empty where there is something.
 
-    ``cached`` says that it was found for an earlier question like this one, in the same generation of the index.
-    ``seconds`` and ``model_calls`` are of this request: a model is not asked again for what is kept.
+    ``nodes`` are the questions that a strategy asked on its way, as they stood at the end, and ``cut_short`` is what it
+    ran out of; both are empty where the question was asked as it is. ``cached`` says that it was found for an earlier
+    question like this one, in the same generation of the index. ``seconds`` and ``model_calls`` are of this request: a
+    model is not asked again for what is kept.
     """
 
     question: str
@@ -74,6 +78,8 @@ class SearchResponse:
     keyword_order: KeywordOrder
     keyword_model: str
     fallbacks: tuple[Fallback, ...]
+    nodes: tuple[Node, ...]
+    cut_short: tuple[CutShort, ...]
     # From here on, what is of this request alone: shrag.serving.encoded_answer counts on its being last.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]
@@ -220,6 +226,8 @@ def search_response(result: SearchResult) -> SearchResponse:
         keyword_order=result.keywords.order,
         keyword_model=result.keywords.model,
         fallbacks=result.fallbacks,
+        nodes=result.nodes,
+        cut_short=result.cut_short,
         model_calls=result.model_calls,
         seconds=result.timings.seconds,
         cached=result.timings.cached,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.serving.limits import Limits
+from shrag.serving.limits import Limits, searches_at_once
 
 
 @pytest.mark.parametrize(
@@ -20,5 +20,8 @@ def test_a_limit_that_serves_nobody_is_refused_by_name(limits: dict[str, int], s
         Limits(**limits)
 
 
-def test_searches_have_at_least_four_places() -> None:
+def test_searches_have_at_least_four_places_and_as_many_as_may_wait_for_a_model() -> None:
     assert Limits().searches >= 4
+    assert searches_at_once(1_000) == 4
+    assert searches_at_once(1_000, waiting=16) == 16
+    assert searches_at_once(1_000, waiting=2) == 4
