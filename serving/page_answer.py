@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 
 from fastapi import Request
@@ -14,6 +15,7 @@ from shrag.serving.errors import ClientLeft
 from shrag.serving.page_problem import render_problem
 from shrag.serving.page_request import Asked, read_asked
 from shrag.serving.service import Service
+from shrag.serving.sessions import COOKIE
 from shrag.serving.tracing import log_failure
 
 PAGE_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
@@ -21,7 +23,8 @@ PAGE_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 
 def asked_by(request: Request) -> Asked:
     """Return what the page is asked for, in the language that the address or the browser wants."""
-    return read_asked(request.query_params, request.headers.get("accept-language", ""))
+    asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+    return replace(asked, signed_in=COOKIE in request.cookies)
 
 
 async def answer_page(

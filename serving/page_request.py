@@ -63,7 +63,8 @@ class Filters:
 class Asked:
     """What the page is asked for: a question, or None for the empty page, in one of the interface's languages.
 
-    ``strategy`` is the name, or the line, of how it is to be answered; there need not be one of that name.
+    ``strategy`` is the name, or the line, of how it is to be answered; there need not be one of that name. Who is
+    ``signed_in`` is shown the way out.
     """
 
     question: str | None
@@ -71,6 +72,7 @@ class Asked:
     k: int = DEFAULT_K
     filters: Filters = field(default_factory=Filters)
     strategy: str = DEFAULT_STRATEGY
+    signed_in: bool = False
 
     def address(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
         """Return the address that asks for the same, but for what is named here."""

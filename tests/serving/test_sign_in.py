@@ -62,11 +62,17 @@ def test_a_wrong_key_shows_the_form_again_with_what_is_wrong_and_then_slows_down
 
 def test_signing_out_takes_the_cookie_away(client: TestClient) -> None:
     client.post("/sign-in", data={"key": KEY})
+    assert '<a href="/sign-in?ui=en">Sign out</a>' in client.get("/?ui=en", headers=PAGE).text
     assert "Sign out" in client.get("/sign-in?ui=en").text
     out = client.post("/sign-out")
     assert (out.status_code, out.headers["location"]) == (303, "/sign-in")
     assert "Sign out" not in client.get("/sign-in?ui=en").text
     assert client.get("/v1/indexes").status_code == 401
+
+
+def test_a_page_that_nobody_signed_in_to_leads_to_no_way_out(demo: Engine) -> None:
+    client = TestClient(create_app(KeptEngine(demo.open_index)), base_url="http://127.0.0.1")
+    assert "Sign out" not in client.get("/?ui=en", headers=PAGE).text
 
 
 def test_the_cookie_is_for_tls_only_where_the_browser_came_over_it(demo: Engine) -> None:
