@@ -33,6 +33,7 @@ from shrag.serving.limits import Limits
 from shrag.serving.places import Places
 from shrag.serving.request_log import LOGGER, JsonLines
 from shrag.serving.rerankers import AUTO
+from shrag.serving.unused_memory import share_free_memory
 
 _GRACE_SECONDS = 9.5
 """How long open answers may go on once the server is told to stop."""
@@ -71,6 +72,7 @@ def serve(
     ``access`` :class:`ServingError` for an address that :func:`~shrag.serving.access.access_at` refuses.
     """
     access = access or access_at(host)
+    share_free_memory()
     with listen(host, port, shared=shared) as listener:
         guarded = CircuitModel(model) if model is not None else None
 

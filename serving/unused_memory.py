@@ -1,16 +1,32 @@
-"""Memory that is free inside the process, given back to the system."""
+"""Memory that is free inside the process: little of it, and given back to the system."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 
+_ARENA_MAX = -8
+"""mallopt(3)."""
+
+_ARENAS = 2
+
+
+def share_free_memory() -> None:
+    """Let threads take memory from the same few places; for a server, before it has threads.
+
+    glibc lets each have one of its own, up to eight a processor: what one thread frees another cannot use, and a
+    process of some forty grows for as long as it takes each of them to meet its largest answer.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_ARENA_MAX, _ARENAS)
+
 
 def give_back_memory() -> None:
     """Collect garbage, and let go of the pages that nothing is left on.
 
     glibc keeps what was freed below anything still in use: what a closed index took would stay with the process. Other
-    C libraries have no such call; nothing is given back there.
+    C libraries have no such call, nor the one above; nothing is done there.
     """
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
