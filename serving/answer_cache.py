@@ -70,6 +70,11 @@ class KeptAnswer:
         """The events, the timings of finding them last; unpacked each time."""
         return (*unpack_events(self._kept.packed), self.timings)
 
+    @property
+    def counted(self) -> tuple[Event, ...]:
+        """Those of the events that a server counts: the answer, where there is one, and the timings."""
+        return (*unpack_events(self._kept.packed, "answer"), self.timings)
+
     def asking(self) -> Asking:
         """Return the events as of a question being answered."""
         return Asking(one_by_one(self.events), None, cached=True)

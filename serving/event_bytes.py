@@ -19,6 +19,6 @@ def pack_events(events: Iterable[Event]) -> bytes:
     return _encode([(event.event, event) for event in events])
 
 
-def unpack_events(packed: bytes) -> tuple[Event, ...]:
-    """Return the events that :func:`pack_events` packed."""
-    return tuple(_KINDS[kind].decode(event) for kind, event in _parts.decode(packed))
+def unpack_events(packed: bytes, kind: str = "") -> tuple[Event, ...]:
+    """Return the events that :func:`pack_events` packed, of one ``kind`` alone where one is named."""
+    return tuple(_KINDS[name].decode(event) for name, event in _parts.decode(packed) if kind in ("", name))

@@ -77,7 +77,7 @@ class Service(Places):
         self._note(body)
         kept = self._kept(body, answered=True)
         if kept is not None:
-            for event in kept.events:
+            for event in kept.counted:
                 self.saw(event)
             return encode_kept_ask(kept, body.format)
         withdrawal = Withdrawal()

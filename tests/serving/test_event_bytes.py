@@ -57,6 +57,12 @@ def test_events_of_every_kind_come_back_as_they_were() -> None:
     assert unpack_events(pack_events(())) == ()
 
 
+def test_those_of_one_kind_come_back_in_their_order() -> None:
+    packed = pack_events(EVERY)
+    assert unpack_events(packed, "node") == tuple(event for event in EVERY if isinstance(event, Node))
+    assert unpack_events(packed, "no such") == ()
+
+
 def test_they_take_less_than_two_thirds_of_the_memory_of_the_values() -> None:
     records = [Record(f"D-{number}", f"제목 {number}", "재택근무 " * 60, "ko", complete=True) for number in range(10)]
     ranking = Ranking(tuple(RankedRecord(n, n, n / 3, record) for n, record in enumerate(records, 1)), "r", True)

@@ -50,11 +50,11 @@ async def _fail_now_and_then(endpoint: Endpoint, chance: random.Random, until: f
     return failed
 
 
-async def _publish_now_and_then(index: Path, until: float) -> int:
-    """Publish a copy of the first generation each minute; return the last one's number."""
-    last, turn = 1, time.monotonic()
-    while turn + SWAP_SECONDS < until:
-        turn += SWAP_SECONDS
+async def _publish_now_and_then(index: Path, last: int, every: float, until: float) -> int:
+    """Publish a copy of generation ``last`` every so many seconds; return the last one's number."""
+    turn = time.monotonic()
+    while turn + every < until:
+        turn += every
         await asyncio.sleep(turn - time.monotonic())
         last = await asyncio.to_thread(publish_copy, index, generation_folder(index, last))
     return last
@@ -79,8 +79,18 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
             endpoint.behaviours = [only_the_answer(keeps_silent(2, begin=True))]
             filled = asyncio.run(closed_loop(server.port, 32, 4, lambda number: ("ask", question(32_000 + number))))
             endpoint.behaviours = [WELL]
-            # Memory grows until the cache of answers is full and Java's heap has found its size.
-            warm = asyncio.run(closed_loop(server.port, 32, WARM_SECONDS, _mix))
+            # Memory grows until the cache of answers is full, Java's heap has found its size, and there have been two
+            # generations at a time.
+            index = home / "indexes" / "demo"
+
+            async def get_warm() -> tuple[list[Exchange], int]:
+                until = time.monotonic() + WARM_SECONDS
+                return await asyncio.gather(
+                    closed_loop(server.port, 32, WARM_SECONDS, _mix),
+                    _publish_now_and_then(index, 1, WARM_SECONDS / 4, until),
+                )
+
+            warm, warmed = asyncio.run(get_warm())
             rate = max(1.0, len(warm) / WARM_SECONDS / 2)
             wait_until(lambda: endpoint.busy == 0, 30)
             before = server.held
@@ -92,7 +102,7 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
                 return await asyncio.gather(
                     open_loop(server.port, rate, 60 * MINUTES, _mix),
                     _fail_now_and_then(endpoint, random.Random(seed), until - FAULT_SECONDS),
-                    _publish_now_and_then(home / "indexes" / "demo", until),
+                    _publish_now_and_then(index, warmed, SWAP_SECONDS, until),
                 )
 
             done, failed, last = asyncio.run(run())
