@@ -25,7 +25,7 @@ DROPS = 1_000
 NOTICED = 1.0
 """Seconds within which the model is let go of."""
 KEPT = 16
-"""Connections to the model that its client keeps for the next question: both ends in this process, and a thread at one."""
+"""Connections to the model that its client keeps for the next question; both ends are here, with a thread at one."""
 
 
 def _slow_answer(handler: Handler, body: dict[str, object]) -> None:
