@@ -30,7 +30,7 @@ def _most_bytes(served: dict[str, Any]) -> int | None:
     return cache.most_bytes if cache is not None else None
 
 
-def test_answers_are_kept_in_64_mib_unless_it_is_said_otherwise(served: dict[str, Any]) -> None:
+def test_answers_are_kept_in_256_mib_unless_it_is_said_otherwise(served: dict[str, Any]) -> None:
     assert run(["serve", "demo"]) == 0
     assert _most_bytes(served) == MOST_BYTES == 256 << 20
     assert run(["serve", "demo", "--cache-mib", "8"]) == 0
