@@ -164,19 +164,16 @@ class AnswerCache:
     def _over(self, place: _Place, may_keep: Callable[[], bool], shared: SharedQuestion, outcome: Outcome) -> None:
         """Count a question out, and keep its events where they may be kept."""
         key = place[1]
-        keep = outcome is not None and _is_whole(outcome) and may_keep()
-        lasting = [each for each in outcome or () if not isinstance(each, ModelCall | Timings)]
-        packed = pack_events(lasting) if keep else b""
-        size = memory_size((key, packed)) + _EMPTY_SIZE
+        kept = _keep(key, outcome) if outcome is not None and _is_whole(outcome) and may_keep() else None
         with self._turn:
             if self._asked.get(place) is shared:
                 del self._asked[place]
-            if not keep or size > self.most_bytes:
+            if kept is None or kept.size > self.most_bytes:
                 return
             if (before := self._kept.pop(key, None)) is not None:
                 self._bytes -= before.size
-            self._kept[key] = _Kept(packed, size)
-            self._bytes += size
+            self._kept[key] = kept
+            self._bytes += kept.size
             self._push_out()
 
     def _push_out(self) -> None:
@@ -197,6 +194,11 @@ class _Kept:
 _EMPTY_SIZE = sys.getsizeof(_Kept(b"", 0)) + sys.getsizeof({"": b""})
 
 _Place = tuple[Hashable, AnswerKey]
+
+
+def _keep(key: AnswerKey, events: tuple[Event, ...]) -> _Kept:
+    packed = pack_events(each for each in events if not isinstance(each, ModelCall | Timings))
+    return _Kept(packed, memory_size((key, packed)) + _EMPTY_SIZE)
 
 
 def _is_whole(events: tuple[Event, ...]) -> bool:

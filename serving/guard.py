@@ -21,21 +21,20 @@ MOST_HEADERS = 100
 LONGEST_ADDRESS = 32 << 10
 """Bytes; a question of 2,000 Hangul syllables takes 18,000 of them in an address."""
 
-_HEADERS = {
+_HEADERS = (
     # Scripts are files of this server and talk to it alone; none stands in the page. HTML is made from text by one
     # policy of theirs only, which takes what this server rendered. Nothing is loaded from anywhere else.
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'; trusted-types shrag"
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; "
+        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        b"require-trusted-types-for 'script'; trusted-types shrag",
     ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-
-_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
 """As ASGI has them."""
 
 _HOST = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:@/\[\]\s]+)(:[0-9]{0,5})?")
@@ -58,9 +57,10 @@ class SafeHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message.get("headers", ())}
-                safe = [header for header in _RAW_HEADERS if header[0] not in given]
-                message = {**message, "headers": [*message.get("headers", ()), *safe]}
+                headers = list(message.get("headers", ()))
+                given = {name.lower() for name, _ in headers}
+                headers += [header for header in _HEADERS if header[0] not in given]
+                message = {**message, "headers": headers}
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

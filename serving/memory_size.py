@@ -1,4 +1,4 @@
-"""How much memory events take, so that what is kept of them can be bounded in bytes."""
+"""How much memory a value takes, so that what is kept can be bounded in bytes."""
 
 from __future__ import annotations
 
