@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from shrag.serving.display import shorten
-from shrag.serving.events import CutShort, Node, NodeKind, NodeState
+from shrag.serving.events import CutShort, Node, NodeKind, NodeState, Spent
 from shrag.serving.page_request import Asked
 from shrag.serving.page_seen import Seen, answer_language
 
@@ -21,6 +21,8 @@ LONGEST_NODE_ANSWER = 600
 
 _JOINS: tuple[NodeKind, ...] = ("bridging", "intersection", "comparison", "hybrid")
 """Kinds that the page explains: their names alone do not."""
+
+_BOUNDS: tuple[Spent, ...] = get_args(Spent)
 
 _SLOT = re.compile(r"(\[ANS_\d{1,3}\])")
 
@@ -40,7 +42,8 @@ def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
         "count": len(below),
         "done": sum(node.state != "open" for node in below),
         "joins": [kind for kind in _JOINS if any(node.kind == kind for node in below)],
-        "cut": [_cut(cut) for cut in dict.fromkeys(seen.cut_short)],
+        # Questions are worked on side by side: which bound is met first tells a reader nothing.
+        "cut": [_cut(cut) for cut in sorted(dict.fromkeys(seen.cut_short), key=lambda cut: _BOUNDS.index(cut.spent))],
         "roots": _grown(seen, asked),
     }
 

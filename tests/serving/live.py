@@ -48,6 +48,12 @@ class Live:
         """The tasks of its event loop."""
         return len(asyncio.all_tasks(self.loop))
 
+    def begin_every_thread(self) -> None:
+        """Let each place have its thread: it gets one when it is first needed, however many clients come before."""
+        for gate in (self.service.searches, self.service.asks):
+            together = threading.Barrier(gate.workers._max_workers)
+            list(gate.workers.map(lambda _, all_here=together: all_here.wait(30), range(together.parties)))
+
     def connect(self) -> socket.socket:
         """Return a connection to it."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=20)

@@ -141,6 +141,12 @@ def test_the_bound_that_ended_a_tree_is_said_once_and_plainly(cut: CutShort, eng
     assert english in _html(_seen(cut))  # also of a plan that tells of no question
 
 
+def test_bounds_are_told_in_one_order_whichever_was_met_first() -> None:
+    calls, nodes = CutShort("calls", 48), CutShort("nodes", 24)
+    assert _html(_seen(ROOT, calls, nodes)) == _html(_seen(ROOT, nodes, calls))
+    assert "24" in _html(_seen(ROOT, calls, nodes)).partition("48 times")[0]
+
+
 def test_a_tree_that_grew_nothing_says_so_once_it_is_whole() -> None:
     assert "It was asked as it is." not in _html(_seen(ROOT))
     assert "It was asked as it is." in _html(_seen(ROOT, Timings({"nodes": 0.1})))

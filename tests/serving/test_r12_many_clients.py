@@ -39,8 +39,9 @@ def _nobody_waits_long_behind_others(done: Sequence[Exchange]) -> None:
 
 def test_64_clients_get_whole_answers_and_no_task_thread_or_descriptor_stays(demo: Engine) -> None:
     with live(demo) as server:
-        asyncio.run(closed_loop(server.port, CLIENTS, 1, mixed))  # every thread there may be is there now
+        asyncio.run(closed_loop(server.port, CLIENTS, 1, mixed))
         wait_until(lambda: server.service.in_flight == 0)
+        server.begin_every_thread()
         before, tasks = held(os.getpid()), server.tasks
         done = asyncio.run(closed_loop(server.port, CLIENTS, 3, mixed))
         wait_until(lambda: server.service.in_flight == 0 and server.tasks <= tasks + 2)

@@ -93,13 +93,6 @@ def _drop(server: Live, chance: random.Random) -> None:
     connection.close()
 
 
-def _begin_every_thread(server: Live) -> None:
-    """Let each place have its thread: it gets one when it is first needed, however many clients come before."""
-    for gate in (server.service.searches, server.service.asks):
-        together = threading.Barrier(gate.workers._max_workers)
-        list(gate.workers.map(lambda _, all_here=together: all_here.wait(30), range(together.parties)))
-
-
 def _threads() -> int:
     """Count this process's threads without those of the model, which has one for each connection that is kept."""
     of_the_model = sum(each.name.endswith("(process_request_thread)") for each in threading.enumerate())
@@ -114,7 +107,7 @@ def _leaves_nothing(demo: Engine, drops: int, seed: int) -> None:
         with ThreadPoolExecutor(16) as clients:
             list(clients.map(lambda number: _drop(server, random.Random(number)), range(64)))
         wait_until(lambda: server.service.in_flight == endpoint.busy == 0, 30)
-        _begin_every_thread(server)
+        server.begin_every_thread()
         tasks, before, threads = server.tasks, held(os.getpid()), _threads()
         with ThreadPoolExecutor(16) as clients:
             list(clients.map(lambda number: _drop(server, random.Random(f"{seed} {number}")), range(drops)))
