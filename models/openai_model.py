@@ -52,12 +52,14 @@ class OpenAIModel:
             webhook_secret="",
             base_url=self._address.base_url,
             max_retries=0,
+            # It would take the client's own for "none given" where they happen to be the library's usual ones.
+            timeout=self._client.timeout,
             http_client=self._client,
         )
         # Awaited whole and by everyone, searches too: however steadily it comes, it comes in time.
         seconds = min(settings.keyword_timeout, settings.timeout)
-        short = Timeouts(settings.connect_timeout, seconds, seconds)
-        self._short = self._openai.copy(http_client=EndpointClient(self._address, short, settings.api_key))
+        short = EndpointClient(self._address, Timeouts(settings.connect_timeout, seconds, seconds), settings.api_key)
+        self._short = self._openai.copy(http_client=short, timeout=short.timeout)
         self._model = settings.model
         self._is_vllm: bool | None = None
 

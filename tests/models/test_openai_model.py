@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import msgspec
 import pytest
 
@@ -324,3 +325,36 @@ def test_a_short_answer_that_only_dribbles_is_given_up_in_its_time() -> None:
         with pytest.raises(ModelUnavailable, match=r"not whole after 0\.5 seconds"):
             model.complete(ASK)
         assert time.monotonic() - started < 10
+
+
+def test_a_short_answer_that_never_begins_is_given_up_in_its_time() -> None:
+    with (
+        serving(Endpoint(keeps_silent(30))) as url,
+        closing(OpenAIModel(_settings(url, keyword_timeout=0.5, read_timeout=30.0))) as model,
+    ):
+        started = time.monotonic()
+        with pytest.raises(ModelUnavailable, match="nothing more in time"):
+            model.complete(ASK)
+        assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize(("read", "short"), [(5.0, 5.0), (5.0, 3.0), (120.0, 20.0), (2.0, 20.0)])
+def test_every_request_has_the_times_that_were_set_whatever_they_are(
+    read: float, short: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five seconds, the HTTP library's own, are no exception."""
+    waited: list[dict[str, float]] = []
+
+    def note(_: httpx2.HTTPTransport, request: httpx2.Request) -> httpx2.Response:
+        waited.append(request.extensions["timeout"])
+        raise httpx2.ReadTimeout("noted")
+
+    monkeypatch.setattr(httpx2.HTTPTransport, "handle_request", note)
+    chosen = _settings("http://127.0.0.1:1/v1", connect_timeout=5.0, read_timeout=read, keyword_timeout=short)
+    with closing(OpenAIModel(chosen)) as model:
+        for ask in (model.complete, model.stream):
+            model._is_vllm = False  # a failure has it look again
+            with pytest.raises(ModelUnavailable):
+                ask(ASK)
+    bounds = (min(short, chosen.timeout), read)
+    assert waited == [{"connect": 5.0, "read": bound, "write": bound, "pool": bound} for bound in bounds]

@@ -115,8 +115,8 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
     print(f"{len(done)} requests at {rate:.1f} a second: {statuses}; {last} generations; faults {Counter(failed)}")
     print(f"p99 {percentile((each.seconds for each in done), 99):.2f} s; {slope(watch.noted):.2f} MiB a minute")
     assert faults(filled + warm + done + final) == {}
-    # A model that hangs holds places for as long as keywords are waited for: some are refused then, in order.
+    # A model that hangs holds places for as long as keywords are waited for, once: some are refused then, in order.
     assert set(statuses) <= {200, 429}
-    assert sum(each.refused for each in done) < 0.2 * len(done)
+    assert sum(each.refused for each in done) < 0.05 * len(done)
     assert f'"index_generation":{last}' in final[0].body
     assert slope(watch.noted) < STEEPEST
