@@ -50,19 +50,6 @@ def _seconds(done: Sequence[Exchange], *, refused: bool = False) -> list[float]:
     return [each.seconds for each in done if each.refused == refused]
 
 
-def _p99s(done: Sequence[Exchange]) -> list[float]:
-    """Return the 99th percentile of the seconds that answers took, for each ten seconds of them.
-
-    Other work on the machine slows it down for seconds now and then, which would decide over all of them together.
-    """
-    first = min(each.sent for each in done)
-    windows: dict[int, list[float]] = {}
-    for each in done:
-        if not each.refused:
-            windows.setdefault(int((each.sent - first) // 10), []).append(each.seconds)
-    return [percentile(seconds, 99) for seconds in windows.values()]
-
-
 def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no_longer_than_the_queue(
     demo: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +82,7 @@ def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no
         refusals = _seconds(done, refused=True)
         assert faults(done) == faults(health) == {}
         assert Counter(each.status for each in done) == {200: len(done) - len(refusals), 429: len(refusals)}
-        assert 0.15 < len(refusals) / len(done) < 0.7  # a client that other work holds up asks less than it was to
+        assert 0.3 < len(refusals) / len(done) < 0.7
         assert median(refusals) < max(FAST, 2 * median(_seconds(health)))
         assert deepest == 8
         # Eight before it, four at a time, and its own turn.
@@ -146,7 +133,8 @@ def test_2_minutes_of_twice_what_can_be_done_leave_admitted_searches_as_fast_as_
         assert Counter(each.status for each in done) == {200: len(done) - len(refusals), 429: len(refusals)}
         assert 0.25 < len(refusals) / len(done) < 0.75
         assert median(refusals) < max(FAST, 2 * median(_seconds(health)))
-        print(f"p99 of 64 clients {_p99s(usual)}, overloaded {_p99s(done)}; {len(refusals)} refused of {len(done)}")
-        assert median(_p99s(done)) < 1.5 * median(_p99s(usual))
+        with_64, slowest = percentile(_seconds(usual), 99), percentile(_seconds(done), 99)
+        print(f"p99 {slowest:.2f} s, of 64 clients {with_64:.2f} s; {len(refusals)} refused of {len(done)}")
+        assert slowest < 1.5 * with_64
         assert median(_seconds(health)) < 0.1
         assert after.seconds < 0.5
