@@ -50,7 +50,7 @@ def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
 
 def node_view(node: Node, seen: Seen, asked: Asked) -> dict[str, Any]:
     """Return one question of the tree, without those below it."""
-    given = node.assessment
+    given = node.assessment if node.answer else None
     return {
         "number": node.number,
         "parent": node.parent,
@@ -63,7 +63,9 @@ def node_view(node: Node, seen: Seen, asked: Asked) -> dict[str, Any]:
         "answer": shorten(node.answer, LONGEST_NODE_ANSWER) if node.answer else "",
         "source": node.source,
         "source_address": asked.of_record(node.source) if node.source else "",
-        "assessment": given if given is not None and node.answer else None,
+        "assessment": given,
+        # The reader's question is answered from all that the tree found, behind what was judged here.
+        "on_the_way": node.parent is None and node.state == "answered" and given is not None and not given.valid,
         "below": [],
     }
 

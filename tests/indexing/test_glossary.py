@@ -42,3 +42,18 @@ def test_the_same_entries_make_the_same_file(tmp_path: Path) -> None:
 def test_an_empty_glossary_is_one(tmp_path: Path) -> None:
     assert write_glossary(tmp_path / "none", []) == 0
     assert Glossary(tmp_path / "none").look_up([("a",)]) == [[]]
+
+
+def test_what_is_asked_for_twice_and_again_is_found_each_time(tmp_path: Path) -> None:
+    write_glossary(tmp_path / "twice", ENTRIES)
+    glossary = Glossary(tmp_path / "twice")
+    for _ in range(2):
+        assert glossary.look_up([("망",), ("인공",), ("망",)]) == [[ENTRIES[2]], [], [ENTRIES[2]]]
+    assert glossary.look_up([]) == []
+    glossary.close()
+
+
+def test_a_term_written_alike_in_both_languages_is_found_once(tmp_path: Path) -> None:
+    alike = Entry("DNA", "DNA", ("dna",), ("dna",), 3, "keywords", 0.8)
+    write_glossary(tmp_path / "alike", [alike, *ENTRIES])
+    assert Glossary(tmp_path / "alike").look_up([("dna",)]) == [[alike]]

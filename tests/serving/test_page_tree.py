@@ -121,6 +121,15 @@ def test_a_judgement_says_its_mark_and_who_gave_it(valid: bool, judge: str, lang
     assert "10" not in _html(_seen(ROOT, unsaid), Asked("Q?", "en"))
 
 
+def test_a_judgement_that_the_final_answer_left_behind_is_told_from_one_of_it() -> None:
+    judged = replace(ROOT, answer="LSTM", assessment=Assessment(1, 1, 1.0, valid=False, judge=""))
+    before = "Answered on the way, before the answer was written from all that was found. This answer does not hold."
+    assert before in _html(_seen(replace(judged, state="answered"), Timings({})))
+    held = replace(judged, assessment=Assessment(9, 90, 9.0, valid=True, judge=""), state="answered")
+    for node in (judged, held, replace(FIRST, assessment=judged.assessment)):
+        assert "Answered on the way" not in _html(_seen(node, Timings({})))
+
+
 @pytest.mark.parametrize(
     ("cut", "english", "korean"),
     [
