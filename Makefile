@@ -65,21 +65,21 @@ evaluate: $(VENV)/.evaluation ## run EXPERIMENT (default: six) over DATA, where 
 	$(BIN)/shrag report $(EXPERIMENT) --markdown $(if $(RESULTS),--output $(RESULTS))
 
 bench: $(VENV)/.dev ## measure cold start and quality (the latter where the development corpora are)
-	$(BIN)/python -m bench.run
+	$(BIN)/python -m bench.cold_start
 
 load: $(VENV)/.dev ## ask a server of its own over CORPUS from 64 clients at once, on loopback (SECONDS=30)
-	$(BIN)/python -m bench.load $(CORPUS) --seconds $(or $(SECONDS),30) $(LOAD)
+	$(BIN)/python -m bench.server.load $(CORPUS) --seconds $(or $(SECONDS),30) $(LOAD)
 
 bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it says where there is none
-	@if [ -e .venv-gpu/.gpu ]; then .venv-gpu/bin/python bench/gpu.py; \
-	elif [ -e "$(VENV)/.dev" ]; then $(BIN)/python bench/gpu.py; \
+	@if [ -e .venv-gpu/.gpu ]; then .venv-gpu/bin/python bench/quality/gpu.py; \
+	elif [ -e "$(VENV)/.dev" ]; then $(BIN)/python bench/quality/gpu.py; \
 	else echo "This needs an environment with torch: \`make setup-gpu\`."; exit 1; fi
 
 # Classes are kept beside their source, so that nobody who only uses them needs a compiler.
-java: $(VENV)/.lean ## compile indexing/java, with a JDK 21 or newer (JAVAC=javac)
-	rm -f indexing/java/shrag/*.class
-	$(or $(JAVAC),javac) --release 21 -Xlint:all -Werror -g:none -classpath "$$($(BIN)/python -c 'from shrag.indexing.jvm import lucene_jar; print(lucene_jar())')" indexing/java/shrag/*.java
-	cd indexing/java/shrag && sha256sum *.java *.class > ../compiled.sha256
+java: $(VENV)/.lean ## compile indexing/lexical/java, with a JDK 21 or newer (JAVAC=javac)
+	rm -f indexing/lexical/java/shrag/*.class
+	$(or $(JAVAC),javac) --release 21 -Xlint:all -Werror -g:none -classpath "$$($(BIN)/python -c 'from shrag.indexing.lexical.jvm import lucene_jar; print(lucene_jar())')" indexing/lexical/java/shrag/*.java
+	cd indexing/lexical/java/shrag && sha256sum *.java *.class > ../compiled.sha256
 
 clean: ## remove what can be made again, but no corpus and no index
 	rm -rf build .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)

@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
-from shrag.corpora.durable import DiskFull
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFull
 from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
     DictionaryRejected,
@@ -48,24 +48,24 @@ from shrag.serving.errors import (
 )
 
 COMMANDS = {
-    "agreement": "shrag.cli.agreement",
-    "ask": "shrag.cli.ask",
-    "compare": "shrag.cli.compare",
-    "corpus": "shrag.cli.corpus",
-    "doctor": "shrag.cli.doctor",
-    "evaluate": "shrag.cli.evaluate",
-    "experiment": "shrag.cli.experiment",
-    "glossary": "shrag.cli.glossary",
-    "index": "shrag.cli.index",
-    "judge": "shrag.cli.judge",
-    "key": "shrag.cli.access",
-    "mcp": "shrag.cli.mcp",
-    "openapi": "shrag.cli.openapi",
-    "plan": "shrag.cli.plan",
-    "report": "shrag.cli.report",
-    "run": "shrag.cli.run",
-    "search": "shrag.cli.search",
-    "serve": "shrag.cli.serve",
+    "agreement": "shrag.cli.commands.agreement",
+    "ask": "shrag.cli.commands.ask",
+    "compare": "shrag.cli.commands.compare",
+    "corpus": "shrag.cli.commands.corpus",
+    "doctor": "shrag.cli.commands.doctor",
+    "evaluate": "shrag.cli.commands.evaluate",
+    "experiment": "shrag.cli.commands.experiment",
+    "glossary": "shrag.cli.commands.glossary",
+    "index": "shrag.cli.commands.index",
+    "judge": "shrag.cli.commands.judge",
+    "key": "shrag.cli.commands.key",
+    "mcp": "shrag.cli.commands.mcp",
+    "openapi": "shrag.cli.commands.openapi",
+    "plan": "shrag.cli.commands.plan",
+    "report": "shrag.cli.commands.report",
+    "run": "shrag.cli.commands.run",
+    "search": "shrag.cli.commands.search",
+    "serve": "shrag.cli.commands.serve",
 }
 """Command → the module that has it, as the object ``command``."""
 

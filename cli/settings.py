@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 
 from shrag.cli.default_group import DefaultGroup
-from shrag.indexing.seals import Verify
+from shrag.indexing.storage.checksums import Verify
 from shrag.serving.events import KeywordOrder
 
 if TYPE_CHECKING:
-    from shrag.serving.search_settings import SearchSettings
+    from shrag.serving.strategy import SearchSettings
 
 CONFIG_FILE = "shrag.toml"
 
@@ -80,7 +80,7 @@ set_option = click.option(
 
 def read_settings(pairs: Sequence[str]) -> SearchSettings:
     """Return what ``--set`` asks for; the last of two values for one key counts."""
-    from shrag.serving.search_settings import SearchSettings
+    from shrag.serving.strategy import SearchSettings
 
     for pair in pairs:
         if "=" not in pair:
@@ -110,7 +110,7 @@ def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:
     """Return the options in ``path``, none where there is no such file.
 
     Top-level keys are options of ``shrag`` itself (``home``), tables are commands: ``[search]`` with ``k = 5`` is
-    ``shrag search -k 5``; ``[llm]`` is the language model of all of them (:mod:`shrag.cli.language_model`). The command
+    ``shrag search -k 5``; ``[llm]`` is the language model of all of them (:mod:`shrag.cli.options.model`). The command
     line and ``SHRAG_*`` variables go before.
     """
     if not path.is_file():

@@ -12,10 +12,10 @@ Language = Literal["ko", "en", "und"]
 class Record:
     """One document as it is searched, shown and cited.
 
-    ``title`` and ``text`` are clean (:func:`shrag.corpora.clean.clean_text`); either may be empty, never both. ``text``
-    is the abstract of a scholarly record, the passage of a MIRACL one, a chunk of a paper; ``keywords`` are the
-    authors'. ``complete`` says whether the record has all that its format asks of evidence: only complete records may
-    support an answer. ``duplicate_of`` is the docid of the record that is the same paper under another number, the
+    ``title`` and ``text`` are clean (:func:`shrag.corpora.text.cleaning.clean_text`); either may be empty, never both.
+    ``text`` is the abstract of a scholarly record, the passage of a MIRACL one, a chunk of a paper; ``keywords`` are
+    the authors'. ``complete`` says whether the record has all that its format asks of evidence: only complete records
+    may support an answer. ``duplicate_of`` is the docid of the record that is the same paper under another number, the
     first of them in the corpus; empty where there is none.
     """
 

@@ -1,4 +1,4 @@
-"""Running an experiment into a folder: indexes first, then the card, then part by part, then table and plots.
+"""Run an experiment into a folder: indexes, run card, parts, table, plots.
 
 Whenever it is killed, ``resume`` goes on behind the last question that was kept, and ends in the same files.
 """
@@ -15,32 +15,40 @@ from typing import NamedTuple
 
 import msgspec
 
-from shrag.corpora.durable import FolderBusy, replace_durably, sole_writer, telling_full_disk
-from shrag.evaluation.condition_engine import ModelChoice, OpenIndexes, check_condition
+from shrag.corpora.files import FolderBusy, replace_durably, sole_writer, telling_full_disk
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
-from shrag.evaluation.experiment import Experiment
-from shrag.evaluation.judged_questions import JudgedQuestions, read_questions
-from shrag.evaluation.part_runner import PartRunner
-from shrag.evaluation.peer_part import check_peer
-from shrag.evaluation.plots import check_plots, draw_plots
-from shrag.evaluation.provenance import this_code, this_machine
-from shrag.evaluation.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
-from shrag.evaluation.result_table import ResultTable, make_table, write_table
-from shrag.evaluation.run_card import (
+from shrag.evaluation.experiments.engines import (
+    ModelChoice,
+    OpenIndexes,
+    Places,
+    check_condition,
+    index_name,
+    prepare_index,
+)
+from shrag.evaluation.experiments.judged_topics import JudgedQuestions, read_questions
+from shrag.evaluation.experiments.part_runner import PartRunner
+from shrag.evaluation.experiments.provenance import this_code, this_machine
+from shrag.evaluation.experiments.run_card import (
     CARD_FILE,
     Identity,
     RunCard,
     Session,
     check_same,
+    identify,
     identity_fingerprint,
+    indexes_of,
     now,
     read_card,
+    uses_model,
     write_card,
 )
-from shrag.evaluation.run_identity import identify, indexes_of, uses_model
-from shrag.evaluation.set_index import Places, index_name, prepare_index
-from shrag.evaluation.table_text import table_text
-from shrag.evaluation.times import write_times
+from shrag.evaluation.experiments.spec import Experiment
+from shrag.evaluation.peers.base import check_peer
+from shrag.evaluation.reports.markdown import table_text
+from shrag.evaluation.reports.plots import check_plots, draw_plots
+from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
+from shrag.evaluation.reports.table import ResultTable, make_table, write_table
+from shrag.evaluation.reports.timings import write_times
 
 MOST_THREADS = 4
 """Questions asked at once where the caller does not say: more gain nothing while Python's lock is one."""

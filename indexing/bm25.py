@@ -1,4 +1,4 @@
-"""BM25 as Lucene computes it, in pure functions: Robertson's formula with Lucene's idf and one-byte lengths.
+"""BM25 as Lucene computes it.
 
 ``score(t, d) = idf(t) · tf / (tf + k1 · (1 − b + b · |d| / avg))`` summed over the question's terms, once for
 ``contents`` and once, times :attr:`Bm25.title_boost`, for ``title``. Source: Lucene 9.9, ``BM25Similarity``.
@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from shrag.indexing.engine import FieldStatistics
+from shrag.indexing.search_engine import FieldStatistics
 
 
 class Bm25(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""What can go wrong between stored records and a searcher."""
+"""IndexingError and its subclasses."""
 
 from __future__ import annotations
 

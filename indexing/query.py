@@ -1,4 +1,4 @@
-"""The query tree: small, immutable, built from terms and never from a string, so no text is ever parsed as a query."""
+"""Query tree: Term, Or, And, Not, DisjunctionMax, Boost."""
 
 from __future__ import annotations
 

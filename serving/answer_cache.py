@@ -1,4 +1,4 @@
-"""Answers kept, and identical questions answered once.
+"""LRU cache of answers, bounded in bytes.
 
 What is kept are a question's events: an answer and a stream of the same question are the same events. Given again,
 they say so and have timings of their own; calls of a model, which are not made again, are not among them.
@@ -10,16 +10,56 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
+from typing import get_args
 
-from shrag.serving.asking import Asking, one_by_one
-from shrag.serving.event_bytes import pack_events, unpack_events
+import msgspec
+
+from shrag.serving.concurrency import Asking, one_by_one
 from shrag.serving.events import Event, Fallback, ModelCall, Timings
-from shrag.serving.memory_size import memory_size
-from shrag.serving.shared_question import Outcome, SharedQuestion
+from shrag.serving.single_flight import Outcome, SharedQuestion
 from shrag.serving.strategy import Request
+
+_KINDS = {kind.__dataclass_fields__["event"].default: msgspec.msgpack.Decoder(kind) for kind in get_args(Event)}
+_encode = msgspec.msgpack.Encoder().encode
+_parts = msgspec.msgpack.Decoder(tuple[tuple[str, msgspec.Raw], ...])
+
+
+def pack_events(events: Iterable[Event]) -> bytes:
+    """Return ``events`` as MessagePack: pairs of a kind's name and an event of it."""
+    return _encode([(event.event, event) for event in events])
+
+
+def unpack_events(packed: bytes, kind: str = "") -> tuple[Event, ...]:
+    """Return the events that :func:`pack_events` packed, of one ``kind`` alone where one is named."""
+    return tuple(_KINDS[name].decode(event) for name, event in _parts.decode(packed) if kind in ("", name))
+
+
+def memory_size(value: object) -> int:
+    """Return the bytes of ``value`` and all it holds: dataclasses, tuples, lists, dicts, and what has no parts.
+
+    An object met twice counts once. What the allocator adds is not in it: some percent.
+    """
+    counted: set[int] = set()
+    waiting = [value]
+    size = 0
+    while waiting:
+        each = waiting.pop()
+        if id(each) in counted:
+            continue
+        counted.add(id(each))
+        size += sys.getsizeof(each)
+        if is_dataclass(each):
+            waiting.extend(getattr(each, field.name) for field in fields(each))
+        elif isinstance(each, dict):
+            waiting.extend(each.keys())
+            waiting.extend(each.values())
+        elif isinstance(each, tuple | list):
+            waiting.extend(each)
+    return size
+
 
 MOST_BYTES = 256 << 20
 """Memory that answers kept may take, where nothing else is said: some 7,000, or twice as many asked once each."""
@@ -92,7 +132,7 @@ class AnswerCache:
     """Keeps the answers asked for last, in at most ``most_bytes``; 0 keeps none. Safe to share between threads.
 
     ``settings`` stands for what determines answers and has no name in their keys: the re-ranker's least score, and of a
-    language model :attr:`~shrag.models.llm_settings.LlmSettings.fingerprint`.
+    language model :attr:`~shrag.models.chat.settings.LlmSettings.fingerprint`.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, settings: str = "") -> None:

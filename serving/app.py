@@ -1,33 +1,57 @@
-"""The HTTP application: a function of an index. What each group of routes does stands in a file of its own."""
+"""Create and run the HTTP application: routes, middleware, lifespan."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
-from shrag.serving.access import Access
-from shrag.serving.docs_page import add_docs_page
-from shrag.serving.document_routes import add_document_routes
+from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.serving.api.chat_completions.routes import add_openai_routes
+from shrag.serving.api.fast_path import PlainRoutes
+from shrag.serving.api.openapi import describe
+from shrag.serving.api.routes import add_document_routes, add_health_routes, add_question_routes, plain_question_routes
+from shrag.serving.api.service import Service
 from shrag.serving.engine import Engine
-from shrag.serving.engine_source import EngineSource, FixedEngine
-from shrag.serving.health_routes import add_health_routes
-from shrag.serving.layers import add_layers
-from shrag.serving.limits import Limits
-from shrag.serving.model_watch import watch_model
-from shrag.serving.openai_routes import add_openai_routes
-from shrag.serving.openapi_file import describe
-from shrag.serving.page_routes import add_page_routes
-from shrag.serving.plain_route import PlainRoutes
-from shrag.serving.problems import add_problems
-from shrag.serving.question_routes import add_question_routes, plain_question_routes
-from shrag.serving.record_routes import add_record_routes
-from shrag.serving.rendering import PAGE_FOLDER
-from shrag.serving.service import Service
+from shrag.serving.http.access import Access
+from shrag.serving.http.middleware import add_layers
+from shrag.serving.http.problems import add_problems
+from shrag.serving.page.api_docs import add_docs_page
+from shrag.serving.page.rendering import PAGE_FOLDER
+from shrag.serving.page.routes import add_page_routes, add_record_routes
+from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.leases import EngineSource, FixedEngine
+
+_LOOK_SECONDS = 2.0
+"""How often a model that fails is asked whether it is back."""
+
+_SILENT_SECONDS = 30.0
+"""How long a model that answered is believed to answer still."""
+
+_TOKEN_SECONDS = 5.0
+"""How long one token may take."""
+
+
+async def watch_model(
+    circuit: CircuitModel, look: float = _LOOK_SECONDS, silent: float = _SILENT_SECONDS, token: float = _TOKEN_SECONDS
+) -> None:
+    """Go on looking after the model behind ``circuit`` until cancelled.
+
+    One that dies between two questions is known to be away within ``silent + look + token`` seconds, one that is back
+    within ``look + token``.
+    """
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-watch") as looker:
+        loop = asyncio.get_running_loop()
+        while True:
+            if circuit.state == "open" or circuit.silent_seconds >= silent:
+                with suppress(Exception):  # whatever happens, it looks again
+                    await loop.run_in_executor(looker, circuit.check, token)
+            await asyncio.sleep(look)
 
 
 def create_app(
@@ -39,7 +63,7 @@ def create_app(
 ) -> FastAPI:
     """Return the application over ``index``, for whom ``access`` lets ask. It closes the index when it ends.
 
-    Its :class:`~shrag.serving.service.Service` is ``app.state.service``.
+    Its :class:`~shrag.serving.api.service.Service` is ``app.state.service``.
     """
     source = FixedEngine(index) if isinstance(index, Engine) else index
     service = Service(source, limits or Limits(), log_questions=log_questions)

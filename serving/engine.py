@@ -1,4 +1,4 @@
-"""One open index and the ways to question it: what the commands, the server and evaluation all go through."""
+"""Engine: one open index plus models; search(), ask(), events()."""
 
 from __future__ import annotations
 
@@ -10,37 +10,34 @@ from functools import cached_property
 from pathlib import Path
 
 from shrag.corpora.records import Record
-from shrag.indexing.lexical_reranker import LexicalReranker
-from shrag.indexing.manifest import IndexManifest, manifest_digest
-from shrag.indexing.opening import OpenIndex, open_index
-from shrag.indexing.seals import Verify
-from shrag.indexing.vector_card import weights_beside
-from shrag.models.circuit import CircuitModel
+from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.open_index import OpenIndex, open_index
+from shrag.indexing.storage.checksums import Verify
+from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
+from shrag.indexing.storage.vector_card import weights_beside
+from shrag.models.chat.circuit_breaker import CircuitModel
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey, KeptAnswer
-from shrag.serving.asking import Asking
-from shrag.serving.bm25 import Bm25Strategy
-from shrag.serving.choices import read_choices
-from shrag.serving.composition.parsing import LONGEST_LINE, parse_composition
-from shrag.serving.composition.stages import KINDS
-from shrag.serving.composition.strategy import CompositionStrategy
-from shrag.serving.composition.ways import WAYS, read_way
-from shrag.serving.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
+from shrag.serving.answering.multiple_choice import read_choices
+from shrag.serving.concurrency import Asking
 from shrag.serving.errors import ClientLeft, Lack, QuestionError, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import KeywordOrder
-from shrag.serving.hybrid import HybridStrategy
-from shrag.serving.iterative.strategies import ITERATIVE
-from shrag.serving.one_question import OneQuestion
+from shrag.serving.llm.request_model import OneQuestion
 from shrag.serving.question import read_question
-from shrag.serving.rerankers import AUTO, check_reranker, open_reranker
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
-from shrag.serving.search_settings import PRODUCT, SearchSettings
-from shrag.serving.shrag import ShragStrategy
-from shrag.serving.stepwise.strategies import stepwise_strategies
-from shrag.serving.strategy import Request, Resources, Strategy
-from shrag.serving.tree.strategy import TreeStrategy
+from shrag.serving.retrieval.reranking import AUTO, check_reranker, open_reranker
+from shrag.serving.strategies.bm25 import Bm25Strategy
+from shrag.serving.strategies.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
+from shrag.serving.strategies.iterative import ITERATIVE
+from shrag.serving.strategies.pipeline.presets import WAYS, read_way
+from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
+from shrag.serving.strategies.pipeline.syntax import KINDS, LONGEST_LINE, parse_composition
+from shrag.serving.strategies.shrag import HybridStrategy, ShragStrategy
+from shrag.serving.strategies.stepwise.strategies import stepwise_strategies
+from shrag.serving.strategies.tree.strategy import TreeStrategy
+from shrag.serving.strategy import PRODUCT, Request, Resources, SearchSettings, Strategy
 
 _COMPOSED = re.compile("[>(]")
 
@@ -300,7 +297,7 @@ def open_engine(
     """Open the index ``name`` for questions, answered by ``model`` where there is one, and kept in ``cache``.
 
     ``min_score`` is the least score that the re-ranker shows. The other arguments and the errors are those of
-    :func:`~shrag.indexing.opening.open_index` and :func:`~shrag.serving.rerankers.open_reranker`.
+    :func:`~shrag.indexing.open_index.open_index` and :func:`~shrag.serving.retrieval.reranking.open_reranker`.
     """
     check_reranker(reranker, min_score)
     index = open_index(indexes, name, first_question, verify)

@@ -1,4 +1,4 @@
-"""What can go wrong with a question or a server."""
+"""ServingError and its subclasses."""
 
 from __future__ import annotations
 

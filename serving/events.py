@@ -1,4 +1,4 @@
-"""What happens while a question is answered, as values: the page shows, the API streams and evaluation records these.
+"""Event types of one question (keywords, hits, ranking, answer, timings).
 
 Each carries an ``event`` tag, so a stream of them survives JSON in both directions.
 """

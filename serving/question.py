@@ -1,12 +1,12 @@
-"""Reading a question as it came: bounded, one line, in one of two languages."""
+"""Validate and normalise the question text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from shrag.corpora.clean import plain_line
-from shrag.corpora.language import detect_language
+from shrag.corpora.text.cleaning import plain_line
+from shrag.corpora.text.sentences import detect_language
 from shrag.serving.errors import QuestionError
 
 LONGEST_QUESTION = 2_000
@@ -19,7 +19,8 @@ AnswerLanguage = Literal["ko", "en"]
 class Question:
     """A question fit to be searched for; ``language`` is the one it is answered in.
 
-    ``choices`` are what it is to be answered by one of, as :func:`~shrag.serving.choices.read_choices` gives them.
+    ``choices`` are what it is to be answered by one of, as
+    :func:`~shrag.serving.answering.multiple_choice.read_choices` gives them.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""What a question came to: its events gathered into one value, whether they have just happened or were kept."""
+"""SearchResult and AskResult, folded from a list of events."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@
     engine.search("그래핀은 전자파를 얼마나 차단하는가?").ranking.records[0].record.title
     engine.ask("How long should a lecture video be?").answer
 
-What a command can do, a call can do: :func:`open` here, building in :mod:`shrag.corpora.addition` and
-:mod:`shrag.indexing.build`, bulk evaluation in :mod:`shrag.evaluation`.
+What a command can do, a call can do: :func:`open` here, building in :mod:`shrag.corpora.ingest.add` and
+:mod:`shrag.indexing.build.builder`, bulk evaluation in :mod:`shrag.evaluation`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shrag.indexing.seals import Verify
+    from shrag.indexing.storage.checksums import Verify
     from shrag.models.language_model import LanguageModel
     from shrag.serving.engine import Engine
 
@@ -35,8 +35,8 @@ def open(
 ) -> Engine:
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
 
-    With a ``model`` (:class:`shrag.models.openai_model.OpenAIModel`) it chooses the keywords and writes the answers.
-    Records are ranked by the ``reranker`` (:func:`shrag.serving.rerankers.open_reranker`).
+    With a ``model`` (:class:`shrag.models.chat.client.OpenAIModel`) it chooses the keywords and writes the answers.
+    Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.reranking.open_reranker`).
 
     Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
 

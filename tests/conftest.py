@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from shrag.corpora.addition import add_corpus
+from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.records import Record
-from shrag.indexing import korean
-from shrag.indexing.build import BuildOptions, build_index
-from shrag.indexing.korean import KoreanEnglishAnalyzer
+from shrag.indexing.analysis import korean_english as korean
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.build.builder import BuildOptions, build_index
 from shrag.serving.engine import Engine, open_engine
-from tests.models.fault_modes import FAULTS, Fault
+from tests.support.fault_modes import FAULTS, Fault
 
 if TYPE_CHECKING:
-    from shrag.models.cross_encoder import CrossEncoderReranker
-    from shrag.models.transformer_encoder import TransformerEncoder
+    from shrag.models.encoders.cross_encoder import CrossEncoderReranker
+    from shrag.models.encoders.transformer import TransformerEncoder
 
 # The same examples each time, so that the everyday suite fails for a change and never by chance; `make soak` draws
 # new ones.
@@ -101,7 +101,7 @@ def demo(demo_home: Path) -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a tiny mGTE encoder with random weights, as published. Tests only read it."""
-    from tests.models.checkpoints import make_encoder
+    from tests.support.checkpoints import make_encoder
 
     return make_encoder(tmp_path_factory.mktemp("weights") / "tiny-encoder")
 
@@ -109,7 +109,7 @@ def encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def reranker_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a tiny mGTE re-ranker with random weights, as published. Tests only read it."""
-    from tests.models.checkpoints import make_reranker
+    from tests.support.checkpoints import make_reranker
 
     return make_reranker(tmp_path_factory.mktemp("weights") / "tiny-reranker")
 
@@ -117,8 +117,8 @@ def reranker_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def transformer(encoder_folder: Path) -> TransformerEncoder:
     """Return the tiny encoder, loaded."""
-    from shrag.models.encoder_choice import choose_encoder
-    from shrag.models.transformer_encoder import load_encoder
+    from shrag.models.encoders.choice import choose_encoder
+    from shrag.models.encoders.transformer import load_encoder
 
     return load_encoder(choose_encoder(str(encoder_folder), encoder_folder.parent), "cpu")
 
@@ -126,7 +126,7 @@ def transformer(encoder_folder: Path) -> TransformerEncoder:
 @pytest.fixture(scope="session")
 def cross_encoder(reranker_folder: Path) -> CrossEncoderReranker:
     """Return the tiny re-ranker, loaded."""
-    from shrag.models.cross_encoder import load_cross_encoder
+    from shrag.models.encoders.cross_encoder import load_cross_encoder
 
     return load_cross_encoder(str(reranker_folder), reranker_folder.parent, device="cpu")
 

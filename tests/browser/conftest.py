@@ -18,9 +18,9 @@ import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from shrag.models.language_model import LanguageModel
-from shrag.serving.access import Access
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
+from shrag.serving.http.access import Access
 
 CHROMIUM = os.environ.get("SHRAG_TEST_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser")
 

@@ -9,8 +9,7 @@ from itertools import count
 
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, Message
-from tests.serving.script_file import ScriptFile
-from tests.serving.scripted import Line, ScriptedModel, ScriptedStream, listed
+from tests.support.scripted_models import Line, ScriptedModel, ScriptedStream, ScriptFile, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 ENGLISH = "How does table-preserving chunking affect retrieval-augmented generation?"

@@ -11,14 +11,14 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import Error, Page, expect
 
-from shrag.corpora.addition import add_corpus
-from shrag.indexing.analysed import AnalysedRecord
-from shrag.indexing.build import build_index
+from shrag.corpora.ingest.add import add_corpus
+from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.build.builder import build_index
 from shrag.serving.engine import Engine, open_engine
 from tests.browser.conftest import Reader, Serve
 from tests.browser.models import writing_model
 from tests.browser.payloads import PAYLOADS
-from tests.serving.script_file import ScriptFile
+from tests.support.scripted_models import ScriptFile
 
 FORBIDDEN = ":is(main, title, #card) :is(script, img, iframe, base, style, math, object, embed, link, meta)"
 

@@ -8,10 +8,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from shrag.evaluation.report import render_report
+from shrag.evaluation.reports.html import render_report
 from tests.browser.conftest import Reader
-from tests.evaluation.small_experiment import run_small
-from tests.evaluation.test_report import EVIL, make_hostile
+from tests.evaluation.reports.test_html import EVIL, make_hostile
+from tests.support.small_experiment import run_small
 
 
 @pytest.fixture(scope="module")

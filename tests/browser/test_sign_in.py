@@ -7,11 +7,11 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, expect
 
-from shrag.serving.access import Access
-from shrag.serving.api_key import ApiKey
+from shrag.serving.http.access import Access
+from shrag.serving.http.api_key import ApiKey
 from tests.browser.conftest import Reader, Serve
-from tests.serving.live import QUESTION
-from tests.serving.test_access import KEY
+from tests.serving.http.test_access import KEY
+from tests.support.live import QUESTION
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader, Serve
 from tests.browser.models import ENGLISH, HOPS, QUESTION, HeldScript, insatiable_model
-from tests.serving.script_file import ScriptFile
+from tests.support.scripted_models import ScriptFile
 
 TREE = f"/?q={quote_plus(HOPS)}&strategy=tree"
 

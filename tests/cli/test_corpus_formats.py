@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shrag.cli.main import run
-from shrag.corpora.store import open_corpus
+from shrag.corpora.store.open_corpus import open_corpus
 
 NESTED = [{"doi": f"10.1/{at}", "meta": {"title": f"제목 {at}"}, "body": ["가", "나"], "kw": "a;b"} for at in range(3)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.indexing.generations import current_generation
+from shrag.indexing.storage.generations import current_generation
 from shrag.serving.engine import open_engine
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.no_network import run_without_network
+from tests.support.no_network import run_without_network
 
 SHRAG = [sys.executable, "-c", "from shrag.cli.main import main; main()"]
 QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shrag.indexing.analysis import Analyzer, Token
-from shrag.indexing.korean import KoreanEnglishAnalyzer
-from shrag.indexing.question_words import QUESTION_WORDS
-from shrag.indexing.user_dictionary import parse_dictionary
-from shrag.indexing.wordbook import WordBook, write_wordbook
+from shrag.indexing.analysis.analyzer import Analyzer, Token
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.stopwords import QUESTION_WORDS
+from shrag.indexing.analysis.token_store import WordBook, write_wordbook
+from shrag.indexing.analysis.user_dictionary import parse_dictionary
 
 WORDS = parse_dictionary(["인공지능", "검색 엔진", "K-방역", "C++", "deep learning"], "words.tsv")
 

@@ -8,11 +8,10 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from shrag.indexing.dense import BlockSearch, DenseSearch
-from shrag.indexing.engine import Hit
-from shrag.indexing.faiss_library import has_faiss
-from shrag.indexing.flat_dense import FlatSearch
-from shrag.indexing.vectors import HalfVectors
+from shrag.indexing.search_engine import Hit
+from shrag.indexing.vectors.ann_search import FlatSearch, has_faiss
+from shrag.indexing.vectors.exact_search import BlockSearch, DenseSearch
+from shrag.indexing.vectors.store import HalfVectors
 from shrag.models.encoder import Vectors
 
 Open: TypeAlias = Callable[[HalfVectors], DenseSearch]

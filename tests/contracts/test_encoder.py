@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shrag.models.encoder import Encoder
-from shrag.models.lsa import fit_lsa
-from shrag.models.lsa_options import LsaOptions
+from shrag.models.encoders.choice import LsaOptions
+from shrag.models.encoders.lsa import fit_lsa
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 

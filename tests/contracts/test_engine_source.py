@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from shrag.serving.current_index import CurrentIndex
 from shrag.serving.engine import open_engine
-from shrag.serving.engine_source import EngineSource, FixedEngine, Standing
 from shrag.serving.errors import IndexClosed, QuestionError, Stopping
-from tests.serving.published import open_files, wait_for
+from shrag.serving.runtime.hot_reload import CurrentIndex
+from shrag.serving.runtime.leases import EngineSource, FixedEngine, Standing
+from tests.support.published import open_files, wait_for
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from shrag.models.chat.client import OpenAIModel
+from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import LanguageModel, Message
-from shrag.models.llm_settings import LlmSettings
-from shrag.models.model_server import ModelServer, Pace
-from shrag.models.openai_model import OpenAIModel
-from shrag.models.served_model import ServedModel
-from tests.models.fake_endpoint import Endpoint, answers, breaks_after, serving
-from tests.models.fault_modes import Fault
+from shrag.models.model_server.served_model import ServedModel
+from shrag.models.model_server.server import ModelServer, Pace
+from tests.support.fake_endpoint import Endpoint, answers, breaks_after, serving
+from tests.support.fault_modes import Fault
 
 ASK = [Message("user", "그래핀이란?")]
-FAKE = Path(__file__).resolve().parents[1] / "models" / "fake_vllm.py"
+FAKE = Path(__file__).resolve().parents[1] / "support" / "fake_vllm.py"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from shrag.corpora.records import Record, Topic
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.peers import PEERS, find_peer, rank
+from shrag.evaluation.peers.base import PEERS, find_peer, rank
 
 
 def _record(docid: str, text: str, title: str = "") -> Record:

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from shrag.indexing.analysed import as_passage
-from shrag.indexing.lexical_reranker import LexicalReranker
-from shrag.indexing.vector_reranker import VectorReranker
+from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.engine import Engine
 

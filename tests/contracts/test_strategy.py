@@ -15,7 +15,6 @@ import pytest
 
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
-from shrag.serving.composition.strategy import CompositionStrategy
 from shrag.serving.engine import STRATEGIES, Engine
 from shrag.serving.errors import ModelNeeded, SettingRejected, StrategyUnavailable
 from shrag.serving.events import (
@@ -32,12 +31,11 @@ from shrag.serving.events import (
     Ranking,
     Timings,
 )
-from shrag.serving.planning.rationed_model import Ration
-from shrag.serving.search_settings import SearchSettings
-from shrag.serving.strategy import Strategy
+from shrag.serving.llm.call_budget import Ration
+from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
+from shrag.serving.strategy import SearchSettings, Strategy
 from tests.conftest import ROOT
-from tests.serving.garbage import HOSTILE, GarbageModel
-from tests.serving.well_formed import check_events, first
+from tests.support.hostile_input import HOSTILE, GarbageModel, check_events, first
 
 QUESTIONS = [
     "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?",

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from shrag.serving.engine import STRATEGIES, Engine
 from shrag.serving.events import ModelCall
-from shrag.serving.planning.rationed_model import Ration
-from tests.serving.garbage import HOSTILE, GarbageModel
-from tests.serving.well_formed import check_events
+from shrag.serving.llm.call_budget import Ration
+from tests.support.hostile_input import HOSTILE, GarbageModel, check_events
 
 QUESTIONS = ("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "Was graphene or onion tested first?", "zzzz qqqq")
 CHOICES = ("LSTM", "ARIMA", "boosting")

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from shrag.cli.main import run
-from shrag.models.byte_sizes import MIB
-from shrag.models.vllm_start import OFFLINE
+from shrag.models.memory_plan.byte_sizes import MIB
+from shrag.models.model_server.command import OFFLINE
 
 pytestmark = pytest.mark.vllm
 

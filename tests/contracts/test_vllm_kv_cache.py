@@ -16,11 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from shrag.models.attention_layers import FullAttention, Layer, LinearAttention, SlidingAttention, attention_layers
-from shrag.models.byte_sizes import GIB, MIB
-from shrag.models.kv_cache import CPU_BLOCK, KV_BYTES, KvCache, KvOptions
-from shrag.models.language_model_profiles import load_profiles, profile_size
-from shrag.models.vllm_start import OFFLINE
+from shrag.models.memory_plan.attention_layers import (
+    FullAttention,
+    Layer,
+    LinearAttention,
+    SlidingAttention,
+    attention_layers,
+)
+from shrag.models.memory_plan.byte_sizes import GIB, MIB
+from shrag.models.memory_plan.kv_cache import CPU_BLOCK, KV_BYTES, KvCache, KvOptions
+from shrag.models.memory_plan.model_size import load_profiles, profile_size
+from shrag.models.model_server.command import OFFLINE
 
 pytestmark = pytest.mark.vllm
 

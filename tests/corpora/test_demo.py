@@ -6,10 +6,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from shrag.corpora.addition import add_corpus
-from shrag.corpora.language import detect_language
-from shrag.corpora.store import open_corpus
-from shrag.corpora.topics import read_qrels, read_topics
+from shrag.corpora.formats.topics import read_qrels, read_topics
+from shrag.corpora.ingest.add import add_corpus
+from shrag.corpora.store.open_corpus import open_corpus
+from shrag.corpora.text.sentences import detect_language
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 

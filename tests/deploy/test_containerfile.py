@@ -61,8 +61,8 @@ def test_no_secret_is_given_while_it_is_built(word: str) -> None:
 
 
 def test_it_starts_what_the_server_takes_and_looks_whether_it_lives() -> None:
-    from shrag.cli.serve import command
-    from shrag.serving.access import PUBLIC
+    from shrag.cli.commands.serve import command
+    from shrag.serving.http.access import PUBLIC
 
     stage = dict(_last_stage())
     assert json.loads(stage["ENTRYPOINT"]) == ["shrag-serve"]

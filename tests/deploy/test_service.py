@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.serving.live import QUESTION
+from tests.support.live import QUESTION
 
 UNIT = ROOT / "deploy" / "shrag.service"
 DROP_IN = ROOT / "deploy" / "shrag.service.d" / "network.conf.example"
 MOST_EXPOSED = 2.0
-SERVE = [sys.executable, "-c", "from shrag.cli.serve import main; main()", "demo", "--port", "0"]
+SERVE = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "demo", "--port", "0"]
 
 needs_analyze = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
 
@@ -84,7 +84,7 @@ def test_it_leaves_little_open() -> None:
 
 
 def test_its_options_are_those_of_the_server() -> None:
-    from shrag.cli.serve import command
+    from shrag.cli.commands.serve import command
 
     known = {option for parameter in command.params for option in parameter.opts}
     for file in (UNIT, DROP_IN):
@@ -96,7 +96,7 @@ def test_its_options_are_those_of_the_server() -> None:
 
 
 def test_the_time_it_is_given_to_stop_is_more_than_it_takes() -> None:
-    from shrag.serving.server import _GRACE_SECONDS, _LAST_WORDS_SECONDS
+    from shrag.serving.http.server import _GRACE_SECONDS, _LAST_WORDS_SECONDS
 
     (given,) = re.findall(r"^TimeoutStopSec=(\d+)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
     assert int(given) >= _GRACE_SECONDS + _LAST_WORDS_SECONDS + 3

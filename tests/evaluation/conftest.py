@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evaluation.small_experiment import run_small
+from tests.support.small_experiment import run_small
 
 
 @pytest.fixture(scope="session")

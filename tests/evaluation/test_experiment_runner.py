@@ -11,25 +11,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shrag.corpora.addition import add_corpus
-from shrag.corpora.durable import sole_writer
-from shrag.evaluation import journal, part_runner
-from shrag.evaluation.condition_engine import ModelChoice
+from shrag.corpora.files import sole_writer
+from shrag.corpora.ingest.add import add_corpus
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
-from shrag.evaluation.experiment import Condition
-from shrag.evaluation.outcome import Asked
-from shrag.evaluation.part import Part, read_outcomes
-from shrag.evaluation.result_folder import open_results
-from shrag.evaluation.result_table import read_table
-from shrag.evaluation.run_card import read_card
-from shrag.evaluation.runs import read_run
-from shrag.indexing.build import build_index
+from shrag.evaluation.experiments import part as journal
+from shrag.evaluation.experiments import part_runner
+from shrag.evaluation.experiments.engines import ModelChoice
+from shrag.evaluation.experiments.part import Part, read_outcomes
+from shrag.evaluation.experiments.run_card import read_card
+from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.measures.trec_run import read_run
+from shrag.evaluation.questions.outcome import Asked
+from shrag.evaluation.reports.result_folder import open_results
+from shrag.evaluation.reports.table import read_table
+from shrag.indexing.build.builder import build_index
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import open_engine
-from shrag.serving.search_settings import SearchSettings
-from tests.evaluation.small_experiment import DEMO_SET, OR, SMALL, contents, run_small
-from tests.serving.scripted import ScriptedModel, listed
+from shrag.serving.strategy import SearchSettings
+from tests.support.scripted_models import ScriptedModel, listed
+from tests.support.small_experiment import DEMO_SET, OR, SMALL, contents, run_small
 
 
 def test_a_second_run_has_the_same_bytes_whatever_the_number_of_threads(
@@ -166,7 +167,7 @@ def test_other_code_is_refused(
 ) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(results_folder, folder)
-    monkeypatch.setattr("shrag.evaluation.run_identity.code_digest", lambda: "0" * 64)
+    monkeypatch.setattr("shrag.evaluation.experiments.run_card.code_digest", lambda: "0" * 64)
     with pytest.raises(ResultsMismatch, match=r'code was .* and is "0000'):
         run_small(demo_home, folder, resume=True)
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shrag.corpora.addition import add_corpus
-from shrag.indexing.analysed import AnalysedRecord
-from shrag.indexing.generations import current_generation
-from shrag.indexing.glossary import FILE as GLOSSARY
-from shrag.indexing.glossary import Glossary
-from shrag.indexing.lexical import CONTENTS, FOLDER, TITLE
-from shrag.indexing.lexical_reader import LexicalReader
+from shrag.corpora.ingest.add import add_corpus
+from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.glossary.store import FILE as GLOSSARY
+from shrag.indexing.glossary.store import Glossary
+from shrag.indexing.lexical.schema import CONTENTS, FOLDER, TITLE
+from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.query import any_of
+from shrag.indexing.storage.generations import current_generation
 
 DEMO_RECORDS = Path(__file__).resolve().parents[2] / "corpora" / "demo" / "records.jsonl"
 

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from shrag.indexing.bm25 import Bm25, bm25_score, byte_length, idf
-from shrag.indexing.engine import FieldStatistics
-from shrag.indexing.jvm import lucene
+from shrag.indexing.lexical.jvm import lucene
+from shrag.indexing.search_engine import FieldStatistics
 
 
 def test_idf_falls_with_frequency_and_is_never_negative() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shrag.indexing.generations import generation_folder
-from shrag.indexing.rollback import roll_back
-from tests.serving.published import two_contents
+from shrag.indexing.maintenance.history import roll_back
+from shrag.indexing.storage.generations import generation_folder
+from tests.support.published import two_contents
 
 
 @pytest.fixture(scope="session")

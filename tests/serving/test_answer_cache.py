@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import itertools
+import math
+import sys
 import threading
+import tracemalloc
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
+from shrag.corpora.records import Record
 from shrag.models.errors import ModelUnavailable
-from shrag.serving.answer_cache import AnswerCache, AnswerKey
-from shrag.serving.asking import Asking
+from shrag.serving.answer_cache import AnswerCache, AnswerKey, memory_size, pack_events, unpack_events
+from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
-from shrag.serving.events import Event, Fallback, ModelCall, Queries, Timings
+from shrag.serving.events import (
+    Answer,
+    AnswerSentence,
+    Assessment,
+    Citation,
+    CutShort,
+    Event,
+    Fallback,
+    Found,
+    Hits,
+    Keyword,
+    Keywords,
+    ModelCall,
+    Node,
+    Queries,
+    RankedRecord,
+    Ranking,
+    Section,
+    Sentence,
+    Timings,
+)
 from shrag.serving.question import Question
 from shrag.serving.results import kept_ask
-from shrag.serving.search_settings import SearchSettings
-from shrag.serving.strategy import Request
-from tests.serving.scripted import ScriptedModel, listed
+from shrag.serving.strategy import Request, SearchSettings
+from tests.support.scripted_models import ScriptedModel, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 KEY = AnswerKey("demo", 1, "ab", Request(Question("q", "en"), 10, answered=True), "shrag", "cd", "", "", "")
@@ -299,3 +323,81 @@ def test_an_answer_made_without_the_model_because_it_was_away_is_made_again(demo
     assert (len(first.search.model_calls), again.search.model_calls) == (3, ())
     assert (first.answer.kind, first.search.fallbacks) == ("generated", ())
     assert (len(model.asked), cache.counters.answers) == (asked, 1)
+
+
+RECORD = Record("D-1", "그래핀 film", "본문 \u202e 😀 'q' " * 60, "ko", complete=True, authors=("김", "Lee"), year=1999)
+SENTENCE = Sentence("A sentence.", (1, 2), sound=False, doubt="number")
+
+EVERY: tuple[Event, ...] = (
+    ModelCall("answer", "m", 1, 2, 3.0, 0.5, repaired=True),
+    Fallback("keywords", "refused", "no"),
+    Node(0, None, "question", "q?", assessment=Assessment(7, 80, 0.5, valid=True)),
+    Node(1, 0, "bridging", "r?", "answered", (0,), "r", ("D-1",), "span", "D-1"),
+    CutShort("calls", 48.0),
+    Keywords((Keyword("film", ("film",), 1.5, ("막",)),), ("zz",), "model", "m"),
+    Queries((("a", "b"), ())),
+    Hits(((Found("D-1", 2.0), Found("D-2", 1e-300)), ()), ("D-1",), ("D-2",), (Found("D-1", -1.0),), "lsa"),
+    Ranking((RankedRecord(1, 1, -math.inf, RECORD, ("D-9",)), RankedRecord(2, 2, 1 / 3, RECORD)), "r", True),
+    AnswerSentence("body", SENTENCE),
+    Answer(
+        "generated", "ko", (Section("body", (SENTENCE,)),), (Citation(1, "D-1", "그래핀 film"),), "", "m", 0.1 + 0.2
+    ),
+    Timings({"a": 1e-9, "b": 0.0}, cached=True),
+)
+
+
+def test_events_of_every_kind_come_back_as_they_were() -> None:
+    assert {type(event) for event in EVERY} == set(get_args(Event))
+    unpacked = unpack_events(pack_events(EVERY))
+    assert unpacked == EVERY
+    assert repr(unpacked) == repr(EVERY)  # 1 and 1.0 are equal, and not the same
+    assert unpack_events(pack_events(())) == ()
+
+
+def test_those_of_one_kind_come_back_in_their_order() -> None:
+    packed = pack_events(EVERY)
+    assert unpack_events(packed, "node") == tuple(event for event in EVERY if isinstance(event, Node))
+    assert unpack_events(packed, "no such") == ()
+
+
+def test_they_take_less_than_two_thirds_of_the_memory_of_the_values() -> None:
+    records = [Record(f"D-{number}", f"제목 {number}", "재택근무 " * 60, "ko", complete=True) for number in range(10)]
+    ranking = Ranking(tuple(RankedRecord(n, n, n / 3, record) for n, record in enumerate(records, 1)), "r", True)
+    hits = Hits(tuple(tuple(Found(f"D-{n}", n / 7) for n in range(10)) for _ in range(10)), (), ())
+    assert memory_size(pack_events((ranking, hits))) < memory_size((ranking, hits)) * 2 / 3
+
+
+def _ranking(number: int) -> Ranking:
+    """Return a ranking of ten records whose texts are objects of their own."""
+    records = tuple(
+        Record(f"D-{number}-{place}", f"제목 {number} {place}", f"본문 {number} {place} " * 60, "ko", complete=True)
+        for place in range(10)
+    )
+    ranked = tuple(RankedRecord(rank, rank, rank / 3, record) for rank, record in enumerate(records, 1))
+    return Ranking(ranked, "r", reranker_is_model=False)
+
+
+def test_it_is_what_the_interpreter_takes_for_the_same_objects_within_a_tenth() -> None:
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        made = [_ranking(number) for number in range(100)]
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert memory_size(made) == pytest.approx(taken, rel=0.1)
+
+
+def test_the_parts_of_every_kind_of_container_count() -> None:
+    text = "x" * 10_000
+    for value in ((text,), [text], {text: 1}, {1: text}, Found(text, 1.0), Timings({text: 1.0}), ((((text,),),),)):
+        assert 10_000 < memory_size(value) < 11_000
+    assert memory_size(()) == sys.getsizeof(())
+
+
+def test_what_is_met_twice_counts_once() -> None:
+    text = "x" * 10_000
+    assert memory_size((text, text, Hits((), (text,), (text,)))) < 11_000
+    circle: list[object] = [text]
+    circle.append(circle)
+    assert memory_size(circle) < 11_000

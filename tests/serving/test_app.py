@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from shrag.corpora.addition import add_corpus
-from shrag.indexing.build import build_index
+from shrag.corpora.ingest.add import add_corpus
+from shrag.indexing.build.builder import build_index
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 

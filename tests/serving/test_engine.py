@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.addition import add_corpus
-from shrag.corpora.topics import read_qrels, read_topics
-from shrag.indexing.build import build_index
+from shrag.corpora.formats.topics import read_qrels, read_topics
+from shrag.corpora.ingest.add import add_corpus
+from shrag.indexing.build.builder import build_index
 from shrag.serving.engine import Engine, find_strategy, open_engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.events import Ranking

@@ -6,7 +6,7 @@ from shrag.serving.events import Answer, CutShort, Ranking, Timings
 from shrag.serving.question import read_question
 from shrag.serving.results import ask_result, kept_ask, kept_search
 from shrag.serving.strategy import Request
-from tests.serving.script_file import ScriptFile
+from tests.support.scripted_models import ScriptFile
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from shrag.models.llm_settings import LlmSettings
-from shrag.models.model_server import ModelServer, Pace
-from shrag.models.served_model import ServedModel
+from shrag.models.chat.settings import LlmSettings
+from shrag.models.model_server.served_model import ServedModel
+from shrag.models.model_server.server import ModelServer, Pace
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = Path(os.environ.get("SHRAG_VLLM_PYTHON", ROOT / ".venv-vllm" / "bin" / "python"))

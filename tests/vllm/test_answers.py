@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from shrag.models.language_model import CompletionStream, Message
-from shrag.models.model_server import ModelServer
-from shrag.models.served_model import ServedModel
+from shrag.models.model_server.served_model import ServedModel
+from shrag.models.model_server.server import ModelServer
 from shrag.serving.engine import Engine
 from shrag.serving.events import AnswerSentence, Fallback
-from shrag.serving.evidence_text import fence_records
+from shrag.serving.llm.structured_call import fence_records
 from shrag.serving.results import AskResult
 from tests.vllm.conftest import START_SECONDS
 from tests.vllm.test_vllm import _process
@@ -100,7 +100,7 @@ def test_a_server_killed_while_it_writes_leaves_an_extractive_answer_soon(
 def test_a_prompt_longer_than_the_context_is_refused_and_answered_without_the_model(
     demo: Engine, model: ServedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shrag.serving.generated.fence_records", lambda *given: fence_records(*given) * 20)
+    monkeypatch.setattr("shrag.serving.answering.generative.fence_records", lambda *given: fence_records(*given) * 20)
     result = Engine(demo.open_index, model).ask(KOREAN)
     (fallback,) = [each for each in result.search.fallbacks if each.stage == "answer"]
     assert fallback.cause == "refused"

@@ -12,17 +12,17 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from shrag.corpora.topics import read_topics
+from shrag.corpora.formats.topics import read_topics
+from shrag.models.chat.settings import LlmSettings
 from shrag.models.language_model import Completion, CompletionStream, Message
-from shrag.models.llm_settings import LlmSettings
-from shrag.models.model_server import ModelServer
-from shrag.models.served_model import ServedModel
+from shrag.models.model_server.served_model import ServedModel
+from shrag.models.model_server.server import ModelServer
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import CutShort, Event, Fallback, ModelCall
-from shrag.serving.planning.rationed_model import Ration
+from shrag.serving.llm.call_budget import Ration
 from tests.conftest import DEMO
-from tests.serving.well_formed import check_events
+from tests.support.hostile_input import check_events
 from tests.vllm.conftest import START_SECONDS
 
 pytestmark = pytest.mark.vllm

@@ -16,15 +16,15 @@ import msgspec
 import pytest
 
 from shrag.cli.main import run
-from shrag.models.endpoint import Timeouts, read_address
-from shrag.models.endpoint_client import EndpointClient
+from shrag.models.chat.client import OpenAIModel
+from shrag.models.chat.endpoint import Timeouts, read_address
+from shrag.models.chat.http_client import EndpointClient
+from shrag.models.chat.settings import LlmSettings
+from shrag.models.chat.structured_output import complete_structured
 from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.models.language_model import Message
-from shrag.models.llm_settings import LlmSettings
-from shrag.models.model_server import ModelServer
-from shrag.models.openai_model import OpenAIModel
-from shrag.models.served_model import ServedModel
-from shrag.models.structured_output import complete_structured
+from shrag.models.model_server.served_model import ServedModel
+from shrag.models.model_server.server import ModelServer
 from tests.vllm.conftest import START_SECONDS
 
 pytestmark = pytest.mark.vllm

@@ -1,0 +1,241 @@
+"""The sets that analysis is decided on, as bags of eojeols, and BM25 over them in a few matrix products.
+
+A variant of the analyser is a table eojeol → terms. With documents and questions held as counts of eojeols, the counts
+of terms under a variant are one sparse product, so trying one costs seconds where building an index costs minutes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from shrag.corpora.formats.topics import read_qrels, read_topics
+from shrag.corpora.text.cleaning import clean_text
+from shrag.corpora.text.sentences import detect_language, split_sentences
+from shrag.indexing.analysis.korean_english import eojeols
+from shrag.indexing.bm25 import Bm25, byte_length
+
+DEPTH = 100
+PAIR = "\0"
+"""Between two eojeols that follow one another without punctuation; such a pair is counted beside the two."""
+_BLOCK = 512
+
+Terms = Callable[[str], Iterable[str]]
+
+
+class Document(NamedTuple):
+    """A document as it is indexed: contents are title and text."""
+
+    docid: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class JudgedSet:
+    """Documents, questions and which documents answer each (question number → document number → relevance)."""
+
+    name: str
+    documents: Sequence[Document]
+    questions: Sequence[str]
+    relevant: Sequence[Mapping[int, int]]
+
+
+class Quality(NamedTuple):
+    """nDCG@10 and recall within 100, one value a question."""
+
+    ndcg: np.ndarray[Any, Any]
+    recall: np.ndarray[Any, Any]
+
+
+def read_sets(data: Path) -> Iterator[JudgedSet]:
+    """Yield the judged sets below ``data`` that are there."""
+    for name, docs, judged, suffix in (
+        ("wiki-ko", "wiki-ko/corpus/docs-0.jsonl.gz", "wiki-ko", ""),
+        ("wiki-ko boolq", "wiki-ko/corpus/docs-0.jsonl.gz", "wiki-ko", "-boolq"),
+        ("multihop-ko", "multihop-ko/corpus/docs-0.jsonl.gz", "multihop-ko", ""),
+        ("cranfield", "scholarly-ir/cranfield/docs.jsonl.gz", "scholarly-ir/cranfield", ""),
+        ("cacm", "scholarly-ir/cacm/docs.jsonl.gz", "scholarly-ir/cacm", ""),
+        ("pubmed-qa", "pubmed-qa/docs.jsonl.gz", "pubmed-qa", ""),
+        ("wiki-en", "wiki-en/corpus/docs-0.jsonl.gz", "wiki-en", ""),
+    ):
+        if (data / docs).is_file():
+            folder = data / judged
+            yield _judged(
+                name, _read_documents(data / docs), folder / f"topics{suffix}.tsv", folder / f"qrels{suffix}.txt"
+            )
+    records = data / "scholarly-ko" / "records.jsonl.gz"
+    if records.is_file():
+        yield from known_items(_read_documents(records, "CN", "abstract"))
+
+
+def known_items(records: Sequence[Document]) -> Iterator[JudgedSet]:
+    """Yield known-item sets from records without questions, per language of the question.
+
+    ``title``: the title asks for its abstract, no document has its title. ``sentence``: the middle sentence of an
+    abstract of three or more asks for its record, from which it is cut out.
+    """
+    whole = [record for record in records if record.title and record.text]
+    bare = [Document(record.docid, "", record.text) for record in whole]
+    middles = [_middle(record.text) for record in whole]
+    cut = [Document(record.docid, record.title, middle[1]) for record, middle in zip(whole, middles, strict=True)]
+    for language in ("ko", "en"):
+        own = [n for n, record in enumerate(whole) if detect_language(record.title) == detect_language(record.text)]
+        titled = [n for n in own if detect_language(whole[n].title) == language]
+        yield JudgedSet(f"sci-{language} title", bare, [whole[n].title for n in titled], [{n: 1} for n in titled])
+        asked = [n for n, (middle, _) in enumerate(middles) if middle and detect_language(middle) == language]
+        yield JudgedSet(f"sci-{language} sentence", cut, [middles[n][0] for n in asked], [{n: 1} for n in asked])
+
+
+def _middle(text: str) -> tuple[str, str]:
+    spans = split_sentences(text)
+    if len(spans) < 3:
+        return "", text
+    middle = spans[len(spans) // 2]
+    return text[middle.start : middle.end], f"{text[: middle.start]} {text[middle.end :]}"
+
+
+def _judged(name: str, documents: Sequence[Document], topics: Path, qrels: Path) -> JudgedSet:
+    numbers = {document.docid: number for number, document in enumerate(documents)}
+    judged: dict[str, dict[int, int]] = {}
+    for qrel in read_qrels(qrels):
+        if qrel.relevance > 0:
+            judged.setdefault(qrel.qid, {})[numbers[qrel.docid]] = qrel.relevance
+    asked = [topic for topic in read_topics(topics) if topic.qid in judged]
+    return JudgedSet(name, documents, [topic.text for topic in asked], [judged[topic.qid] for topic in asked])
+
+
+def _read_documents(path: Path, docid: str = "docid", text: str = "text") -> list[Document]:
+    """Read and clean a file's records, by rising identifier: the order in which ties are broken."""
+    found: list[Document] = []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            fields = json.loads(line)
+            found.append(Document(fields[docid], clean_text(fields["title"]), clean_text(fields[text])))
+    return sorted(found)
+
+
+@dataclass(frozen=True)
+class EojeolBags:
+    """A judged set as counts: rows are documents or questions, columns are the vocabulary's eojeols."""
+
+    judged: JudgedSet
+    contents: sparse.csr_matrix
+    titles: sparse.csr_matrix
+    questions: sparse.csr_matrix
+
+
+class Vocabulary:
+    """Every eojeol met, numbered."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def bags(self, judged: JudgedSet) -> EojeolBags:
+        """Count the eojeols of a set, cut into sentences as an index does."""
+        titles = [[document.title] for document in judged.documents]
+        contents = [
+            [document.title, *(document.text[span.start : span.end] for span in split_sentences(document.text))]
+            for document in judged.documents
+        ]
+        return EojeolBags(
+            judged,
+            self._count(contents),
+            self._count(titles),
+            self._count([[question] for question in judged.questions]),
+        )
+
+    def _count(self, rows: Sequence[Sequence[str]]) -> sparse.csr_matrix:
+        columns: list[int] = []
+        ends = [0]
+        for texts in rows:
+            for text in texts:
+                before: tuple[int, str] | None = None
+                for start, eojeol in eojeols(text):
+                    columns.append(self.numbers.setdefault(eojeol, len(self.numbers)))
+                    if before and text[before[0] + len(before[1]) : start].isspace():
+                        pair = before[1] + PAIR + eojeol
+                        columns.append(self.numbers.setdefault(pair, len(self.numbers)))
+                    before = start, eojeol
+            ends.append(len(columns))
+        return _counts(columns, ends, 2**31 - 1)
+
+
+def _counts(columns: Sequence[int], ends: Sequence[int], width: int) -> sparse.csr_matrix:
+    data = np.ones(len(columns), dtype=np.float32)
+    matrix = sparse.csr_matrix(
+        (data, np.asarray(columns, np.int32), np.asarray(ends, np.int64)), (len(ends) - 1, width)
+    )
+    matrix.sum_duplicates()
+    return matrix
+
+
+def term_table(vocabulary: Vocabulary, terms: Terms) -> sparse.csr_matrix:
+    """Return the counts of each eojeol's terms: rows are the vocabulary's eojeols, columns are terms."""
+    numbers: dict[str, int] = {}
+    columns: list[int] = []
+    ends = [0]
+    for eojeol in vocabulary.numbers:
+        columns.extend(numbers.setdefault(term, len(numbers)) for term in terms(eojeol))
+        ends.append(len(columns))
+    return _counts(columns, ends, max(len(numbers), 1))
+
+
+def judge(bags: EojeolBags, table: sparse.csr_matrix, parameters: Bm25) -> Quality:
+    """Rank every document for every question by BM25, ties by docid, and judge the first hundred."""
+    width = table.shape[0]
+    contents, titles, questions = (
+        _widen(matrix, width) @ table for matrix in (bags.contents, bags.titles, bags.questions)
+    )
+    weights = (_weights(contents, parameters) + parameters.title_boost * _weights(titles, parameters)).T.tocsr()
+    found: list[np.ndarray[Any, Any]] = []
+    for start in range(0, questions.shape[0], _BLOCK):
+        scores = (questions[start : start + _BLOCK] @ weights).toarray()
+        found.extend(_first(row) for row in scores)
+    return _quality(found, bags.judged.relevant)
+
+
+def _widen(matrix: sparse.csr_matrix, width: int) -> sparse.csr_matrix:
+    return sparse.csr_matrix((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], width))
+
+
+def _weights(counts: sparse.csr_matrix, parameters: Bm25) -> sparse.csr_matrix:
+    """Return BM25's weight of each term in each document, as indexing/bm25.py computes it."""
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    having = lengths > 0  # Lucene counts the documents that have the field
+    if not having.any():
+        return counts
+    norms = np.array([byte_length(int(length)) for length in lengths]) / lengths[having].mean()
+    norms = parameters.k1 * (1 - parameters.b + parameters.b * norms)
+    frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
+    idf = np.log(1 + (having.sum() - frequencies + 0.5) / (frequencies + 0.5))
+    rows = np.repeat(norms, np.diff(counts.indptr))
+    data = idf[counts.indices] * counts.data / (counts.data + rows)
+    return sparse.csr_matrix((data, counts.indices, counts.indptr), counts.shape)
+
+
+def _first(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the numbers of the best documents that score at all, best first, ties by number."""
+    rounded = np.round(scores, 5)  # Lucene's scores are 32-bit: what differs less is a tie there
+    depth = min(DEPTH, len(scores))
+    border = np.partition(rounded, len(scores) - depth)[len(scores) - depth]
+    chosen = np.flatnonzero((rounded >= border) & (rounded > 0))
+    return chosen[np.argsort(-rounded[chosen], kind="stable")][:depth]
+
+
+def _quality(found: Sequence[np.ndarray[Any, Any]], relevant: Sequence[Mapping[int, int]]) -> Quality:
+    discounts = 1 / np.log2(np.arange(2, 12))
+    ndcg, recall = np.zeros(len(found)), np.zeros(len(found))
+    for number, (ranked, judged) in enumerate(zip(found, relevant, strict=True)):
+        gains = np.array([judged.get(int(document), 0) for document in ranked], dtype=float)
+        ideal = np.array(sorted(judged.values(), reverse=True)[:10], dtype=float)
+        ndcg[number] = gains[:10] @ discounts[: len(gains[:10])] / (ideal @ discounts[: len(ideal)])
+        recall[number] = np.count_nonzero(gains) / len(judged)
+    return Quality(ndcg, recall)

@@ -1,0 +1,212 @@
+"""Measure encoding, re-ranking and vector search on a GPU: `make bench-gpu`, or `--small` to see it run without one.
+
+Without `--weights` the network is mGTE's with random numbers, which takes as long as with learnt ones, and its
+tokeniser has a token for each byte: what mGTE's own takes longer to cut is measured with `--weights FOLDER` only. The
+card's matrix rate is measured in the same run, so that shares are of what it can do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import GteConfig, GteModel
+from transformers.utils import logging
+
+from shrag.indexing.vectors.ann_search import choose_search
+from shrag.indexing.vectors.exact_search import cosines
+from shrag.indexing.vectors.store import HalfVectors
+from shrag.models.encoders.choice import choose_encoder
+from shrag.models.encoders.transformer import TransformerEncoder, load_encoder
+from shrag.models.reranker import Passage
+
+NEEDS = (
+    "This needs a CUDA GPU that torch sees, and FAISS's build for it: `make setup-gpu`, then `make bench-gpu`. "
+    "`python bench/quality/gpu.py --small` runs a tiny network on the processor, to see that it runs."
+)
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+POOL_TOKENS = 256
+
+
+class Size(NamedTuple):
+    """What is measured with."""
+
+    config: dict[str, int]
+    lengths: tuple[int, ...]
+    tokens: int
+    pool: int
+    vectors: int
+    matrix: int
+
+
+WHOLE = Size({}, (32, 128, 256, 512, 2048), 8_000_000, 100, 1_486_752, 8_192)
+SMALL = Size(
+    {
+        "vocab_size": 300,
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 128,
+    },
+    (32, 128),
+    4_000,
+    8,
+    20_000,
+    512,
+)
+
+
+def main() -> None:
+    """Print every measurement, with the card's name and the day."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--small", action="store_true", help="a tiny network and few vectors, on any machine")
+    parser.add_argument("--weights", type=Path, help="the folder of real weights to encode with")
+    chosen = parser.parse_args()
+    if not torch.cuda.is_available() and not chosen.small:
+        raise SystemExit(NEEDS)
+    size = SMALL if chosen.small else WHOLE
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    card = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
+    print(f"{card}, torch {torch.__version__}, {datetime.now(UTC):%Y-%m-%d}{', small' * chosen.small}")
+    rate = matrix_rate(size.matrix, device)
+    print(f"matrix rate, {'half' if device == 'cuda' else 'single'} precision: {rate / 1e12:.2f} TFLOP/s\n")
+    with tempfile.TemporaryDirectory() as name:
+        folder = chosen.weights or write_random_mgte(Path(name) / "random-mgte", size.config)
+        encoder = load_encoder(choose_encoder(str(folder.absolute()), Path(name)), device)
+        shape = json.loads((folder / "config.json").read_text())
+        measure_encoding(encoder, size, rate, shape)
+        measure_reranking(encoder, size, Path(name))
+    measure_search(size)
+
+
+def matrix_rate(side: int, device: str) -> float:
+    """Return the operations a second of a product of two square matrices, the best of ten."""
+    dtype = torch.float16 if device == "cuda" else torch.float32
+    one, other = (torch.randn(side, side, device=device, dtype=dtype) for _ in range(2))
+    return 2 * side**3 / best_of(10, lambda: one @ other)
+
+
+def measure_encoding(encoder: TransformerEncoder, size: Size, rate: float, shape: dict[str, int]) -> None:
+    """Time passages of several lengths, from text to rows in memory."""
+    print(f"{'tokens':>8} {'passages':>9} {'passages/s':>11} {'tokens/s':>11} {'TFLOP/s':>8} {'of matrix rate':>15}")
+    for length in size.lengths:
+        passages = random_passages(max(size.tokens // length, 8), length)
+        encoder.encode_passages(passages[: len(passages) // 8])
+        seconds = best_of(3, lambda passages=passages: encoder.encode_passages(passages))  # type: ignore[misc]
+        work = len(passages) * length * flops_a_token(shape, length)
+        speed = len(passages) / seconds
+        print(
+            f"{length:8} {len(passages):9,} {speed:11,.0f} {speed * length:11,.0f} {work / seconds / 1e12:8.2f} "
+            f"{work / seconds / rate:15.1%}",
+            flush=True,
+        )
+
+
+def flops_a_token(shape: dict[str, int], length: int) -> int:
+    """Return two operations a weight of the layers, and what attention over ``length`` tokens adds."""
+    hidden, inner = shape["hidden_size"], shape["intermediate_size"]
+    layer = 4 * hidden * hidden + 3 * hidden * inner
+    return shape["num_hidden_layers"] * (2 * layer + 4 * length * hidden)
+
+
+def measure_reranking(encoder: TransformerEncoder, size: Size, folder: Path) -> None:
+    """Time one question's pool: by rows of a file of vectors, and by encoding the pool as the paper does."""
+    passages = random_passages(size.pool, POOL_TOKENS)
+    rows = encoder.encode_passages(passages).astype(np.float16)
+    (folder / "vectors").write_bytes(rows.tobytes())
+    stored: HalfVectors = np.memmap(folder / "vectors", dtype="<f2", mode="r", shape=rows.shape)
+    numbers = random.Random(0).sample(range(size.pool), size.pool)
+    question = random_passages(1, 16)[0].text
+
+    def by_stored() -> None:
+        cosines(stored, encoder.encode_queries([question])[0], numbers)
+
+    def gather() -> None:
+        cosines(stored, rows[0].astype(np.float32), numbers)
+
+    def by_encoding() -> None:
+        encoder.encode_passages(passages) @ encoder.encode_queries([question])[0]
+
+    with_question, alone, anew = best_of(10, by_stored), best_of(10, gather), best_of(5, by_encoding)
+    print(f"\nre-ranking a pool of {size.pool} passages of {POOL_TOKENS} tokens")
+    print(f"  stored vectors, the question encoded: {with_question * 1e3:8.2f} ms")
+    print(f"  stored vectors, gathering alone:      {alone * 1e3:8.2f} ms")
+    print(f"  the pool encoded anew:                {anew * 1e3:8.2f} ms, {anew / with_question:.1f} times as long")
+
+
+def measure_search(size: Size) -> None:
+    """Time exact search among unit vectors by whatever the index would be searched with here."""
+    dimension = 64 if size is SMALL else 768
+    vectors: HalfVectors = np.empty((size.vectors, dimension), dtype=np.float16)
+    rng = np.random.default_rng(0)
+    for start in range(0, size.vectors, 100_000):
+        block = rng.standard_normal((min(100_000, size.vectors - start), dimension), dtype=np.float32)
+        vectors[start : start + len(block)] = block / np.linalg.norm(block, axis=1, keepdims=True)
+    started = time.perf_counter()
+    search = choose_search(vectors, lambda numbers: [str(number) for number in numbers])
+    made = time.perf_counter() - started
+    how = f"{type(search).__name__}, made in {made:.1f} s"
+    print(f"\nexact search among {size.vectors:,} vectors of {dimension}: {how}")
+    for batch in (1, 8, 64):
+        questions = vectors[:batch].astype(np.float32)
+        questions /= np.linalg.norm(questions, axis=1, keepdims=True)
+        seconds = best_of(5, lambda questions=questions: search.search(questions, 100))  # type: ignore[misc]
+        print(f"  {batch:3} questions, 100 hits each: {seconds * 1e3:9.2f} ms, {batch / seconds:9,.0f} questions/s")
+
+
+def write_random_mgte(folder: Path, changes: dict[str, int]) -> Path:
+    """Write mGTE's network with random weights in half precision, and a tokeniser of one token a byte."""
+    logging.disable_progress_bar()
+    rope = {"rope_type": "linear", "rope_theta": 160_000.0, "factor": 8 ** (2 / 64)}
+    torch.manual_seed(0)
+    GteModel(GteConfig(rope_parameters=rope, **changes)).half().save_pretrained(folder)
+    pieces = [*SPECIAL, *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokeniser = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, []))
+    tokeniser.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokeniser.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    tokeniser.save(str(folder / "tokenizer.json"))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
+    return folder
+
+
+def random_passages(count: int, tokens: int) -> list[Passage]:
+    """Return passages of ``tokens`` bytes, two for the special tokens taken off; about a fifth of them are spaces."""
+    rng = random.Random(tokens)
+    letters = "abcdefghijklmnopqrstuvwxyz      "
+    return [Passage("", f"x{''.join(rng.choices(letters, k=tokens - 4))}x", [], []) for _ in range(count)]
+
+
+def best_of(runs: int, work: Callable[[], object]) -> float:
+    """Return the seconds of the fastest of several runs, after one that is not counted."""
+    seconds: list[float] = []
+    for _ in range(runs + 1):
+        synchronise()
+        started = time.perf_counter()
+        work()
+        synchronise()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds[1:])
+
+
+def synchronise() -> None:
+    """Wait for the card."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main()

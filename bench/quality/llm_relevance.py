@@ -1,0 +1,41 @@
+"""How far a language model agrees with people on what helps: ``SHRAG_LLM_URL=… python -m bench.quality.llm_relevance``.
+
+The pairs are ``relevance_cases.toml``, over the demonstration index; the judge is the model of ``SHRAG_LLM_*``.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+from bench.data import home
+from shrag.cli.options.model import open_language_model, read_llm_settings
+from shrag.evaluation.judging.relevance import Level, agreement, judge_relevance
+from shrag.serving.engine import open_engine
+from shrag.serving.question import read_question
+
+CASES = Path(__file__).parent / "relevance_cases.toml"
+
+
+def main() -> None:
+    """Print each judgement beside the one made by hand, and how far they agree."""
+    model = open_language_model(read_llm_settings({}, os.environ))
+    if model is None:
+        raise SystemExit("A judge is a language model, and none is set: give its address by SHRAG_LLM_URL.")
+    engine = open_engine(home() / "indexes", "demo")
+    by_hand: list[Level] = []
+    judged: list[Level] = []
+    for case in tomllib.loads(CASES.read_text(encoding="utf-8"))["case"]:
+        record = engine.document(case["docid"])
+        if record is None:
+            raise SystemExit(f"The index has no record {case['docid']}: build it from the demonstration corpus.")
+        found = judge_relevance(read_question(case["question"]), record, model, case["step"])
+        by_hand.append(Level(case["level"]))
+        judged.append(found.level)
+        print(f"{case['docid']}  by hand {case['level']}, {found.judge} {found.level}: {found.reason}")
+    print(agreement(by_hand, judged))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Measure what LSA vectors give and cost: `python -m bench.quality.lsa_vectors [--topics N] [SET…]`; see `docs/vectors.md`.
+
+Each set is added and indexed as a user would, then its vectors are made anew for every dimension by the build's own
+phase. The development corpora are read from SHRAG_DATA; what is absent is skipped with one line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from bench.data import DATA, DEMO
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.topics import read_qrels, read_topics
+from shrag.corpora.ingest.add import add_corpus
+from shrag.corpora.records import Qrel, Topic
+from shrag.corpora.text.cleaning import plain_line
+from shrag.corpora.text.sentences import detect_language
+from shrag.evaluation.measures.judge_run import evaluate
+from shrag.evaluation.measures.trec_run import RunLine
+from shrag.indexing.build.builder import build_index
+from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.lexical.schema import FOLDER as LUCENE
+from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.open_index import OpenIndex, open_index
+from shrag.indexing.storage.generations import current_generation
+from shrag.indexing.storage.vector_card import VectorCard
+from shrag.indexing.vectors.encoders import make_lsa
+from shrag.indexing.vectors.store import write_vectors
+from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.models.encoders.choice import LsaOptions
+from shrag.serving.engine import Engine
+from shrag.serving.events import Ranking
+from shrag.serving.question import read_question
+from shrag.serving.retrieval.fusion import reciprocal_ranks
+from shrag.serving.strategies.shrag import HybridStrategy
+from shrag.serving.strategy import Request, Resources
+
+MEASURES = ("nDCG@10", "R@100", "Success@1")
+DIMENSIONS = (64, 128, 256, 384)
+WEIGHTS = (1.0, 2.0, 4.0)
+DEPTH = 100
+
+
+class JudgedSet(NamedTuple):
+    """A corpus with questions and judgements; ``bilingual`` where the corpus is in both languages."""
+
+    format_name: str
+    source: Path
+    topics: list[Topic]
+    qrels: list[Qrel]
+    bilingual: bool = False
+
+
+def main() -> None:
+    """Print one table a set."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--topics", type=int, default=300, help="topics a set at most, evenly spread")
+    parser.add_argument("sets", nargs="*", default=list(SETS))
+    chosen = parser.parse_args()
+    for name in chosen.sets:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                judged = SETS[name](Path(folder))
+            except (OSError, CorpusError) as error:
+                print(f"{name}: skipped (SHRAG_DATA): {error}\n")
+                continue
+            step = max(len(judged.topics) / chosen.topics, 1)
+            topics = [judged.topics[int(place * step)] for place in range(int(len(judged.topics) / step))]
+            measure(Path(folder), name, judged._replace(topics=topics))
+
+
+def measure(home: Path, name: str, judged: JudgedSet) -> None:
+    """Index the set and judge the ladder, the vectors and both together."""
+    add_corpus(home / "corpora", "set", judged.format_name, [judged.source])
+    started = time.perf_counter()
+    manifest, _ = build_index(home / "corpora", home / "indexes", "set")
+    seconds = time.perf_counter() - started
+    size = sum(seal.bytes for seal in manifest.files.values()) / 2**20
+    asked = {topic.qid for topic in judged.topics}
+    qrels = [qrel for qrel in judged.qrels if qrel.qid in asked]
+    print(f"{name}: {manifest.records:,} records, {len(asked):,} questions; {size:.1f} MiB in {seconds:.1f} s without")
+    print(f"  {'':36}" + " ".join(f"{measure:>9}" for measure in MEASURES), flush=True)
+    index = open_index(home / "indexes", "set")
+    ladder: dict[str, list[str]] = {}
+    pools: dict[str, Sequence[str]] = {}
+    for topic in judged.topics:
+        result = Engine(index).search(topic.text, k=DEPTH)
+        ladder[topic.qid] = [ranked.record.docid for ranked in result.ranking.records]
+        pools[topic.qid] = result.hits.pool
+    show("shrag (the ladder, re-ranked)", ladder, qrels)
+    for dimension in DIMENSIONS:
+        dense = make_vectors(home / "vectors", index, home / "indexes" / "set", dimension)
+        found = {t.qid: [hit.docid for hit in dense.search(dense.encode(t.text), DEPTH)] for t in judged.topics}
+        show(f"LSA {dimension} alone", found, qrels)
+        fused = {qid: [docid for docid, _ in reciprocal_ranks([pools[qid], found[qid]])] for qid in found}
+        show(f"LSA {dimension} and the ladder fused", fused, qrels)
+        if dimension == LsaOptions().dimension:
+            for weight in WEIGHTS:
+                show(f"hybrid, cosine weighing {weight:g}", hybrid(index, dense, judged.topics, weight), qrels)
+            if judged.bilingual:
+                show_other_language(index, dense, judged, pools, qrels)
+    index.close()
+    print()
+
+
+def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int) -> DenseIndex:
+    """Make the index's vectors of one length as a build does, and say what that took."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    documents = LexicalReader(current_generation(published)[0] / LUCENE, index.manifest.bm25)
+    started = time.perf_counter()
+    options = LsaOptions(dimension=dimension)
+    encoder = make_lsa(folder, folder / "stage", documents, index.analyzer, "bench", options=options)
+    fitted = time.perf_counter()
+    rows = write_vectors(folder, folder / "stage", documents, encoder, "bench")
+    ended = time.perf_counter()
+    shutil.rmtree(folder / "stage")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
+    print(
+        f"  vectors of {encoder.dimension}: {size:.1f} MiB, fit {fitted - started:.1f} s, rows {ended - fitted:.1f} s"
+    )
+    card = VectorCard("lsa", encoder.settings, encoder.digest, encoder.dimension, rows)
+    return DenseIndex("set", card, folder, index.analyzer, documents, folder)
+
+
+def hybrid(index: OpenIndex, dense: DenseIndex, topics: Sequence[Topic], weight: float) -> dict[str, list[str]]:
+    """Return the strategy's ranking of every topic with the cosine at ``weight``."""
+    reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
+    ranked: dict[str, list[str]] = {}
+    for topic in topics:
+        request = Request(read_question(topic.text), DEPTH, answered=False)
+        events = HybridStrategy(weight).run(request, Resources(replace(index, dense=dense), reranker))
+        (ranking,) = (event for event in events if isinstance(event, Ranking))
+        ranked[topic.qid] = [record.record.docid for record in ranking.records]
+    return ranked
+
+
+def show_other_language(
+    index: OpenIndex, dense: DenseIndex, judged: JudgedSet, pools: dict[str, Sequence[str]], qrels: list[Qrel]
+) -> None:
+    """Judge the vectors' hits in the other language than the question's, alone and fused with the ladder."""
+    languages: dict[str, str] = {}
+    alone: dict[str, list[str]] = {}
+    for topic in judged.topics:
+        question = read_question(topic.text)
+        docids = [hit.docid for hit in dense.search(dense.encode(topic.text), index.manifest.records)]
+        new = index.store.fetch([docid for docid in docids if docid not in languages])
+        languages.update((found.record.docid, found.record.language) for found in new if found)
+        alone[topic.qid] = [docid for docid in docids if languages[docid] != question.language][:DEPTH]
+    show("LSA, the other language only", alone, qrels)
+    fused = {qid: [docid for docid, _ in reciprocal_ranks([pools[qid], alone[qid]])] for qid in alone}
+    show("LSA, that and the ladder fused", fused, qrels)
+
+
+def show(what: str, ranked: Mapping[str, Sequence[str]], qrels: list[Qrel]) -> None:
+    """Print one line of figures."""
+    run = [
+        RunLine(qid, docid, rank, -rank, "bench")
+        for qid, docids in ranked.items()
+        for rank, docid in enumerate(docids[:DEPTH], 1)
+    ]
+    means = evaluate(qrels, run, MEASURES)
+    print(f"  {what:36}" + " ".join(f"{means[measure]:9.3f}" for measure in MEASURES), flush=True)
+
+
+def judged_folder(name: str, layout: str = "corpus") -> Callable[[Path], JudgedSet]:
+    """Return a reader of a development set; one whose documents are a single file is given MIRACL's file name."""
+
+    def read(home: Path) -> JudgedSet:
+        folder = DATA / name
+        source = folder / layout
+        if source.is_file():
+            source = Path(shutil.copy(source, home / "docs-0.jsonl.gz"))
+        return JudgedSet("miracl", source, read_topics(folder / "topics.tsv"), read_qrels(folder / "qrels.txt"))
+
+    return read
+
+
+def demo(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
+    """Return a reader of the demonstration questions whose answering records are in their own or the other language."""
+
+    def read(_: Path) -> JudgedSet:
+        lines = (DEMO / "records.jsonl").read_text(encoding="utf-8").splitlines()
+        languages = {(fields := json.loads(line))["CN"]: detect_language(fields["abstract"]) for line in lines}
+        qrels = read_qrels(DEMO / "qrels.txt")
+        own = {q.qid for q in qrels if q.relevance == 2 and languages[q.docid] == q.qid[:2]}
+        topics = [topic for topic in read_topics(DEMO / "topics.tsv") if (topic.qid in own) == (part == "same")]
+        return JudgedSet("scienceon", DEMO / "records.jsonl", topics, qrels, bilingual=True)
+
+    return read
+
+
+def titles(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
+    """Return a reader of ScienceON records, some without their titles, which are the questions.
+
+    Every fifth title in another language than its abstract's is asked, or every thirteenth in the same.
+    """
+
+    def read(home: Path) -> JudgedSet:
+        every = 5 if part == "other" else 13
+        met = 0
+        topics: list[Topic] = []
+        with (
+            gzip.open(DATA / "scholarly-ko" / "records.jsonl.gz", "rt", encoding="utf-8") as source,
+            (home / "docs-0.jsonl").open("w", encoding="utf-8") as target,
+        ):
+            for line in source:
+                fields = json.loads(line)
+                docid, title, text = fields["CN"], fields["title"], fields["abstract"]
+                languages = _share_of_hangul(title), _share_of_hangul(text)
+                wanted = languages in ((0, 1), (1, 0)) if part == "other" else languages in ((0, 0), (1, 1))
+                met += wanted
+                if wanted and met % every == 1:
+                    topics.append(Topic(docid, plain_line(re.sub(r"<[^>]*>", " ", title))))
+                    title = ""
+                target.write(json.dumps({"docid": docid, "title": title, "text": text}) + "\n")
+        qrels = [Qrel(topic.qid, topic.qid, 1) for topic in topics]
+        return JudgedSet("miracl", home / "docs-0.jsonl", topics, qrels, bilingual=True)
+
+    return read
+
+
+def _share_of_hangul(text: str) -> int:
+    """Return 1 for Korean, 0 for English, -1 for a mixture or neither."""
+    hangul, latin = len(re.findall("[가-힣]", text)), len(re.findall("[A-Za-z]", text))
+    share = hangul / (hangul + latin) if hangul + latin else -1
+    return 1 if share > 0.4 else 0 if 0 <= share < 0.05 else -1
+
+
+SETS: dict[str, Callable[[Path], JudgedSet]] = {
+    "wiki-ko": judged_folder("wiki-ko"),
+    "wiki-en": judged_folder("wiki-en"),
+    "multihop-ko": judged_folder("multihop-ko"),
+    "multihop-en": judged_folder("multihop-en"),
+    "cranfield": judged_folder("scholarly-ir/cranfield", "docs.jsonl.gz"),
+    "cacm": judged_folder("scholarly-ir/cacm", "docs.jsonl.gz"),
+    "pubmed-qa": judged_folder("pubmed-qa", "docs.jsonl.gz"),
+    "demo, same language": demo("same"),
+    "demo, other language": demo("other"),
+    "titles, same language": titles("same"),
+    "titles, other language": titles("other"),
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""The eight ways and variations of them without a model: ``python -m bench.quality.pipelines DATA SET… [--questions 300]``.
+
+Indexes are those of ``SHRAG_HOME`` by the sets' names. Of each way: nDCG@10, all relevant records found, an answer's
+words in a record among the first five, records given, questions left without any, and seconds a question.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.data import home
+from shrag.corpora.formats.topics import read_qrels, read_topics
+from shrag.corpora.records import Qrel, Topic
+from shrag.evaluation.measures.judge_run import evaluate
+from shrag.evaluation.measures.trec_run import RunLine
+from shrag.serving.engine import Engine, open_engine
+from shrag.serving.strategies.pipeline.presets import WAYS
+
+VARIATIONS = (
+    "retrieve(10)",
+    "retrieve(50) > rerank(10)",
+    "retrieve(50) > rerank(10) > filter(0.6)",
+    "augment(2) > retrieve(50) > rrf(50) > rerank(10)",
+    "hypothesis(2) > retrieve(50) > rrf(50) > rerank(10)",
+    "augment(2) > hypothesis(2) > retrieve(10) > rrf(10)",
+    "retrieve(50) > temp_answer > answer_rerank(10)",
+)
+_TOP = 5
+_VERDICTS = frozenset({"yes", "no", "maybe", "unanswerable"})
+_SHORTEST = 3
+_NOT_WORD = re.compile(r"\W+")
+
+
+class Asked(NamedTuple):
+    """Questions, the records that answer them, and the words of their answers where there are any."""
+
+    topics: Sequence[Topic]
+    qrels: Sequence[Qrel]
+    answers: Mapping[str, Sequence[str]]
+
+
+def main() -> None:
+    """Print one line a way."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("sets", nargs="+")
+    parser.add_argument("--questions", type=int, default=300)
+    given = parser.parse_args()
+    for name in given.sets:
+        engine = open_engine(home() / "indexes", name, verify="quick")
+        asked = _papers(given.data / name) if name == "paper-qa" else _read(given.data / name)
+        asked = _sample(asked, given.questions)
+        print(f"{name}: {len(asked.topics)} questions")
+        print("| way | nDCG@10 | all@10 | answer@5 | records | none | ms |", flush=True)
+        for way in ("shrag", "bm25", *WAYS, *VARIATIONS):
+            print(_measure(engine, way, asked), flush=True)
+
+
+def _measure(engine: Engine, way: str, asked: Asked) -> str:
+    run: list[RunLine] = []
+    given = empty = answered = complete = 0
+    wanted: dict[str, set[str]] = {}
+    for qrel in asked.qrels:
+        wanted.setdefault(qrel.qid, set()).add(qrel.docid)
+    started = time.perf_counter()
+    for topic in asked.topics:
+        records = engine.search(topic.text, strategy=way, every_record=True).ranking.records
+        run += [RunLine(topic.qid, each.record.docid, each.rank, 1 / each.rank, way) for each in records]
+        given += len(records)
+        empty += not records
+        docids = {each.record.docid for each in records}
+        complete += wanted[topic.qid] <= docids
+        texts = [_plain(f"{each.record.title} {each.record.text}") for each in records[:_TOP]]
+        answers = [_plain(answer) for answer in asked.answers.get(topic.qid, ())]
+        answered += any(answer and answer in text for answer in answers for text in texts)
+    spent = 1_000 * (time.perf_counter() - started) / len(asked.topics)
+    ndcg = evaluate(asked.qrels, run, ["nDCG@10"])["nDCG@10"]
+    count = len(asked.topics)
+    with_answer = sum(topic.qid in asked.answers for topic in asked.topics)
+    share = f"{answered / with_answer:.3f}" if with_answer else "–"
+    return f"| {way} | {ndcg:.3f} | {complete / count:.3f} | {share} | {given / count:.1f} | {empty} | {spent:.0f} |"
+
+
+def _read(folder: Path) -> Asked:
+    qrels = [qrel for qrel in read_qrels(folder / "qrels.txt") if qrel.relevance > 0]
+    judged = {qrel.qid for qrel in qrels}
+    topics = [topic for topic in read_topics(folder / "topics.tsv") if topic.qid in judged]
+    with gzip.open(folder / "answers.jsonl.gz", "rt", encoding="utf-8") as lines:
+        answers = {line["qid"]: line["answers"] for line in map(json.loads, lines)}
+    spans = {qid: kept for qid, said in answers.items() if (kept := _spans(said))}
+    return Asked(topics, qrels, spans)
+
+
+def _papers(folder: Path) -> Asked:
+    """Return the questions over papers. Every chunk of the paper asked about counts: which of them answers, none says.
+
+    A question has to be found by its own words, though it speaks of "the model" of a paper that it does not name.
+    """
+    topics: list[Topic] = []
+    qrels: list[Qrel] = []
+    answers: dict[str, Sequence[str]] = {}
+    chunks = _chunks()
+    with gzip.open(folder / "papers.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for paper in map(json.loads, lines):
+            for asked in paper["qas"]:
+                topics.append(Topic(asked["qid"], asked["question"]))
+                qrels += [Qrel(asked["qid"], docid, 1) for docid in chunks[str(paper["paper_id"])]]
+                if kept := _spans([asked["answer"]]):
+                    answers[asked["qid"]] = kept
+    return Asked(topics, qrels, answers)
+
+
+def _chunks() -> dict[str, list[str]]:
+    from shrag.corpora.store.open_corpus import open_corpus
+
+    found: dict[str, list[str]] = {}
+    for record in open_corpus(home() / "corpora", "paper-qa")[1]:
+        found.setdefault(record.docid.partition("#")[0], []).append(record.docid)
+    return found
+
+
+def _sample(asked: Asked, most: int) -> Asked:
+    topics = list(asked.topics)
+    random.Random(7).shuffle(topics)
+    kept = topics[:most]
+    qids = {topic.qid for topic in kept}
+    return asked._replace(topics=kept, qrels=[qrel for qrel in asked.qrels if qrel.qid in qids])
+
+
+def _spans(answers: Sequence[str]) -> list[str]:
+    """Return the answers that can stand in a record as they are."""
+    return [answer for answer in answers if _plain(answer) not in _VERDICTS and len(answer) >= _SHORTEST]
+
+
+def _plain(text: str) -> str:
+    return f"{_NOT_WORD.sub(' ', text.casefold()).strip()}"
+
+
+if __name__ == "__main__":
+    main()

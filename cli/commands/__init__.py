@@ -1,0 +1,1 @@
+"""The ``shrag`` commands, one module each."""

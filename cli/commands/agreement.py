@@ -1,0 +1,38 @@
+"""``shrag agreement``: how far annotators agree on labels or scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shrag.cli.options.judging import level_option
+from shrag.cli.output import json_option, print_json
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@level_option
+@json_option
+def command(file: Path, level: float, as_json: bool) -> None:
+    """Say how far the annotators of FILE agree.
+
+    FILE is a table with a header, or JSON lines: item, annotator, and label or score. Labels give Krippendorff's alpha,
+    Fleiss' kappa and Cohen's of each two annotators; scores give alpha, and Pearson's, Spearman's and Kendall's
+    correlation of each two. Every figure has its interval and the number of items it is over.
+
+    Example: shrag agreement judgements.tsv
+    """
+    from shrag.evaluation.statistics.agreement import agreement
+    from shrag.evaluation.statistics.annotations import read_annotations
+
+    found = agreement(read_annotations(file), level=level)
+    if not as_json:
+        click.echo("figure\tannotators\titems\tvalue\tlow\thigh")
+    for each in found:
+        if as_json:
+            print_json(each._asdict())
+            continue
+        interval = [f"{end:.4f}" for end in each.interval or ()] or ["", ""]
+        value = "undefined" if each.value is None else f"{each.value:.4f}"
+        click.echo("\t".join([each.figure, ", ".join(each.annotators), str(each.items), value, *interval]))

@@ -1,0 +1,106 @@
+"""``shrag compare``: two runs side by side, and the questions that changed most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shrag.cli.options.judging import judge_runs, level_option, measures_option, split_measures
+from shrag.cli.output import print_json
+
+if TYPE_CHECKING:
+    from shrag.evaluation.statistics.comparison import Change, Difference
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--qrels", type=click.Path(path_type=Path), help="Judgements, for two run files: TREC's, or BEIR's TSV.")
+@measures_option
+@level_option
+@click.option("--topics", type=click.Path(path_type=Path), help="The questions, to print those that changed.")
+@click.option("-n", "count", type=click.IntRange(0), default=10, show_default=True, help="Questions that changed most.")
+@click.option("--by", metavar="MEASURE", help="The measure they changed by; the first of --measures where not given.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line: the measures, then the questions.")
+def command(
+    a: str,
+    b: str,
+    qrels: Path | None,
+    measures: str,
+    level: float,
+    topics: Path | None,
+    count: int,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """Compare run B with run A, topic by topic.
+
+    A and B are run files, to be judged by --qrels, or folders of results, FOLDER:CONDITION, whose own questions,
+    judgements and measures are taken.
+
+    For each measure: both means, their difference (B less A) with its interval, p of a paired randomisation test, the
+    same corrected for the number of measures (Holm), and the topics that B wins, ties and loses.
+
+    Example: shrag compare old.run new.run --qrels corpora/demo/qrels.txt --topics corpora/demo/topics.tsv
+    """
+    from shrag.corpora.formats.topics import read_topics
+    from shrag.evaluation.statistics.comparison import compare, largest_changes
+
+    if qrels is None:
+        _compare_results(a, b, level=level, count=count, by=by, as_json=as_json)
+        return
+    names = split_measures(measures)
+    measure = by or names[0]
+    if measure not in names:
+        raise click.UsageError(f"--by {measure} is not among --measures, which are {', '.join(names)}.")
+    questions = {topic.qid: topic.text for topic in read_topics(topics)} if topics else {}
+    judged = judge_runs(qrels, [Path(a), Path(b)], names)
+    judged_a, judged_b = judged[str(Path(a))], judged[str(Path(b))]
+    changes = largest_changes(judged_a[measure], judged_b[measure], count)
+    print_comparison(compare(judged_a, judged_b, level=level), measure, changes, questions, as_json=as_json)
+
+
+def _compare_results(a: str, b: str, *, level: float, count: int, by: str | None, as_json: bool) -> None:
+    """Compare two conditions of folders of results, a table for each set."""
+    from shrag.evaluation.reports.comparison import choose_condition, compare_conditions, names_results
+
+    for given in (a, b):
+        if not names_results(given):
+            raise click.UsageError(f"{given} is no folder of results: compare two run files with --qrels.")
+    one, other = choose_condition(a), choose_condition(b)
+    for each in compare_conditions(one, other, count=count, by=by, level=level):
+        click.echo(f"{each.set}: A {one.condition.name}, B {other.condition.name}", err=True)
+        measure = by or each.differences[0].measure
+        print_comparison(each.differences, measure, each.changes, each.questions, as_json=as_json)
+
+
+def print_comparison(
+    differences: Sequence[Difference],
+    measure: str,
+    changes: Sequence[Change],
+    questions: dict[str, str],
+    *,
+    as_json: bool,
+) -> None:
+    """Print the paired table and, behind a blank line, the questions that changed most by ``measure``."""
+    if as_json:
+        for each in differences:
+            print_json(each._asdict())
+        for change in changes:
+            asked = {"question": questions[change.qid]} if change.qid in questions else {}
+            print_json({"by": measure, **change._asdict(), **asked})
+        return
+    click.echo("measure\tA\tB\tdifference\tlow\thigh\tp\tholm\twins\tties\tlosses")
+    for each in differences:
+        means = f"{each.mean_a:.4f}\t{each.mean_b:.4f}\t{each.difference:+.4f}"
+        interval = f"{each.interval.low:+.4f}\t{each.interval.high:+.4f}"
+        counts = f"{each.wins}\t{each.ties}\t{each.losses}"
+        click.echo(f"{each.measure}\t{means}\t{interval}\t{each.p:.4g}\t{each.p_holm:.4g}\t{counts}")
+    if changes:
+        click.echo(f"\nqid\tA\tB\t{measure}\tquestion")
+    for change in changes:
+        shown = " ".join(questions.get(change.qid, "").split())
+        click.echo(f"{change.qid}\t{change.a:.4f}\t{change.b:.4f}\t{change.b - change.a:+.4f}\t{shown}")

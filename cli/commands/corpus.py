@@ -1,0 +1,176 @@
+"""``shrag corpus``: reading records in, and what a corpus says of itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shrag.cli.options.jsonl import chosen_format, jsonl_options
+from shrag.cli.output import json_option, print_json, progress
+from shrag.cli.settings import Home
+from shrag.corpora.formats.registry import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shrag.corpora.ingest.reading import OnDuplicate
+    from shrag.corpora.records import Reject
+    from shrag.corpora.store.manifest import Account, CorpusManifest
+
+_ON_DUPLICATE = ("error", "first", "newest")
+
+
+@click.group()
+def command() -> None:
+    """Read records into a corpus, and see what is in one."""
+
+
+@command.command()
+@click.argument("name")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--format", "format_name", required=True, type=click.Choice(list(FORMATS)), help="How the files are laid out."
+)
+@click.option(
+    "--max-rejects", type=click.IntRange(min=0), default=0, show_default=True, help="Lines that may be no records."
+)
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(_ON_DUPLICATE),
+    default="error",
+    show_default=True,
+    help="Which record to keep where an identifier comes with different contents.",
+)
+@click.option("--merge", is_flag=True, help="Add to what is stored; without it PATHS are the whole corpus.")
+@jsonl_options
+@click.pass_obj
+def add(
+    home: Home,
+    /,
+    name: str,
+    paths: tuple[Path, ...],
+    format_name: str,
+    max_rejects: int,
+    on_duplicate: OnDuplicate,
+    merge: bool,
+    **keys: str | tuple[str, ...],
+) -> None:
+    """Read, clean and check PATHS (files or folders) into the corpus NAME.
+
+    The formats are described in docs/formats.md; any file may be gzip.
+
+    Example: shrag corpus add sci --format scienceon records.jsonl.gz
+    """
+    from shrag.corpora.ingest.add import add_corpus
+
+    format = chosen_format(format_name, keys)
+    with progress() as report:
+        manifest, changes, stored = add_corpus(
+            home.corpora,
+            name,
+            format,
+            paths,
+            max_rejects=max_rejects,
+            on_duplicate=on_duplicate,
+            merge=merge,
+            report=report,
+        )
+    _print_counts(manifest)
+    click.echo(
+        f"  {changes.added:,} added, {changes.changed:,} changed, {changes.deleted:,} deleted, "
+        f"{changes.unchanged:,} unchanged" + ("" if stored else ": nothing to store")
+    )
+    if any(account.rejected or account.superseded for account in manifest.sources):
+        click.echo(f"  rejects: {home.corpora / name / manifest.rejects_file}")
+    click.echo(f"next: shrag index {name}", err=True)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="The corpus's manifest as one JSON object.")
+@click.pass_obj
+def show(home: Home, name: str, as_json: bool) -> None:
+    """Say what is in the corpus NAME, and what became of every line of its sources.
+
+    Example: shrag corpus show sci
+    """
+    from shrag.corpora.store.open_corpus import open_corpus
+
+    manifest = open_corpus(home.corpora, name)[0]
+    if as_json:
+        print_json(manifest)
+        return
+    _print_counts(manifest)
+    click.echo(f"  format {manifest.format}, made {manifest.created} by SHRAG {manifest.shrag_version}")
+    click.echo(f"  fingerprint {manifest.fingerprint}")
+    for account in manifest.sources:
+        click.echo(f"  {account.path}  {account.format}, {account.bytes:,} bytes, SHA-256 {account.sha256}")
+        click.echo(f"    {_sum_of_lines([account])}")
+
+
+@command.command()
+@click.argument("name")
+@json_option
+@click.pass_obj
+def rejects(home: Home, name: str, as_json: bool) -> None:
+    """List what the corpus NAME left out, and why; first what the latest addition failed for, if it did.
+
+    Example: shrag corpus rejects sci
+    """
+    from shrag.corpora.store.open_corpus import failed_rejects, list_corpora, stored_rejects
+
+    failed = failed_rejects(home.corpora, name)
+    if failed is not None:
+        click.echo(f"The latest addition to {name} was refused for these, and stored nothing:", err=True)
+        for reject in failed:
+            _print_reject(reject, as_json, stored=False)
+    if failed is None or name in list_corpora(home.corpora):
+        for reject in stored_rejects(home.corpora, name):
+            _print_reject(reject, as_json, stored=True)
+
+
+@command.command("list")
+@json_option
+@click.pass_obj
+def list_command(home: Home, as_json: bool) -> None:
+    """List the corpora there are.
+
+    Example: shrag corpus list
+    """
+    from shrag.corpora.store.open_corpus import list_corpora, open_corpus
+
+    for name in list_corpora(home.corpora):
+        manifest = open_corpus(home.corpora, name)[0]
+        if as_json:
+            print_json(manifest)
+        else:
+            click.echo(f"{name}  {_in_short(manifest)}  {manifest.created[:10]}")
+
+
+def _print_counts(manifest: CorpusManifest) -> None:
+    click.echo(f"corpus {manifest.name}: {_in_short(manifest)}")
+    click.echo(f"  {_sum_of_lines(manifest.sources)}")
+    if manifest.linked:
+        click.echo(f"  {manifest.linked:,} records are the same paper as an earlier one, and linked to it")
+
+
+def _in_short(manifest: CorpusManifest) -> str:
+    languages = ", ".join(f"{count:,} {language}" for language, count in manifest.languages.items())
+    return f"{manifest.records:,} records ({languages}), {manifest.complete:,} complete"
+
+
+def _sum_of_lines(accounts: Sequence[Account]) -> str:
+    kinds = ("records", "rejected", "duplicates", "superseded", "blank")
+    sums = {kind: sum(getattr(account, kind) for account in accounts) for kind in kinds}
+    lines = sum(account.lines for account in accounts)
+    told = " + ".join(f"{count:,} {kind}" for kind, count in sums.items() if count or kind != "superseded")
+    return f"{lines:,} lines read = {told}"
+
+
+def _print_reject(reject: Reject, as_json: bool, *, stored: bool) -> None:
+    if as_json:
+        print_json(reject._asdict() | {"stored": stored})
+    else:
+        click.echo(f"{reject.file} line {reject.line} (byte {reject.offset}): {reject.reason}")

@@ -1,0 +1,128 @@
+"""``shrag experiment``: an experiment's run files, table and plots."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shrag.cli.options.model import llm_settings, no_model_option
+from shrag.cli.output import progress
+from shrag.cli.settings import Home
+
+if TYPE_CHECKING:
+    from shrag.evaluation.experiments.engines import ModelChoice
+    from shrag.models.chat.settings import LlmSettings
+
+
+@click.command()
+@click.argument("experiment", required=False)
+@click.option("--list", "listed", is_flag=True, help="List the experiments that come with SHRAG.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=Path("data"),
+    show_default=True,
+    envvar="SHRAG_DATA",
+    help="Folder of the corpora, topics and judgements it names (SHRAG_DATA).",
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path, file_okay=False), help="Folder of the results.  [default: runs/NAME]"
+)
+@click.option("--resume", is_flag=True, help="Go on with what the folder holds; nothing is asked again.")
+@click.option("--sets", default="", metavar="NAME,…", help="These sets alone.")
+@click.option("--conditions", default="", metavar="NAME,…", help="These conditions, and the baseline, alone.")
+@click.option("--sample", type=click.IntRange(1), help="Questions of each set, instead of what the experiment says.")
+@click.option(
+    "--threads", type=click.IntRange(0), default=0, help="Questions at once; 0 is one for each core, 4 at most."
+)
+@click.option("--no-plots", is_flag=True, help="Draw nothing, so that matplotlib is not needed.")
+@no_model_option
+@click.pass_obj
+def command(
+    home: Home,
+    experiment: str | None,
+    listed: bool,
+    data: Path,
+    output: Path | None,
+    resume: bool,
+    sets: str,
+    conditions: str,
+    sample: int | None,
+    threads: int,
+    no_plots: bool,
+    no_model: bool,
+) -> None:
+    """Run the EXPERIMENT, a TOML file or the name of one that comes with SHRAG, and write its results.
+
+    The table goes to stdout too. Ctrl-C, or anything else that ends it, loses at most the question being asked:
+    --resume goes on there.
+
+    Example: shrag experiment demo
+    """
+    from shrag.evaluation.experiments.spec_file import find_experiment, narrow, read_experiment
+
+    if listed:
+        _list()
+        return
+    if experiment is None:
+        raise click.UsageError("Name an experiment: a TOML file, or one of those that --list shows.")
+    from shrag.evaluation.experiment_runner import RunOptions, run_experiment
+    from shrag.evaluation.experiments.engines import Places
+    from shrag.evaluation.reports.markdown import table_text
+
+    path = find_experiment(experiment)
+    wanted = narrow(read_experiment(path), _names(sets), _names(conditions), sample)
+    folder = output or home.runs / path.stem
+    with progress() as report:
+        options = RunOptions(
+            resume=resume,
+            threads=threads,
+            plots=not no_plots,
+            command=("shrag", *sys.argv[1:]),
+            report=report,
+            tell=lambda sentence: click.echo(sentence, err=True),
+        )
+        places = Places(home.corpora, home.indexes, data, report)
+        ran = run_experiment(wanted, folder, places, None if no_model else _model(llm_settings()), options)
+    click.echo(table_text(ran.table), nl=False)
+    click.echo(f"{folder}: {ran.asked:,} questions asked; next: shrag report {shlex.quote(str(folder))}", err=True)
+
+
+def _list() -> None:
+    from shrag.evaluation.experiments.spec_file import built_in, read_experiment
+
+    for name, path in built_in().items():
+        click.echo(f"{name}\t{read_experiment(path).title}")
+
+
+def _names(given: str) -> list[str]:
+    return [name for name in given.replace(",", " ").split() if name]
+
+
+def _model(settings: LlmSettings) -> ModelChoice | None:
+    """Return how the configured model is had, once for each seed; None where none is configured."""
+    if not settings.url:
+        return None
+    from collections.abc import Iterator
+    from contextlib import closing, contextmanager
+
+    import msgspec
+
+    from shrag.cli.options.model import open_language_model
+    from shrag.evaluation.experiments.engines import ModelChoice
+    from shrag.models.language_model import LanguageModel
+
+    @contextmanager
+    def opened(seed: int) -> Iterator[LanguageModel]:
+        model = open_language_model(msgspec.structs.replace(settings, seed=seed))
+        if model is None:
+            raise click.UsageError("The language model has no address: set [llm] url.")
+        with closing(model):
+            yield model
+
+    with opened(settings.seed) as model:
+        return ModelChoice(model.name, settings.fingerprint, opened)

@@ -1,0 +1,46 @@
+"""``shrag glossary``: the pairs of Korean and English terms an index has found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from shrag.cli.output import json_option, print_json
+from shrag.cli.settings import Home
+from shrag.indexing.glossary.store import Entry
+
+
+@click.command()
+@click.argument("name")
+@click.argument("term", required=False)
+@json_option
+@click.pass_obj
+def command(home: Home, name: str, term: str | None, as_json: bool) -> None:
+    """List the bilingual glossary of the index NAME, or look up TERM, Korean or English.
+
+    Columns: Korean, English, in how many records the pair was seen, where it comes from, how sure it is.
+
+    Example: shrag glossary sci 인공신경망
+    """
+    from shrag.indexing.open_index import open_glossary
+
+    glossary, analyzer = open_glossary(home.indexes, name)
+    if term is None:
+        found: Iterable[Entry] = glossary.entries()
+    else:
+        from shrag.indexing.glossary.store import phrase_terms
+
+        found = glossary.look_up([phrase_terms(analyzer, term)])[0]
+        if not found:
+            click.echo(f"The glossary of {name} has no {term!r}.", err=True)
+    print_entries(found, as_json=as_json)
+
+
+def print_entries(entries: Iterable[Entry], *, as_json: bool) -> None:
+    """Print one entry a line."""
+    for entry in entries:
+        if as_json:
+            print_json(entry._asdict())
+        else:
+            click.echo(f"{entry.korean}\t{entry.english}\t{entry.records}\t{entry.source}\t{entry.score:.2f}")

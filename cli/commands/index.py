@@ -1,0 +1,218 @@
+"""``shrag index``: building and publishing an index, and looking after what is published."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shrag.cli.default_group import DefaultGroup
+from shrag.cli.output import json_option, progress
+from shrag.cli.settings import Home
+
+_KEEP = 2
+
+
+@click.group(cls=DefaultGroup)
+def command() -> None:
+    """Build an index, and look after what is published.
+
+    `shrag index NAME` is short for `shrag index build NAME`.
+    """
+
+
+@command.command(context_settings={"auto_envvar_prefix": "SHRAG_INDEX"})
+@click.argument("name")
+@click.option(
+    "--dictionary",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Words to keep whole: a TSV of WORD, and if wanted TAG and SCORE. The index keeps them for later builds.",
+)
+@click.option("--no-dictionary", is_flag=True, help="Build without the words that an earlier --dictionary gave.")
+@click.option(
+    "--glossary",
+    type=click.Path(path_type=Path),
+    help="Your corrections to the glossary, lines of Korean, a tab, English; the index keeps them.",
+)
+@click.option(
+    "--encoder",
+    metavar="lsa|gte|NAME|PATH|none",
+    help="Vectors for `--strategy hybrid` and `--reranker vectors`: lsa is counted from the corpus itself, gte and "
+    "others are models whose weights are under SHRAG_HOME/weights or at PATH; gte:256 gives shorter vectors.  "
+    "[default: as the current index has, none for a new one]",
+)
+@click.option("--force", is_flag=True, help="Build even where the current index is up to date.")
+@click.option("--update", is_flag=True, help="Write what the corpus added, changed and deleted, and nothing else.")
+@click.option(
+    "--keep", type=click.IntRange(min=1), default=_KEEP, show_default=True, help="Generations kept, the new one too."
+)
+@click.option("--workers", type=click.IntRange(0), default=0, help="Processes that analyse; 0 is one for each core.")
+@click.option(
+    "--max-rejected",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Publish with up to this many records left out because they cannot be analysed.",
+)
+@click.pass_obj
+def build(
+    home: Home,
+    name: str,
+    dictionary: Path | None,
+    no_dictionary: bool,
+    glossary: Path | None,
+    encoder: str | None,
+    force: bool,
+    update: bool,
+    keep: int,
+    workers: int,
+    max_rejected: int,
+) -> None:
+    """Index the corpus NAME and publish the result.
+
+    Example: shrag index sci --dictionary words.tsv
+    """
+    if dictionary and no_dictionary:
+        raise click.UsageError("--dictionary and --no-dictionary contradict each other: give one of them.")
+    from shrag.corpora.store.open_corpus import open_corpus
+    from shrag.indexing.analysis.user_dictionary import NO_WORDS, read_dictionary
+    from shrag.indexing.build.builder import BuildOptions, build_index
+    from shrag.indexing.build.incremental import update_index
+    from shrag.indexing.glossary.corrections import read_corrections
+
+    if force and update:
+        raise click.UsageError("--force builds all of the index and --update as little as can be: choose one.")
+    if update and (dictionary or no_dictionary or glossary or encoder):
+        raise click.UsageError(
+            "An update keeps the words, glossary corrections and encoder its index was made with: build without "
+            "--update for others."
+        )
+    words = NO_WORDS if no_dictionary else None
+    if dictionary:
+        words = read_dictionary(dictionary)
+        click.echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
+    corrections = None if glossary is None else read_corrections(glossary)
+    total = open_corpus(home.corpora, name)[0].records
+    started = time.monotonic()
+    with progress(total) as report:
+        options = BuildOptions(workers, max_rejected, keep, report, lambda sentence: click.echo(sentence, err=True))
+        if update:
+            manifest, changes = update_index(home.corpora, home.indexes, name, options=options)
+            what = f"updated ({changes})" if changes else ""
+        else:
+            manifest, new = build_index(
+                home.corpora,
+                home.indexes,
+                name,
+                dictionary=words,
+                corrections=corrections,
+                encoder=encoder,
+                force=force,
+                options=options,
+            )
+            what = "built" if new else ""
+    size = sum(seal.bytes for seal in manifest.files.values()) / 2**20
+    done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"
+    click.echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")
+    if what:
+        shares = ", ".join(f"{stage} {share:.0%}" for stage, share in manifest.busy.items())
+        click.echo(f"busy: {shares}", err=True)
+    if manifest.rejected:
+        click.echo(f"{manifest.rejected:,} records were left out: see rejects.jsonl in its folder", err=True)
+    click.echo(f'next: shrag ask {name} "…", or shrag-serve {name}', err=True)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--generation", type=click.IntRange(min=1), help="Another than the current one.")
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool) -> None:
+    """Check all of the index NAME: every byte, Lucene's own check, counts, queries asked when it was sealed.
+
+    Every problem is told with its file. Exit status 4 where there is one.
+
+    Example: shrag index verify sci
+    """
+    from shrag.indexing.maintenance.verify import verify_index
+
+    home: Home = ctx.obj
+    with progress() as report:
+        found = verify_index(home.indexes, name, generation, report)
+    for problem in found.problems:
+        _print(problem._asdict(), f"{problem.file}: {problem.says}", as_json)
+    for check in found.checks:
+        state = f"{len(check.problems)} wrong" if check.problems else "ok"
+        line = {"check": check.name, "examined": check.examined, "problems": len(check.problems)}
+        _print(line, f"{check.name:>16}  {check.examined:>9,} examined  {state}", as_json)
+    for what in found.skipped:
+        _print({"check": what, "skipped": True}, f"{what:>16}  not examined: what it reads is damaged", as_json)
+    if as_json:
+        click.echo(json.dumps({"index": name, "generation": found.generation, "whole": not found.problems}))
+    elif not found.problems:
+        click.echo(f"index {name}: generation {found.generation} is whole")
+    if found.problems:
+        click.echo(
+            f"shrag: generation {found.generation} of index {name} is damaged: build it again with "
+            f"`shrag index {name}`, or choose another with `shrag index rollback {name}`.",
+            err=True,
+        )
+        ctx.exit(4)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--to", type=click.IntRange(min=1), help="The generation; default: the newest before the current one.")
+@click.pass_obj
+def rollback(home: Home, name: str, to: int | None) -> None:
+    """Make an earlier generation of the index NAME the current one again.
+
+    It is checked first, and nothing is removed: `--to` leads forward again.
+
+    Example: shrag index rollback sci
+    """
+    from shrag.indexing.maintenance.history import roll_back
+
+    manifest = roll_back(home.indexes, name, to)
+    click.echo(f"index {name}: generation {manifest.generation} is current, {manifest.records:,} records")
+    click.echo("A running server takes it up within seconds.", err=True)
+
+
+@command.command("list")
+@click.argument("name", required=False)
+@json_option
+@click.pass_obj
+def list_(home: Home, name: str | None, as_json: bool) -> None:
+    """List the generations of every index, or of NAME; a star marks the current one. Files are not checked.
+
+    Example: shrag index list
+    """
+    from shrag.indexing.maintenance.history import list_index, list_names
+
+    for index in [name] if name else list_names(home.indexes):
+        for row in list_index(home.indexes, index):
+            about = row.problem or f"{row.records:>10,} records  {row.bytes / 2**20:>9.1f} MiB  {row.created}"
+            mark = "*" if row.current else " "
+            _print(asdict(row), f"{row.index}  {mark}{row.generation:>4}  {about}", as_json)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--generation", type=click.IntRange(min=1), help="Another than the current one.")
+@click.pass_obj
+def show(home: Home, name: str, generation: int | None) -> None:
+    """Print the manifest of the index NAME: what it was made of, by what, and every file's checksum.
+
+    Example: shrag index show sci
+    """
+    from shrag.indexing.maintenance.history import show_manifest
+
+    click.echo(show_manifest(home.indexes, name, generation), nl=False)
+
+
+def _print(values: dict[str, Any], line: str, as_json: bool) -> None:
+    click.echo(json.dumps(values, ensure_ascii=False) if as_json else line)

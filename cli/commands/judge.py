@@ -1,0 +1,52 @@
+"""``shrag judge``: the answers in a folder of results, marked by the configured language model."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shrag.cli.options.model import llm_settings, open_language_model
+from shrag.cli.output import progress
+from shrag.cli.settings import Home
+
+if TYPE_CHECKING:
+    from shrag.evaluation.statistics.intervals import Interval
+
+_HEADER = ("set", "condition", "judge", "marked", "unmarked", "refused", "relevance", "answerability", "valid")
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.pass_obj
+def command(home: Home, run: Path) -> None:
+    """Have the language model of the settings mark the answers of RUN, a folder or the name of one under runs.
+
+    Relevance is from 1 to 10, answerability and validity are shares, each with its 95 % interval; each line has the
+    judge's name. Marks are kept in the folder (judgements.jsonl), and none is asked for twice. They are a model's
+    opinion: hold them against people's with shrag agreement.
+
+    Example: SHRAG_LLM_URL=http://127.0.0.1:8000/v1 shrag judge challenge
+    """
+    from shrag.evaluation.judging.judged_results import judge_results
+    from shrag.evaluation.reports.result_folder import open_results
+
+    folder = home.find_run(run)
+    results, _ = open_results(folder)
+    model = open_language_model(llm_settings())
+    if model is None:
+        raise click.UsageError("Judging needs a language model and none is configured: set [llm] url or SHRAG_LLM_URL.")
+    with closing(model), progress() as report:
+        found = judge_results(results, model, report)
+    click.echo("\t".join(_HEADER))
+    for each in found:
+        summary = each.summary
+        counts = (str(count) for count in (summary.marked, summary.unmarked, each.refused))
+        means = (_mean(mean) for mean in (summary.relevance, summary.answerability, summary.valid))
+        click.echo("\t".join([each.set, each.condition, summary.judge, *counts, *means]))
+
+
+def _mean(mean: tuple[float, Interval] | None) -> str:
+    return f"{mean[0]:.3f} [{mean[1].low:.3f}, {mean[1].high:.3f}]" if mean else "–"

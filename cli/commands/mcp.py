@@ -1,0 +1,80 @@
+"""``shrag mcp``: the indexes as tools for agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shrag.cli.commands.key import access_options, chosen_key
+from shrag.cli.options.model import asked_language_model, llm_settings, no_model_option
+from shrag.cli.options.server import cache_options, chosen_cache, limit_options
+from shrag.cli.settings import Home, reranker_options, verify_option
+from shrag.indexing.storage.checksums import Verify
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--http", is_flag=True, help="Serve by HTTP at /mcp, not by standard input and output.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http; others need a key.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="With --http.")
+@access_options
+@reranker_options
+@no_model_option
+@verify_option
+@limit_options
+@cache_options
+@click.pass_obj
+def command(
+    home: Home,
+    names: tuple[str, ...],
+    http: bool,
+    host: str,
+    port: int,
+    api_key_file: Path | None,
+    names_allowed: tuple[str, ...],
+    reranker: str,
+    min_score: float | None,
+    no_model: bool,
+    verify: Verify,
+    asks: int,
+    queued_asks: int,
+    deadline: float,
+    cache_mib: int,
+    no_cache: bool,
+) -> None:
+    """Serve the indexes NAME (default: demo) to agents by the Model Context Protocol.
+
+    The first is asked where an agent names none; no other index can be reached. A client starts this command itself.
+
+    Example: shrag mcp sci wiki
+    """
+    from shrag.serving.agents.server import check_installed, serve_http, serve_stdio
+    from shrag.serving.engine import Engine, open_engine
+    from shrag.serving.runtime.admission import Limits
+    from shrag.serving.runtime.index_registry import ServedIndexes
+
+    check_installed()
+    key = chosen_key(api_key_file) if http else None
+    model = asked_language_model(no_model=no_model)
+    cache = chosen_cache(cache_mib, llm_settings(), reranker, min_score, no_cache=no_cache)
+    limits = Limits(asks=asks, queued_asks=queued_asks, deadline=deadline)
+
+    def open_named(name: str, checked: Verify) -> Engine:
+        return open_engine(
+            home.indexes, name, verify=checked, model=model, reranker=reranker, min_score=min_score, cache=cache
+        )
+
+    indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, verify)
+    if http:
+        serve_http(
+            indexes,
+            host=host,
+            port=port,
+            key=key,
+            names=names_allowed,
+            limits=limits,
+            ready=lambda address: click.echo(f"MCP at {address}", err=True),
+        )
+    else:
+        serve_stdio(indexes, limits)

@@ -1,0 +1,44 @@
+"""``shrag report``: folders of results as one HTML page, or as a document in Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shrag.cli.settings import Home
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write.  [default: report.html or results.md in the first RUN]",
+)
+@click.option("--markdown", is_flag=True, help="Write a document in Markdown: verdicts, tables, cards, no questions.")
+@click.option(
+    "--questions",
+    type=click.IntRange(0),
+    default=100,
+    show_default=True,
+    help="Questions of each set whose way is shown, those that differ most.",
+)
+@click.pass_obj
+def command(home: Home, runs: tuple[Path, ...], output: Path | None, markdown: bool, questions: int) -> None:
+    """Write one HTML page of the results in RUN..., folders or names of folders under runs.
+
+    It has tables, plots, cards and each question's way, needs no other file and asks no address for anything.
+    With --markdown it is a document for people who read a repository: what was claimed, and what was found.
+
+    Example: shrag report demo --output demo.html
+    """
+    from shrag.corpora.files import replace_durably
+    from shrag.evaluation.reports.html import render_report
+    from shrag.evaluation.reports.markdown import render_document
+
+    folders = [home.find_run(run) for run in runs]
+    written = render_document(folders) if markdown else render_report(folders, questions=questions)
+    path = output or folders[0] / ("results.md" if markdown else "report.html")
+    replace_durably(path, written.encode())
+    click.echo(path)

@@ -1,0 +1,54 @@
+"""Options and file arguments of the commands that evaluate runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from shrag.evaluation.measures.judge_run import Judged
+
+qrels_option = click.option(
+    "--qrels", required=True, type=click.Path(path_type=Path), help="Judgements: TREC's or MIRACL's, or BEIR's TSV."
+)
+measures_option = click.option(
+    "--measures",
+    default="nDCG@10 R@100 Success@1 Success@10",
+    show_default=True,
+    help="ir-measures names, and QSR@k, QSR(level='article')@k, EvidenceRecall@k, AllRecall@k.",
+)
+level_option = click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
+
+
+def split_measures(measures: str) -> list[str]:
+    """Return the names in ``measures``, each once."""
+    names = list(dict.fromkeys(measures.split()))
+    if not names:
+        raise click.UsageError("--measures names no measure: give one or more, such as nDCG@10.")
+    return names
+
+
+def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> dict[str, Judged]:
+    """Return what each run is worth, by its path as it was given; how many topics a run lacks is said on stderr."""
+    from shrag.corpora.formats.topics import read_qrels
+    from shrag.evaluation.measures.judge_run import judge
+    from shrag.evaluation.measures.trec_run import read_run
+
+    judgements = read_qrels(qrels)
+    topics = {qrel.qid for qrel in judgements}
+    judged: dict[str, Judged] = {}
+    for path in dict.fromkeys(runs):
+        lines = read_run(path)
+        if lacking := len(topics - {line.qid for line in lines}):
+            click.echo(f"{path} has no line for {lacking:,} of {len(topics):,} judged topics: they score 0.", err=True)
+        judged[str(path)] = judge(judgements, lines, measures)
+    return judged

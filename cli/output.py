@@ -1,0 +1,65 @@
+"""Output of commands: JSON lines on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+
+
+def json_line(value: object) -> str:
+    """Return ``value`` as one line of JSON."""
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
+def print_json(value: object) -> None:
+    """Print ``value`` as one line of JSON."""
+    click.echo(json_line(value))
+
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+@contextmanager
+def progress(total: int | None = None) -> Iterator[Callable[[str, int], None]]:
+    """Give a function to be told (what is being done, how much is done so far)."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        yield from _live(console, total)
+    else:
+        yield from _plain(console, total)
+
+
+def _live(console: Console, total: int | None) -> Iterator[Callable[[str, int], None]]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda stage, done: bar.update(task, description=stage, completed=done)
+
+
+def _plain(console: Console, total: int | None) -> Iterator[Callable[[str, int], None]]:
+    told = time.monotonic()
+
+    def tell(stage: str, done: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _SECONDS_BETWEEN_LINES:
+            told = time.monotonic()
+            console.print(f"{stage}: {done:,}" + (f" of {total:,}" if total else ""), highlight=False)
+
+    yield tell

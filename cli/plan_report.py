@@ -1,0 +1,98 @@
+"""Memory plans as text and JSON."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import asdict
+
+import click
+
+from shrag.models.memory_plan.byte_sizes import both_units, gib
+from shrag.models.memory_plan.gpu_use import Difference
+from shrag.models.memory_plan.plan import BudgetPlan
+from shrag.models.model_server.command import memory_flags
+
+_LENGTHS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
+# Below it NVIDIA's tensor cores have no 8-bit floating point.
+_FP8_CAPABILITY = 8.9
+
+
+def print_plan(plan: BudgetPlan, difference: Difference | None) -> None:
+    """Print what the card will hold, a line a part, then what fits and the flags."""
+    request, model = plan.request, plan.request.model
+    guess = "about " if request.card.estimated else ""
+    click.echo(f"Card    {request.card.title}: {guess}{gib(request.card.usable)} usable")
+    click.echo(f"Budget  {both_units(request.budget)}; {gib(request.limit)} planned at most")
+    about = ", ".join(part for part in (model.quantization, model.licence) if part)
+    click.echo(f"Model   {model.name}{f' ({about})' if about else ''}\n")
+    for part in plan.parts:
+        kind = "exact" if part.exact else "estimate"
+        click.echo(f"{gib(part.size):>10}  {kind:<8}  {part.name:<40}  {part.says}")
+    total = sum(part.size for part in plan.parts)
+    click.echo(f"{gib(total):>10}            in all, {gib(request.limit - total)} left over\n")
+    fits = ", ".join(f"{plan.sequences(tokens)} × {tokens:,}" for tokens in _lengths(plan))
+    click.echo(f"At once: {fits} tokens (--max-num-seqs {plan.max_num_seqs})")
+    click.echo(f"KV cache: {plan.kv.bytes_per_token:,} bytes a token{_fixed(plan)}")
+    click.echo(f"vLLM: {shlex.join(memory_flags(plan))}")
+    for note in plan_notes(plan):
+        click.echo(f"Note: {note}")
+    if difference is not None:
+        click.echo(f"{'Warning' if difference.warns else 'In use'}: {difference}", err=difference.warns)
+
+
+def print_json_plan(plan: BudgetPlan, command: str, difference: Difference | None) -> None:
+    """Print the plan as one JSON object, sizes in bytes."""
+    request = plan.request
+    told = {
+        "card": {"name": request.card.name, "usable": request.card.usable, "estimated": request.card.estimated},
+        "budget": request.budget,
+        "limit": request.limit,
+        "model": request.model.name,
+        "licence": request.model.licence,
+        "parts": [part._asdict() for part in plan.parts],
+        "max_model_len": request.context,
+        "max_num_seqs": plan.max_num_seqs,
+        "gpu_memory_utilization": plan.gpu_memory_utilization,
+        "kv_cache": {
+            "dtype": request.kv_dtype,
+            "bytes": plan.kv_pool,
+            "bytes_per_token": plan.kv.bytes_per_token,
+            "fixed_bytes_per_sequence": plan.kv.fixed_bytes(request.context),
+            "size_in_tokens": plan.kv.size_in_tokens(plan.kv_pool, request.context),
+            "maximum_concurrency": round(plan.kv.concurrency(plan.kv_pool, request.context), 4),
+        },
+        "sequences": {str(tokens): plan.sequences(tokens) for tokens in _lengths(plan)},
+        "notes": list(plan_notes(plan)),
+        "flags": list(memory_flags(plan)),
+        "command": command,
+        "compared": None if difference is None else {**asdict(difference), "share": round(difference.share, 4)},
+    }
+    click.echo(json.dumps(told, ensure_ascii=False))
+
+
+def plan_notes(plan: BudgetPlan) -> tuple[str, ...]:
+    """Return what is known of this model on this card that the numbers do not say."""
+    request, notes = plan.request, []
+    capability = request.card.capability
+    if "fp8" in request.model.quantization and 0 < capability < _FP8_CAPABILITY:
+        notes.append(
+            f"this card (compute capability {capability}) does not compute in FP8: the weights only save memory, and "
+            "were seen slower than 16 bits on an A100"
+        )
+    if not request.model.licence:
+        notes.append("the licence of these weights is not known here: read it before use")
+    if request.model.has_states and request.caches_prefixes:
+        notes.append("prefix caching doubles the states of this model and seldom helps it")
+    return tuple(notes)
+
+
+def _fixed(plan: BudgetPlan) -> str:
+    fixed = plan.kv.fixed_bytes(plan.request.context)
+    return f" and {gib(fixed)} a sequence" if fixed else ""
+
+
+def _lengths(plan: BudgetPlan) -> list[int]:
+    """Return the usual lengths up to the longest sequence, and that."""
+    context = plan.request.context
+    return [*(length for length in _LENGTHS if length < context), context]

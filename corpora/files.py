@@ -1,0 +1,112 @@
+"""Atomic file writes, folder locks, and the names of corpora and indexes."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shrag.corpora.errors import CorpusError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# SQLite knows ENOSPC alone as a full disk; a quota or a limit reached is a write that failed.
+_SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+
+
+class FolderBusy(Exception):
+    """Another process is writing in the folder; ``pid`` is its number where it left one."""
+
+    def __init__(self, folder: Path, pid: str) -> None:
+        super().__init__(f"{folder} is being written by process {pid or 'unknown'}: wait for it to end, or stop it.")
+
+
+class DiskFull(Exception):
+    """There is no space left to write to."""
+
+
+@contextmanager
+def telling_full_disk(folder: Path) -> Iterator[None]:
+    """Turn whatever a full disk raises, here or in SQLite, into :class:`DiskFull` with the space that is left."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        full = (
+            error.errno in _FULL
+            if isinstance(error, OSError)
+            else getattr(error, "sqlite_errorcode", 0) in _SQLITE_FULL
+        )
+        if not full:
+            raise
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        free = shutil.disk_usage(there).free
+        raise DiskFull(
+            f"The disk is full ({free:,} bytes left under {folder}): free some space and run again."
+        ) from error
+
+
+def sync_file(path: Path) -> None:
+    """Have the system put a written file, or a folder's list of names, on the disk itself."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_durably(path: Path, data: bytes) -> None:
+    """Make ``data`` the whole content of ``path`` by one rename: a reader sees the old content or the new."""
+    draft = path.with_name(f".{path.name}.new")
+    with draft.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    draft.replace(path)
+    sync_file(path.parent)
+
+
+@contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; raise :class:`FolderBusy` at once where another process holds it.
+
+    The lock is the kernel's (``flock``): it ends with the process, so a killed writer leaves nothing to clean up.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a+") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.seek(0)
+            raise FolderBusy(folder, stream.read().strip()) from None
+        stream.truncate(0)
+        stream.write(str(os.getpid()))
+        stream.flush()
+        yield
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+RESERVED = frozenset({"build", "list", "rollback", "show", "verify"})
+"""Words that `shrag index` takes for what to do, not for what to do it to."""
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` where it may name a corpus or an index; names become folder names, so nothing else passes."""
+    if not is_name(name):
+        raise CorpusError(
+            f"{name!r} cannot be a name: use up to 64 lower-case letters, digits, - and _, a letter or digit first."
+        )
+    if name in RESERVED:
+        raise CorpusError(f"{name!r} cannot be a name: `shrag index {name}` is a command; choose another.")
+    return name
+
+
+def is_name(name: str) -> bool:
+    """Say whether ``name`` may name a corpus or an index."""
+    return _NAME.fullmatch(name) is not None

@@ -1,0 +1,1 @@
+"""Formats of corpora, topics and judgements: items to records."""

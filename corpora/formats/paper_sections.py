@@ -1,0 +1,227 @@
+"""Split a paper into title and sections; recognise headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shrag.corpora.errors import RejectedLine
+
+_MARKDOWN = re.compile(r"(#{1,6})\s+(.+?)\s*#*$")
+_NUMBER = re.compile(
+    r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[IVX]{1,5}\.|[\u2160-\u216b]\.?|제\s*\d{1,2}\s*[장절]\.?|[A-Z]\.|[가-하]\.)\s+(?=\S)"
+)
+_SENTENCE_END = re.compile(r"[.!?,;:。…]$")
+_STARTS_HEADING = re.compile("[A-Z\uac00-\ud7a3]")
+_NOT_LETTERS = re.compile(r"[\W_\d]+")
+
+_LONGEST = 100
+_MOST_WORDS = 14
+
+_KNOWN = frozenset(
+    "abstract introduction background relatedwork relatedworks literaturereview theoreticalbackground preliminaries "
+    "method methods methodology materialsandmethods approach model data dataset datasets experiment experiments "
+    "experimentalsetup experimentalresults evaluation result results resultsanddiscussion discussion analysis summary "
+    "conclusion conclusions conclusionandfuturework conclusionsandfuturework futurework limitations "
+    "초록 요약 국문초록 국문요약 서론 머리말 들어가며 이론적배경 선행연구 관련연구 "
+    "연구방법 연구설계 연구대상 재료및방법 실험 실험방법 실험결과 연구결과 결과 결과및고찰 "
+    "결과및논의 논의 고찰 결론 결론및제언 맺음말 나가며 제언 한계".split()
+)
+_DROPPED = re.compile(
+    r"(?:list of )?references?(?: cited)?|references? and notes|bibliography|works cited|literature cited|"
+    r"acknowledge?ments?(?: .{0,40})?|(?:supplementary|supplemental|supporting) (?:materials?|information|data)|"
+    r"appendi(?:x|ces)\b.{0,80}|참고문헌|인용문헌|참고자료|감사의[글말]|사사|부록.{0,60}|별첨.{0,60}",
+    re.IGNORECASE,
+)
+_SPACED_HANGUL = re.compile("(?<=[\uac00-\ud7a3]) +(?=[\uac00-\ud7a3])")
+
+
+class Heading(NamedTuple):
+    """A section's title without its number. ``level`` is 1 for the outermost; a line that only looks like one has 9."""
+
+    title: str
+    level: int
+
+
+LOOKS_LIKE_ONE = 9
+"""The level of a short line that may be a heading: no number, no mark and no known name says so."""
+
+
+def find_heading(line: str, *, by_length: bool) -> Heading | None:
+    """Return what a line of a paper is the heading of, or None.
+
+    Headings are known by Markdown's ``#``, by their number (``2.1``, ``II.``, ``제2장``, ``가.``) or by their usual
+    names; with ``by_length`` also as short lines without a full stop, for texts with one paragraph a line.
+    """
+    line = line.strip()
+    marked = _MARKDOWN.match(line)
+    if marked:
+        return Heading(_NUMBER.sub("", marked.group(2), count=1).strip(), len(marked.group(1)))
+    if not line or len(line) > _LONGEST or len(line.split()) > _MOST_WORDS:
+        return None
+    number = _NUMBER.match(line)
+    title = line[number.end() :].strip() if number else line
+    if is_dropped(title) or _letters(title) in _KNOWN:
+        return Heading(title.rstrip(":. "), _level(number))
+    if _SENTENCE_END.search(line) or not _STARTS_HEADING.match(title):
+        return None
+    if number:
+        return Heading(title, _level(number))
+    return Heading(title, LOOKS_LIKE_ONE) if by_length else None
+
+
+def is_dropped(title: str) -> bool:
+    """Say whether a section of this title is left out: references, acknowledgements, appendices.
+
+    >>> [is_dropped(title) for title in ("참 고 문 헌", "Appendix A: Proofs", "6. References", "Reference data")]
+    [True, True, True, False]
+    """
+    parts = re.split(r"\s*:::\s*", title)
+    return any(_DROPPED.fullmatch(_plain(part)) for part in parts)
+
+
+def is_known(title: str) -> bool:
+    """Say whether this is one of the usual names of a paper's sections."""
+    return _letters(title) in _KNOWN
+
+
+def _plain(title: str) -> str:
+    title = _NUMBER.sub("", title.strip().strip("#*[]<>〈〉【】 "), count=1)
+    joined = _SPACED_HANGUL.sub("", title) if _SPACED_HANGUL.search(title) else title
+    return joined.strip(" .:*[]<>〈〉【】")
+
+
+def _letters(title: str) -> str:
+    return _NOT_LETTERS.sub("", title).casefold()
+
+
+def _level(number: re.Match[str] | None) -> int:
+    return 1 + number.group().strip().rstrip(".").count(".") if number else 1
+
+
+_LONG_LINE = 200
+_TITLE_KEYS = ("section_name", "heading", "section", "name", "title")
+_TEXT_KEYS = ("text", "paragraphs", "content")
+_INNER_KEYS = ("sections", "subsections")
+_SECTIONS_KEYS = ("sections", "full_text", "body_text")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section: its heading, ``""`` for what stands before the first one, and its text as it is in the source."""
+
+    heading: str
+    text: str
+
+
+def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple[str, list[Section]]:
+    """Return the title and the kept sections of a paper as text.
+
+    The title is the first line where it is Markdown's ``#`` heading, or short, no sentence and no usual heading. With
+    ``paragraph_lines`` a line is a paragraph, so that a short one may be a heading; without, that is decided by whether
+    most of the text is in long lines.
+
+    A dropped section ends at a heading of its own level or above in Markdown, at one of the usual names elsewhere:
+    references hold too many lines that look like headings.
+    """
+    lines = text.splitlines()
+    if paragraph_lines is None:
+        paragraph_lines = sum(len(line) for line in lines if len(line) > _LONG_LINE) * 2 > len(text)
+    title, lines = _split_title(lines)
+    sections: list[Section] = []
+    heading, body = "", list[str]()
+    dropped = 0  # the level of the section that is being left out, 0 for none
+    for line in lines:
+        found = find_heading(line, by_length=paragraph_lines)
+        if found is None:
+            body.append(line)
+            continue
+        if dropped and not _reopens(found, dropped, line):
+            continue
+        _close(sections, heading, body, dropped)
+        heading, body = found.title, []
+        dropped = found.level if is_dropped(found.title) else 0
+    _close(sections, heading, body, dropped)
+    return title, sections
+
+
+def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[Section]]:
+    """Return the title and the kept sections of a paper as a JSON object.
+
+    ``title``, ``abstract``, and either ``sections`` (or ``full_text``, ``body_text``: a list of objects with a heading
+    and a text or paragraphs, or one object of two lists) or ``text`` with headings on lines of their own. Raises
+    :class:`RejectedLine` for what has neither.
+    """
+    title = _text(fields.get("title"))
+    sections = [Section("Abstract", abstract)] if (abstract := _text(fields.get("abstract"))) else []
+    listed = next((fields[key] for key in _SECTIONS_KEYS if fields.get(key)), None)
+    if listed is not None:
+        sections += _kept(_listed_sections(listed))
+    elif body := _text(fields.get("text")):
+        title, rest = titled(title, *sections_of_text(body))
+        sections += rest
+    if not any(section.text.strip() for section in sections):
+        raise RejectedLine("a paper without text: expected abstract, sections or text")
+    return title, sections
+
+
+def titled(title: str, found: str, sections: list[Section]) -> tuple[str, list[Section]]:
+    """Return the title that is known besides the text, and the text's own first line as text where that is another."""
+    if not title or not found or title.split() == found.split():
+        return title or found, sections
+    return title, [Section("", found), *sections]
+
+
+def _split_title(lines: list[str]) -> tuple[str, list[str]]:
+    at = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    first = lines[at].strip() if lines else ""
+    if first.startswith("# "):
+        return first[2:].strip(), lines[at + 1 :]
+    short = first and len(first) <= _LONG_LINE and not first.endswith((".", "?", "!", ","))
+    return (first, lines[at + 1 :]) if short and not find_heading(first, by_length=False) else ("", lines)
+
+
+def _reopens(found: Heading, dropped: int, line: str) -> bool:
+    if is_dropped(found.title):
+        return True
+    return found.level <= dropped if line.lstrip().startswith("#") else is_known(found.title)
+
+
+def _close(sections: list[Section], heading: str, body: Sequence[str], dropped: int) -> None:
+    text = "\n".join(body).strip()
+    if text and not dropped:
+        sections.append(Section(heading, text))
+
+
+def _kept(sections: Iterator[Section]) -> list[Section]:
+    return [section for section in sections if not is_dropped(section.heading)]
+
+
+def _listed_sections(listed: object) -> Iterator[Section]:
+    if isinstance(listed, dict):  # columns instead of rows
+        names, texts = listed.get("section_name"), listed.get("paragraphs")
+        if isinstance(names, list) and isinstance(texts, list):
+            listed = [{"heading": name, "text": text} for name, text in zip(names, texts, strict=False)]
+    if not isinstance(listed, list):
+        raise RejectedLine("the sections are no list of objects with a heading and a text")
+    for part in listed:
+        if isinstance(part, str):
+            yield Section("", part)
+        elif isinstance(part, dict):
+            heading = _text(next((part[key] for key in _TITLE_KEYS if part.get(key)), ""))
+            yield Section(heading, _text(next((part[key] for key in _TEXT_KEYS if part.get(key)), "")))
+            inner = next((part[key] for key in _INNER_KEYS if part.get(key)), None)
+            if inner is not None and not is_dropped(heading):
+                yield from _listed_sections(inner)
+        else:
+            raise RejectedLine("the sections are no list of objects with a heading and a text")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return "\n".join(_text(part) for part in value)
+    if isinstance(value, dict):
+        return _text(value.get("text"))
+    return "" if value is None else str(value)

@@ -1,0 +1,42 @@
+"""MIRACL and BEIR passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from shrag.corpora.errors import RejectedLine
+from shrag.corpora.formats.reader import ReadLine, read_records
+from shrag.corpora.readers.fields import docid_field, text_field
+from shrag.corpora.readers.json_reader import read_objects
+from shrag.corpora.records import Record
+from shrag.corpora.text.sentences import detect_language
+
+
+def read_miracl(path: Path) -> Iterator[ReadLine]:
+    """Yield the passages of one file of MIRACL's."""
+    return read_records(read_objects(path), parse_miracl)
+
+
+def read_beir(path: Path) -> Iterator[ReadLine]:
+    """Yield the documents of BEIR's ``corpus.jsonl``."""
+    return read_records(read_objects(path), parse_beir)
+
+
+def parse_miracl(fields: Mapping[str, object]) -> Record:
+    """Return the record of one passage. Complete evidence needs the text alone: an article's passages share a title."""
+    return _passage(fields, "docid")
+
+
+def parse_beir(fields: Mapping[str, object]) -> Record:
+    """Return the record of one document; ``metadata`` is not read, since every set has its own."""
+    return _passage(fields, "_id")
+
+
+def _passage(fields: Mapping[str, object], key: str) -> Record:
+    docid = docid_field(fields, key)
+    title = text_field(fields, "title")
+    text = text_field(fields, "text")
+    if not title and not text:
+        raise RejectedLine(f"passage {docid} has neither a title nor a text")
+    return Record(docid=docid, title=title, text=text, language=detect_language(text or title), complete=bool(text))

@@ -1,0 +1,52 @@
+"""Text of a PDF, page by page; the only module that imports pypdf."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+
+from shrag.corpora.errors import RejectedLine
+
+LONGEST_TEXT = 16 * 2**20
+"""Characters a paper may have."""
+
+_MOST_PAGES = 5_000
+# What word processors write where nobody gave a title.
+_NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*)$|\.(?:docx?|hwpx?|tex|dvi|pdf|indd)$", re.IGNORECASE)
+_HYPHENATED = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
+
+
+def read_pdf(data: bytes) -> tuple[str, str]:
+    """Return the title that the file names, ``""`` for none, and its text; lines stand as they are printed.
+
+    Raises :class:`RejectedLine` for what is no PDF, is damaged or encrypted, or holds no text, as scans do.
+    """
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its complaints about sloppy files help no reader
+    try:
+        title, text = _extract(data)
+    except RejectedLine:
+        raise
+    except Exception as error:  # a damaged file fails anywhere in the parser, with anything Python has
+        raise RejectedLine(f"the PDF cannot be read ({type(error).__name__}: {error})") from None
+    if not text.strip():
+        raise RejectedLine("the PDF holds no text; it may be a scan, which needs character recognition first")
+    return "" if _NO_TITLE.search(title) else title, _HYPHENATED.sub("", text)
+
+
+def _extract(data: bytes) -> tuple[str, str]:
+    from pypdf import PdfReader
+
+    reader = PdfReader(io.BytesIO(data))
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise RejectedLine("the PDF is encrypted: save a copy without a password")
+    if len(reader.pages) > _MOST_PAGES:
+        raise RejectedLine(f"the PDF has {len(reader.pages)} pages, at most {_MOST_PAGES} are read")
+    pages: list[str] = []
+    length = 0
+    for page in reader.pages:
+        pages.append(page.extract_text())
+        length += len(pages[-1])
+        if length > LONGEST_TEXT:
+            raise RejectedLine(f"the PDF holds more than {LONGEST_TEXT} characters")
+    return (reader.metadata.title or "") if reader.metadata else "", "\n".join(pages)

@@ -1,0 +1,111 @@
+"""Registry of corpus formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.mapped_json import JsonlKeys, read_mapped
+from shrag.corpora.formats.papers import read_papers
+from shrag.corpora.formats.passages import read_beir, read_miracl
+from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.scienceon import read_scienceon
+from shrag.corpora.formats.trec import read_trec
+
+# What lies beside data and is none of it.
+_ABOUT = ("readme", "license", "licence", "changelog", "notice")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """``patterns`` select a folder's files, gzip or not; ``read`` yields what each piece of a file is, in order.
+
+    ``read`` raises :class:`CorpusError` where the file cannot be read to its end; what is wrong with one piece is that
+    piece's outcome. docs/formats.md has the layouts.
+    """
+
+    name: str
+    patterns: tuple[str, ...]
+    read: Callable[[Path], Iterator[ReadLine]]
+    options: str = ""
+
+    @property
+    def written(self) -> str:
+        """The format and its options, where it was given other than the usual ones, as a corpus's account has them."""
+        return f"{self.name} {self.options}".rstrip()
+
+
+def jsonl_format(keys: JsonlKeys) -> Format:
+    """Return the format of JSON objects whose keys are ``keys``."""
+    given = {field.name: getattr(keys, field.name) for field in fields(keys)}
+    changed = {name: value for name, value in given.items() if value != getattr(JsonlKeys(), name)}
+    options = " ".join(
+        f"{name}={'+'.join([value] if isinstance(value, str) else value)}" for name, value in changed.items()
+    )
+    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options)
+
+
+FORMATS: Mapping[str, Format] = {
+    format.name: format
+    for format in (
+        Format("scienceon", ("*.jsonl", "*.json", "*.csv", "*.tsv", "*.xml"), read_scienceon),
+        Format("miracl", ("docs-*.jsonl",), read_miracl),
+        Format("beir", ("corpus.jsonl",), read_beir),
+        jsonl_format(JsonlKeys()),
+        Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat"), read_trec),
+        Format("papers", ("*.pdf", "*.md", "*.txt", "*.jsonl", "*.json"), read_papers),
+    )
+}
+
+
+def find_format(name: str | Format) -> Format:
+    """Return the format called ``name``, a format as it is; raises :class:`CorpusError` naming those there are."""
+    if isinstance(name, Format):
+        return name
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise CorpusError(f"There is no format {name!r}: use one of {', '.join(FORMATS)}.") from None
+
+
+def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
+    """Return the files to read, folders replaced by their files of this format, docs-2 before docs-10.
+
+    Folders are not searched deeper: MIRACL and ScienceON dumps are flat, and a link to a parent could not end.
+    """
+    files: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = _matching(format, path)
+        if not found:
+            raise CorpusError(
+                f"{path} holds no {format.name} file ({' or '.join(format.patterns)}, .gz or not): check the folder or "
+                f"name the files{_others(format, path)}."
+            )
+        files.extend(found)
+    if not files:
+        raise CorpusError("There is nothing to read: name at least one file or folder.")
+    repeated = {str(file) for file in files if files.count(file) > 1}
+    if repeated:
+        raise CorpusError(f"{min(repeated)} is named twice: each file is read once.")
+    return files
+
+
+def _matching(format: Format, folder: Path) -> list[Path]:
+    found = {file for pattern in format.patterns for end in ("", ".gz") for file in folder.glob(pattern + end)}
+    return sorted((file for file in found if not file.name.lower().startswith(_ABOUT)), key=_natural_order)
+
+
+def _others(format: Format, folder: Path) -> str:
+    others = [other.name for other in FORMATS.values() if other.name != format.name and _matching(other, folder)]
+    return f"; there are files that may be {' or '.join(others)}" if others else ""
+
+
+def _natural_order(path: Path) -> list[tuple[int, int | str]]:
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", path.name)]

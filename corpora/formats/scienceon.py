@@ -1,0 +1,81 @@
+"""ScienceON search results: JSON objects, CSV, or the interface's XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from shrag.corpora.errors import CorpusError, RejectedLine
+from shrag.corpora.formats.reader import ReadLine, read_records
+from shrag.corpora.readers.csv_reader import header_of, read_csv
+from shrag.corpora.readers.fields import bibliography, docid_field, text_field
+from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.json_reader import read_objects
+from shrag.corpora.readers.source import read_head
+from shrag.corpora.readers.xml_reader import read_xml
+from shrag.corpora.records import Record
+from shrag.corpora.text.sentences import detect_language
+
+_HEAD = 65_536
+
+# Our name, then what the interface calls it (metaCode), what it calls it in Korean (metaName, and so the columns of a
+# table made from it), and what people write.
+_NAMES: dict[str, tuple[str, ...]] = {
+    "CN": ("cn", "문헌번호"),
+    "title": ("title", "논문명", "보고서제목", "제목", "title2"),
+    "abstract": ("abstract", "초록", "abstract2"),
+    "author": ("author", "authors", "저자", "저자명"),
+    "journal": ("journal", "journalname", "저널명", "학술지명"),
+    "publisher": ("publisher", "출판사(발행기관)", "발행기관", "출판사"),
+    "year": ("year", "pubyear", "발행년", "발행년도", "발행연도"),
+    "link": ("link", "contenturl", "scienceon상세링크", "상세링크"),
+    "keyword": ("keyword", "keywords", "키워드", "주제어"),
+}
+_NAME_OF = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
+_RANK_OF = {alias: rank for aliases in _NAMES.values() for rank, alias in enumerate(aliases)}
+
+
+def read_scienceon(path: Path) -> Iterator[ReadLine]:
+    """Yield the records of one file, whichever of the layouts it has."""
+    return read_records(_items(path), parse_scienceon)
+
+
+def parse_scienceon(fields: Mapping[str, object]) -> Record:
+    """Return the record of one search answer. Complete evidence needs a title and an abstract."""
+    known = _known(fields)
+    docid = docid_field(known, "CN")
+    title = text_field(known, "title")
+    abstract = text_field(known, "abstract")
+    if not title and not abstract:
+        raise RejectedLine(f"record {docid} has neither a title nor an abstract")
+    return Record(
+        docid=docid,
+        title=title,
+        text=abstract,
+        language=detect_language(abstract or title),
+        complete=bool(title and abstract),
+        **bibliography(known),
+    )
+
+
+def _items(path: Path) -> Iterator[Item]:
+    head = read_head(path, _HEAD)
+    if head.lstrip().startswith(b"<"):
+        return read_xml(path)
+    columns = header_of(head)
+    if "CN" in (_NAME_OF.get(column.casefold()) for column in columns):
+        return read_csv(path)
+    if path.name.removesuffix(".gz").endswith((".csv", ".tsv")) and not head.lstrip().startswith((b"{", b"[")):
+        raise CorpusError(f"{path} has no column CN (its first line has {', '.join(columns[:8])}): name the columns.")
+    return read_objects(path)
+
+
+def _known(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields under our names; of several names of one field the first that is not empty counts."""
+    found: dict[str, tuple[int, object]] = {}
+    for key, value in fields.items():
+        alias = key.strip().casefold()
+        name = _NAME_OF.get(alias)
+        if name and value not in ("", None) and (name not in found or _RANK_OF[alias] < found[name][0]):
+            found[name] = (_RANK_OF[alias], value)
+    return {name: value for name, (_, value) in found.items()}

@@ -1,0 +1,179 @@
+"""Topics and qrels in TREC, BEIR and TSV formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.trec import read_tags
+from shrag.corpora.readers.item import decode_object
+from shrag.corpora.readers.source import LONGEST_LINE, read_head, read_lines
+from shrag.corpora.records import Qrel, Topic
+from shrag.corpora.text.cleaning import plain_line
+
+
+def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of every line that is not blank; raises :class:`CorpusError` for other bytes."""
+    for line in read_lines(path):
+        if line.data is None:
+            raise CorpusError(f"{path} line {line.number} is longer than {LONGEST_LINE} bytes: this is no such file.")
+        try:
+            text = line.data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise CorpusError(f"{path} line {line.number} is not UTF-8: convert the file to UTF-8.") from None
+        if text.strip():
+            yield line.number, text
+
+
+_ID_KEYS = ("_id", "qid", "query_id", "id")
+_TEXT_KEYS = ("text", "question", "query", "title")
+_NESTED_KEY = "qas"
+_BEIR_HEADER = ("query-id", "corpus-id", "score")
+_LABEL = re.compile(r"\s*(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
+_TITLE_TAGS = ("title", "query", "question")
+_TOPIC_TAGS = ("top", "topic")
+_NUMBER = re.compile(r"\b(?:number|id|num)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
+
+
+def read_topics(path: Path) -> list[Topic]:
+    """Read questions, each qid once, whichever of the three layouts the file has.
+
+    Lines of qid, a tab and the question; JSON objects with ``_id`` and ``text``, one a line, or one for each text with
+    its questions under ``qas``; TREC's ``<top>`` with ``<num>`` and ``<title>`` (``<desc>`` where the title is empty).
+    Blank lines are skipped.
+    """
+    head = read_head(path, 4_096).lstrip()
+    if head.startswith(b"{"):
+        found = _json_topics(path)
+    elif head.startswith(b"<"):
+        found = _trec_topics(path)
+    else:
+        found = _tab_topics(path)
+    topics: dict[str, Topic] = {}
+    for number, topic in found:
+        if topic.qid in topics:
+            raise CorpusError(f"{path} line {number} gives topic {topic.qid} a second time: each qid may stand once.")
+        topics[topic.qid] = topic
+    if not topics:
+        raise CorpusError(
+            f"{path} holds no topic: expected lines of qid, a tab, and the question, or JSON objects with _id and "
+            "text, or TREC's <top> with <num> and <title>."
+        )
+    return list(topics.values())
+
+
+def questions_in(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the questions of a line's object: those listed under ``qas`` as SQuAD lists them, else the object itself.
+
+    What is listed and is no object comes as an empty one, so that it can be refused and named.
+    """
+    listed = fields.get(_NESTED_KEY)
+    if not isinstance(listed, list):
+        return [fields]
+    return [each if isinstance(each, dict) else {} for each in listed]
+
+
+def read_qrels(path: Path) -> list[Qrel]:
+    """Read judgements separated by any whitespace, whichever of the two layouts the file has.
+
+    TREC's ``qid iteration docid relevance``, which is MIRACL's too; behind the header ``query-id corpus-id score``
+    BEIR's ``qid docid relevance``. Raises :class:`CorpusError` naming the line that is no judgement, or that judges a
+    document of a topic a second time.
+    """
+    qrels: list[Qrel] = []
+    judged: set[tuple[str, str]] = set()
+    beir = False
+    for number, text in read_text_lines(path):
+        if not qrels and not beir and tuple(text.split()) == _BEIR_HEADER:
+            beir = True
+            continue
+        qrel = _judgement(path, number, text.split(), beir)
+        if (qrel.qid, qrel.docid) in judged:
+            raise CorpusError(
+                f"{path} line {number} judges {qrel.docid} for topic {qrel.qid} a second time: keep one of them."
+            )
+        judged.add((qrel.qid, qrel.docid))
+        qrels.append(qrel)
+    if not qrels:
+        raise CorpusError(
+            f"{path} holds no judgement: expected lines of qid, 0, docid, relevance, or BEIR's "
+            "query-id, corpus-id, score under that header."
+        )
+    return qrels
+
+
+def _tab_topics(path: Path) -> Iterator[tuple[int, Topic]]:
+    for number, text in read_text_lines(path):
+        qid, tab, question = text.partition("\t")
+        qid = qid.strip()
+        if not tab or not qid:
+            raise CorpusError(f"{path} line {number} is no topic: expected qid, a tab, and the question.")
+        yield number, Topic(qid, question.strip())
+
+
+def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
+    for number, text in read_text_lines(path):
+        fields = decode_object(text.encode())
+        if isinstance(fields, str):
+            raise CorpusError(f"{path} line {number} is no topic: {fields}.")
+        for asked in questions_in(fields):
+            qid, question = (
+                next((asked[key] for key in keys if isinstance(asked.get(key), str | int)), "")
+                for keys in (_ID_KEYS, _TEXT_KEYS)
+            )
+            if qid == "" or question == "":
+                raise CorpusError(f"{path} line {number} is no topic: expected an object with _id and text.")
+            yield number, Topic(str(qid).strip(), plain_line(str(question)))
+
+
+def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
+    lines = list(read_text_lines(path))
+    number_at = _LineNumbers(lines)
+    at, begun, parts = 0, 0, dict[str, str]()
+    for tagged in read_tags("\n".join(text for _, text in lines)):
+        if tagged.tag in _TOPIC_TAGS:
+            begun, parts = at, {"num": match.group(1)} if (match := _NUMBER.search(tagged.attributes)) else {}
+        elif tagged.tag.removeprefix("/") in _TOPIC_TAGS:
+            yield number_at(begun), _trec_topic(path, number_at(begun), parts)
+            parts = {}
+        elif not tagged.tag.startswith("/"):
+            parts.setdefault("title" if tagged.tag in _TITLE_TAGS else tagged.tag, _unlabelled(tagged.text))
+        at += tagged.text.count("\n")
+    if parts.get("num"):
+        raise CorpusError(f"{path} line {number_at(begun)}: this topic is not closed by </top>.")
+
+
+def _trec_topic(path: Path, number: int, parts: dict[str, str]) -> Topic:
+    qid, question = parts.get("num", ""), parts.get("title") or parts.get("desc", "")
+    if not qid or not question:
+        raise CorpusError(f"{path} line {number} is no topic: expected <num> and <title> between <top> and </top>.")
+    return Topic(qid, question)
+
+
+def _unlabelled(text: str) -> str:
+    return plain_line(_LABEL.sub("", text, count=1))
+
+
+class _LineNumbers:
+    """The number in the file of a line counted among those that are not blank."""
+
+    def __init__(self, lines: list[tuple[int, str]]) -> None:
+        self._numbers = [number for number, _ in lines]
+
+    def __call__(self, at: int) -> int:
+        return self._numbers[min(at, len(self._numbers) - 1)]
+
+
+def _judgement(path: Path, number: int, parts: list[str], beir: bool) -> Qrel:
+    try:
+        if beir:
+            qid, docid, relevance = parts
+        else:
+            qid, _, docid, relevance = parts
+        return Qrel(qid, docid, int(relevance))
+    except ValueError:
+        expected = "query-id, corpus-id, score" if beir else "qid, 0, docid, relevance"
+        raise CorpusError(f"{path} line {number} is no judgement: expected {expected}.") from None

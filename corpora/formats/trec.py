@@ -1,0 +1,154 @@
+"""TREC documents in SGML: ``<DOC>``, ``<DOCNO>``, title, ``<TEXT>``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from shrag.corpora.errors import RejectedLine
+from shrag.corpora.formats.reader import ReadLine, read_records
+from shrag.corpora.readers.fields import bibliography, docid_field, text_field, year_field
+from shrag.corpora.readers.item import Item, decode_text
+from shrag.corpora.readers.source import LONGEST_LINE, read_lines
+from shrag.corpora.records import Record
+from shrag.corpora.text.sentences import detect_language
+
+_TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*+)(?:\s[^<>]*+)?>")
+
+
+class Tagged(NamedTuple):
+    """A tag, lower case, ``/`` before an end's, and the text from there to the next; ``""`` before the first tag."""
+
+    tag: str
+    text: str
+    attributes: str = ""
+
+
+def read_tags(text: str) -> Iterator[Tagged]:
+    """Yield the tags of ``text`` in order, each with the text behind it."""
+    tag = attributes = ""
+    start = 0
+    for match in _TAG.finditer(text):
+        yield Tagged(tag, text[start : match.start()], attributes)
+        tag, start = match.group(1) + match.group(2).lower(), match.end()
+        attributes = match.group()[len(tag) + 1 : -1].strip()
+    yield Tagged(tag, text[start:], attributes)
+
+
+_EDGE = re.compile(rb"<(/?)DOC(?:\s[^<>]*+)?>", re.IGNORECASE)
+_ANY_TAG = re.compile(rb"<[!?/A-Za-z][^<>]*+>")
+
+_NAMES: dict[str, tuple[str, ...]] = {
+    "docno": ("docno",),
+    "docid": ("docid",),
+    "title": ("title", "headline", "hl", "head", "ti", "ttl"),
+    "text": ("text", "abstract", "body", "ab"),
+    "author": ("author", "authors", "au", "byline"),
+    "journal": ("source", "journal", "so", "bib"),
+    "publisher": ("publisher", "pub"),
+    "year": ("year", "date", "dp", "pubdate", "date1"),
+    "keyword": ("keyword", "keywords", "kw", "subject"),
+    "link": ("url", "link"),
+    "unread": ("dochdr", "fileid", "docoldno", "parent", "length", "page"),
+}
+_NAME_OF = {tag: name for name, tags in _NAMES.items() for tag in tags}
+
+
+def read_trec(path: Path) -> Iterator[ReadLine]:
+    """Yield the documents of one file."""
+    return read_records(read_documents(path), parse_trec)
+
+
+def parse_trec(fields: Mapping[str, object]) -> Record:
+    """Return the record of one document. Complete evidence needs a text.
+
+    Where no tag marks the text, all that stands in no other known field is the text.
+    """
+    docid = docid_field(fields, "docno" if fields.get("docno") else "docid")
+    title = text_field(fields, "title")
+    text = text_field(fields, "text" if fields.get("text") else "rest")
+    if not title and not text:
+        raise RejectedLine(f"document {docid} has neither a title nor a text")
+    about = bibliography(fields)
+    about["year"] = about["year"] or year_field(fields, "journal")
+    return Record(
+        docid=docid,
+        title=title,
+        text=text,
+        language=detect_language(text or title),
+        complete=bool(text),
+        **about,
+    )
+
+
+def read_documents(path: Path) -> Iterator[Item]:
+    """Yield the documents of ``path``, one in memory, and a reason for every line of text outside them.
+
+    A document that is not closed ends, as a reason, where the next begins. Errors as
+    :func:`shrag.corpora.readers.source.open_source`.
+    """
+    document: _Document | None = None
+    for line in read_lines(path):
+        data = line.data if line.data is not None else b""
+        if line.data is None and document is not None:
+            document.too_long = True
+        at = 0
+        while True:
+            edge = _EDGE.search(data, at)
+            between = data[at : edge.start() if edge else len(data)]
+            if document is not None:
+                document.add(between)
+            elif line.data is None or _ANY_TAG.sub(b"", between).strip():
+                yield Item(line.number, line.offset + at, "text outside <DOC> … </DOC>")
+            if edge is None:
+                break
+            at = edge.end()
+            closes = edge.group(1) == b"/"
+            if document is not None:
+                yield document.item(closes)
+            document = None if closes else _Document(line.number, line.offset + edge.start())
+    if document is not None:
+        yield document.item(closes=False)
+
+
+class _Document:
+    """The lines of one document as they come."""
+
+    def __init__(self, number: int, offset: int) -> None:
+        self._number, self._offset = number, offset
+        self._lines: list[bytes] = []
+        self._size = 0
+        self.too_long = False
+
+    def add(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size > LONGEST_LINE:
+            self.too_long = True
+        if self.too_long:
+            self._lines.clear()
+        else:
+            self._lines.append(data)
+
+    def item(self, closes: bool) -> Item:
+        return Item(self._number, self._offset, self._fields() if closes else "<DOC> is not closed by </DOC>")
+
+    def _fields(self) -> dict[str, object] | str:
+        try:
+            text = decode_text(None if self.too_long else b"\n".join(self._lines))
+        except RejectedLine as reason:
+            return str(reason)
+        parts: dict[str, list[str]] = {}
+        name = "rest"
+        for tagged in read_tags(text):
+            if tagged.tag.startswith("/"):
+                name = "rest" if tagged.tag[1:] in _NAME_OF else name
+            else:
+                name = _NAME_OF.get(tagged.tag, name)
+            parts.setdefault(name, []).append(tagged.text)
+        return {name: _joiner(name).join(texts).strip() for name, texts in parts.items()}
+
+
+def _joiner(name: str) -> str:
+    return ";" if name in ("author", "keyword") else " "

@@ -1,0 +1,104 @@
+"""Stream rows of CSV with a header."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.source import LONGEST_LINE, Line, read_lines
+
+_DELIMITERS = ",\t;"
+_OPEN_QUOTE = "unexpected end of data"
+
+
+def read_csv(path: Path) -> Iterator[Item]:
+    """Yield the rows behind the header as fields by the header's names, one row in memory.
+
+    Columns are separated by whichever of comma, tab and semicolon the header holds most of. Raises
+    :class:`CorpusError` as :func:`shrag.corpora.readers.source.open_source`, and where a quotation mark is never
+    closed: the rows behind it could not be counted.
+    """
+    csv.field_size_limit(LONGEST_LINE + 1)  # of the whole process; nothing else in it reads CSV
+    feed = _Feed(path)
+    header, delimiter = _header(path, next(feed, ""))
+    rows = csv.reader(feed, delimiter=delimiter, strict=True)
+    count = 0
+    while True:
+        feed.begin()
+        fields: dict[str, object] | str | None
+        count += 1
+        try:
+            fields = _fields(header, next(rows), count)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if _OPEN_QUOTE in str(error):
+                raise CorpusError(
+                    f"{path} line {feed.number}: a quotation mark in this row is never closed, so that the rest of the "
+                    "file cannot be told apart: close it and add the file again."
+                ) from None
+            fields = f"row {count}: {error}"
+        yield Item(feed.number, feed.offset, fields)
+
+
+def header_of(head: bytes) -> list[str]:
+    """Return the column names in the first line of a file that begins with ``head``."""
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip()
+    delimiter = max(_DELIMITERS, key=first.count)
+    return [name.strip().strip('"') for name in first.split(delimiter)]
+
+
+def _header(path: Path, line: str) -> tuple[list[str], str]:
+    delimiter = max(_DELIMITERS, key=line.count)
+    try:
+        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])], delimiter
+    except csv.Error as error:
+        raise CorpusError(
+            f"{path} line 1 is no header of a table ({error}): export it with a line for each row."
+        ) from None
+
+
+def _fields(header: Sequence[str], cells: list[str], count: int) -> dict[str, object] | str | None:
+    if not any(cell.strip() for cell in cells):
+        return None
+    if len(cells) != len(header):
+        return f"row {count}: {len(cells)} cells, the header has {len(header)}"
+    if any("\udc80" <= character <= "\udcff" for cell in cells if not cell.isascii() for character in cell):
+        return f"row {count}: not UTF-8 (from Excel it may be CP949: iconv -f CP949 -t UTF-8)"
+    return dict(zip(header, cells, strict=True))
+
+
+class _Feed:
+    """Lines as text for the CSV reader, which takes as many as a row has; knows where the row began."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = read_lines(path)
+        self._fresh = True
+        self._size = 0
+        self.number = self.offset = 0
+
+    def begin(self) -> None:
+        """Let the next line be the first of a row."""
+        self._fresh = True
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line: Line = next(self._lines)
+        if self._fresh:
+            self._fresh = False
+            self._size = 0
+            self.number, self.offset = line.number, line.offset
+        self._size += LONGEST_LINE if line.data is None else len(line.data) + 1
+        if line.data is None or self._size > LONGEST_LINE:
+            raise CorpusError(
+                f"{self._path} line {self.number}: this row is longer than {LONGEST_LINE} bytes, so that a quotation "
+                "mark in it may never be closed: mend it and add the file again."
+            )
+        # What is not UTF-8 is kept as lone surrogates, so that one bad row does not end the reading.
+        return line.data.decode("utf-8", "surrogateescape") + "\n"

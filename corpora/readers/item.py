@@ -1,0 +1,46 @@
+"""Item protocol: the pieces of a file before a format makes records of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from shrag.corpora.errors import RejectedLine
+from shrag.corpora.readers.source import LONGEST_LINE
+
+_DECODER = msgspec.json.Decoder(dict[str, Any])
+
+
+class Item(NamedTuple):
+    """One piece: its fields by name, the reason why it has none, or None where it is blank.
+
+    ``number`` is the line on which the piece begins, counted from 1; ``offset`` the byte, of the decompressed file.
+    """
+
+    number: int
+    offset: int
+    fields: Mapping[str, object] | str | None
+
+
+def decode_object(data: bytes | None, place: str = "") -> dict[str, Any] | str:
+    """Return the JSON object in ``data``, or the reason why it is none, which then begins with ``place``."""
+    try:
+        return _DECODER.decode(decode_text(data))
+    except RejectedLine as reason:
+        return f"{place}{reason}"
+    except msgspec.MsgspecError as error:
+        return f"{place}not a JSON object: {error}"
+    except RecursionError:
+        return f"{place}not a JSON object: nested too deeply"
+
+
+def decode_text(data: bytes | None) -> str:
+    """Return UTF-8 as text; raises :class:`RejectedLine` for other bytes, and for None, which was too long to read."""
+    if data is None:
+        raise RejectedLine(f"longer than {LONGEST_LINE} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RejectedLine(f"not UTF-8: byte {data[error.start]:#04x} at position {error.start}") from None

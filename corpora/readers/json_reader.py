@@ -1,0 +1,170 @@
+"""Stream JSON objects, one a line or in one array.
+
+Only brackets and strings are told apart here, to find where elements end; what an element is, the JSON decoder says. So
+each element has its exact place, and one that is no JSON costs no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.readers.item import Item, decode_object
+from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, open_source, read_head, read_lines
+
+_CHUNK = 2**20
+_MARK = re.compile(rb'["{}\[\],]')
+_IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_SPACE = b" \t\r\n"
+
+
+class _Element(NamedTuple):
+    number: int
+    offset: int
+    data: bytes | None
+
+
+def read_json_array(path: Path) -> Iterator[Item]:
+    """Yield the elements of the array that ``path`` holds, one in memory.
+
+    Raises :class:`CorpusError` as :func:`shrag.corpora.readers.source.open_source`, and where the array breaks off or
+    something follows it: what lies behind could not be counted.
+    """
+    scanner = _Scanner(path)
+    count = 0
+    with open_source(path) as stream:
+        while chunk := stream.read(_CHUNK):
+            for element in scanner.feed(chunk):
+                count += 1
+                fields = decode_object(element.data, place=f"element {count}: ")
+                yield Item(element.number, element.offset, fields)
+    scanner.check_end(count)
+
+
+class _Scanner:
+    """Cuts a stream of chunks at the commas of the outermost array."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._buffer = b""
+        self._at = 0  # up to here the buffer is scanned
+        self._start = 0  # here the present element's bytes begin
+        self._offset = 0  # the buffer's place in the file
+        self._line = 1  # the line at _start
+        self._depth = 0
+        self._in_string = False
+        self._too_long: _Element | None = None  # the present element, where nothing of it is kept but its place
+        self._any = False
+        self._ended = False
+
+    def feed(self, chunk: bytes) -> Iterator[_Element]:
+        """Yield the elements that end in this chunk."""
+        self._append(chunk)
+        while not self._ended and self._advance():
+            mark = self._buffer[self._at : self._at + 1]
+            self._at += 1
+            if mark == b'"':
+                self._in_string = True
+            elif mark in (b"{", b"["):
+                self._depth += 1
+                if self._depth == 1:
+                    self._begin()
+            elif mark == b",":
+                if self._depth == 1:
+                    yield self._element()
+                    self._any = True
+            else:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._ended = True
+                    if self._any or self._buffer[self._start : self._at - 1].strip(_SPACE) or self._too_long:
+                        yield self._element()
+        if self._ended:
+            self._check_rest()
+
+    def check_end(self, count: int) -> None:
+        """Raise where the array has not ended."""
+        if not self._ended:
+            raise CorpusError(
+                f"{self._path} is a JSON array that breaks off behind element {count}: copy the file again from its "
+                "source."
+            )
+
+    def _append(self, chunk: bytes) -> None:
+        if self._at - self._start > LONGEST_LINE and not self._too_long:
+            self._too_long = self._place(self._buffer[self._start : self._at], None)
+        if self._too_long:
+            self._line += self._buffer.count(b"\n", self._start, self._at)
+            self._start = self._at
+        self._offset += self._start
+        self._at -= self._start
+        self._buffer = self._buffer[self._start :] + chunk
+        self._start = 0
+        if self._offset == 0 and self._at == 0 and self._buffer.startswith(UTF8_MARK):
+            self._at = len(UTF8_MARK)
+
+    def _advance(self) -> bool:
+        """Move to the next mark outside strings; False where the buffer holds no more."""
+        if self._in_string:
+            match = _IN_STRING.match(self._buffer, self._at)
+            self._at = match.end() if match else self._at
+            if self._buffer[self._at : self._at + 1] != b'"':
+                return False
+            self._at += 1
+            self._in_string = False
+        found = _MARK.search(self._buffer, self._at)
+        self._at = found.start() if found else len(self._buffer)
+        return found is not None
+
+    def _begin(self) -> None:
+        self._line += self._buffer.count(b"\n", self._start, self._at)
+        self._start = self._at
+
+    def _element(self) -> _Element:
+        raw = self._buffer[self._start : self._at - 1]
+        element = self._too_long or self._place(raw, raw.strip(_SPACE) if len(raw) <= LONGEST_LINE else None)
+        self._begin()
+        self._too_long = None
+        return element
+
+    def _place(self, raw: bytes, data: bytes | None) -> _Element:
+        lead = len(raw) - len(raw.lstrip(_SPACE))
+        return _Element(self._line + raw.count(b"\n", 0, lead), self._offset + self._start + lead, data)
+
+    def _check_rest(self) -> None:
+        rest = self._buffer[self._at :]
+        if rest.strip(_SPACE):
+            place = self._offset + self._at + len(rest) - len(rest.lstrip(_SPACE))
+            raise CorpusError(
+                f"{self._path} has more behind the end of its JSON array, at byte {place}: mend it, or write one "
+                "object a line."
+            )
+        self._at = self._start = len(self._buffer)
+
+
+_ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
+_HEAD = 4_096
+
+
+def read_objects(path: Path) -> Iterator[Item]:
+    """Yield the objects of ``path`` in order: the elements of one array where it begins like one, else its lines.
+
+    Errors as :func:`shrag.corpora.readers.source.open_source` and
+    :func:`shrag.corpora.readers.json_reader.read_json_array`.
+    """
+    return read_json_array(path) if is_json_array(read_head(path, _HEAD)) else read_json_lines(path)
+
+
+def is_json_array(head: bytes) -> bool:
+    """Say whether a file that begins so holds one array of objects; ``[]`` alone may as well be a broken line."""
+    return _ARRAY_OF_OBJECTS.match(head) is not None
+
+
+def read_json_lines(path: Path) -> Iterator[Item]:
+    """Yield the object on each line; errors as :func:`shrag.corpora.readers.source.open_source`."""
+    for line in read_lines(path):
+        blank = line.data is not None and not line.data.strip()
+        yield Item(line.number, line.offset, None if blank else decode_object(line.data))

@@ -1,0 +1,151 @@
+"""Source files as byte streams and numbered lines: plain or gzip, guarded."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+from shrag.corpora.errors import CorpusError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+LARGEST_RATIO = 200
+"""Bytes that a byte of gzip may hold, on average, once :data:`RATIO_FROM` bytes have come out of it."""
+
+RATIO_FROM = 64 * 2**20
+
+UTF8_MARK = b"\xef\xbb\xbf"
+
+_BUFFER = 2**18
+_GZIP_MAGIC = b"\x1f\x8b"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[BinaryIO]:
+    """Open ``path`` for reading its bytes, decompressed where it is gzip, which its first bytes tell.
+
+    Raises :class:`CorpusError` where the file cannot be read to its end: missing, not a regular file, gzip that breaks
+    off or fails its checksum or holds too much, UTF-16, changed while it was read. What came before is read by then:
+    whoever stores it must not publish.
+    """
+    if not path.exists():
+        raise CorpusError(f"{path} does not exist: give the path of a file or folder to read.")
+    if not path.is_file():
+        raise CorpusError(f"{path} is not a regular file: pipes and devices cannot be read twice and are refused.")
+    counted: _Counted | None = None
+    try:
+        with path.open("rb") as file:
+            counted = _Counted(path, file)
+            stream = io.BufferedReader(counted, _BUFFER)
+            _check_head(path, stream.peek(2)[:2], counted.compressed)
+            yield cast("BinaryIO", stream)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        last = counted.lines if counted else 0
+        raise CorpusError(
+            f"{path} is damaged gzip, it breaks off after line {last} ({error}): copy the file again from its source."
+        ) from error
+    except OSError as error:
+        last = counted.lines if counted else 0
+        raise CorpusError(f"{path} cannot be read after line {last}: {error.strerror or error}.") from error
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """Return the first bytes of what ``path`` holds, without a byte order mark; errors as :func:`open_source`."""
+    with open_source(path) as stream:
+        return stream.read(size).removeprefix(UTF8_MARK)
+
+
+def _check_head(path: Path, head: bytes, compressed: bool) -> None:
+    if head in _UTF16_MARKS:
+        raise CorpusError(f"{path} is UTF-16: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8) and read that.")
+    if compressed and head == _GZIP_MAGIC:
+        raise CorpusError(f"{path} is gzip inside gzip: decompress it once (gunzip) and read that.")
+
+
+class _Counted(io.RawIOBase):
+    """Hands on what comes out of a file, counting it, and looks at its end whether the file is still the same."""
+
+    def __init__(self, path: Path, file: io.BufferedReader) -> None:
+        self._path, self._file = path, file
+        self._before = os.fstat(file.fileno())
+        self.compressed = file.peek(2)[:2] == _GZIP_MAGIC
+        self._inner: Any = gzip.GzipFile(fileobj=file) if self.compressed else file
+        self._bytes = 0
+        self.lines = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        view = memoryview(buffer)
+        data: bytes = self._inner.read1(len(view))
+        if not data:
+            self._check_unchanged()
+            return 0
+        view[: len(data)] = data
+        self._bytes += len(data)
+        self.lines += data.count(b"\n")
+        if self.compressed and self._bytes > max(RATIO_FROM, LARGEST_RATIO * self._file.tell()):
+            raise CorpusError(
+                f"{self._path} holds more than {LARGEST_RATIO} bytes in each byte of gzip, as only a decompression "
+                "bomb does: decompress it yourself, and read that if it is meant."
+            )
+        return len(data)
+
+    def _check_unchanged(self) -> None:
+        now = os.fstat(self._file.fileno())
+        if (now.st_size, now.st_mtime_ns) != (self._before.st_size, self._before.st_mtime_ns):
+            raise CorpusError(f"{self._path} changed while it was read: add it again when nothing writes to it.")
+
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes a line, or any other record of a file, may have. Reading a longer one whole would let it fill the memory."""
+
+
+class Line(NamedTuple):
+    """One line without its end. ``data`` is None where the line is longer than :data:`LONGEST_LINE`."""
+
+    number: int
+    offset: int
+    data: bytes | None
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of ``path`` in order, at most one in memory.
+
+    Raises as :func:`shrag.corpora.readers.source.open_source` does.
+    """
+    with open_source(path) as stream:
+        yield from _split(stream)
+
+
+def _split(stream: BinaryIO) -> Iterator[Line]:
+    number = offset = 0
+    while raw := stream.readline(LONGEST_LINE + 1):
+        number += 1
+        length = len(raw)
+        too_long = length > LONGEST_LINE and not raw.endswith(b"\n")
+        if too_long:
+            length += _skip_line(stream)
+        data = raw.removeprefix(UTF8_MARK) if number == 1 else raw
+        yield Line(number, offset, None if too_long else data.rstrip(b"\r\n"))
+        offset += length
+
+
+def _skip_line(stream: BinaryIO) -> int:
+    """Read on to the line's end; return how many bytes that was."""
+    skipped = 0
+    while part := stream.readline(LONGEST_LINE):
+        skipped += len(part)
+        if part.endswith(b"\n"):
+            break
+    return skipped

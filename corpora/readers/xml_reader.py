@@ -1,0 +1,144 @@
+"""Stream ``<record>`` elements of XML.
+
+Python's own expat, with document type declarations refused: without them there are no entities to expand and nothing
+outside to fetch, which is what defusedxml forbids too.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from xml.parsers import expat
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.source import LONGEST_LINE, open_source
+
+_CHUNK = 2**16
+_DEEPEST = 100
+
+
+def read_xml(path: Path) -> Iterator[Item]:
+    """Yield the records of ``path`` as fields by name, one in memory.
+
+    A field is ``<item metaCode="Title">…</item>`` (or ``metaName``) or an element of its own name; a name given again
+    is joined by ``;``. Raises :class:`CorpusError` as :func:`shrag.corpora.readers.source.open_source`, and for what is
+    not well-formed, has a document type, or is the interface's answer that something went wrong.
+    """
+    reader = _Reader(path)
+    parser = expat.ParserCreate(namespace_separator=" ")
+    reader.attach(parser)
+    fed = 0
+    try:
+        with open_source(path) as stream:
+            while chunk := stream.read(_CHUNK):
+                parser.Parse(chunk, False)
+                fed += len(chunk)
+                yield from reader.finished()
+                if fed - parser.CurrentByteIndex > LONGEST_LINE:
+                    raise CorpusError(
+                        f"{path} line {parser.CurrentLineNumber}: a piece of XML is longer than {LONGEST_LINE} bytes."
+                    )
+            parser.Parse(b"", True)
+            yield from reader.finished()
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code)
+        raise CorpusError(
+            f"{path} line {error.lineno}, column {error.offset + 1}, is not well-formed XML ({what}): export it again."
+        ) from None
+    except (ValueError, LookupError) as error:  # an encoding that expat does not know
+        raise CorpusError(f"{path} is not UTF-8 ({error}): convert it and its declaration to UTF-8.") from None
+    reader.check_answer()
+
+
+class _Reader:
+    """Receives what expat finds and gathers the fields of each record."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._done: deque[Item] = deque()
+        self._depth = 0
+        self._record_depth = 0  # 0 outside records
+        self._field = ""
+        self._skipped_depth = 0  # inside a group of items within an item
+        self._parts: list[str] = []
+        self._fields: dict[str, str] = {}
+        self._size = 0
+        self._count = 0
+        self._place = (0, 0)
+        self._answer: dict[str, str] = {}
+
+    def attach(self, parser: expat.XMLParserType) -> None:
+        """Let ``parser`` report here."""
+        self._parser = parser
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.StartDoctypeDeclHandler = self._doctype
+
+    def finished(self) -> Iterator[Item]:
+        """Yield the records that have ended since the last call."""
+        while self._done:
+            yield self._done.popleft()
+
+    def check_answer(self) -> None:
+        """Raise where the file is an answer without records that says what went wrong."""
+        code = self._answer.get("errorcode", "")
+        if code and not self._count:
+            raise CorpusError(
+                f"{self._path} is no list of records but an error of the search interface "
+                f"({code} {self._answer.get('errormessage', '')!r}): ask it again."
+            )
+
+    def _doctype(self, *_: object) -> None:
+        raise CorpusError(f"{self._path} has a document type declaration, which is refused: delete <!DOCTYPE …>.")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise CorpusError(f"{self._path} nests XML deeper than {_DEEPEST} elements: these are no records.")
+        name = name.rpartition(" ")[2]
+        if not self._record_depth:
+            self._parts = []
+            if name.casefold() == "record":
+                self._record_depth = self._depth
+                self._place = (self._parser.CurrentLineNumber, self._parser.CurrentByteIndex)
+                self._fields, self._field, self._size = {}, "", 0
+        elif self._depth == self._record_depth + 1:
+            self._field = attributes.get("metaCode") or attributes.get("metaName") or name
+            self._parts = []
+        elif name == "item" and not self._skipped_depth:
+            self._skipped_depth = self._depth
+
+    def _end(self, name: str) -> None:
+        if not self._record_depth:
+            self._answer.setdefault(name.rpartition(" ")[2].casefold(), "".join(self._parts).strip()[:500])
+        elif self._depth == self._skipped_depth:
+            self._skipped_depth = 0
+        elif self._depth == self._record_depth:
+            self._finish()
+        elif self._depth == self._record_depth + 1:
+            self._keep("".join(self._parts))
+        self._depth -= 1
+
+    def _keep(self, value: str) -> None:
+        if value.strip():
+            earlier = self._fields.get(self._field)
+            self._fields[self._field] = f"{earlier};{value}" if earlier else value
+        self._parts = []
+
+    def _finish(self) -> None:
+        self._count += 1
+        number, offset = self._place
+        too_long = self._size > LONGEST_LINE
+        fields = f"record {self._count}: longer than {LONGEST_LINE} bytes" if too_long else dict(self._fields)
+        self._done.append(Item(number, offset, fields))
+        self._record_depth, self._fields, self._parts = 0, {}, []
+
+    def _characters(self, text: str) -> None:
+        self._size += len(text.encode("utf-8", "surrogatepass")) if self._record_depth else 0
+        if self._skipped_depth or self._size > LONGEST_LINE or (not self._record_depth and len(self._parts) > 100):
+            return
+        self._parts.append(text)

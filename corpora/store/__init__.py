@@ -1,0 +1,1 @@
+"""The stored corpus: one Parquet file and its manifest."""

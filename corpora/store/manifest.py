@@ -1,0 +1,106 @@
+"""Manifest of a stored corpus: sources, counts, and the balance of all lines read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from shrag.corpora.errors import CorpusError, Unaccounted
+from shrag.corpora.files import replace_durably
+
+FORMAT_VERSION = 2
+"""Raised whenever what is stored of a corpus changes."""
+
+MANIFEST_FILE = "manifest.json"
+
+
+class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What became of what one source file holds: lines, or what stands for them in its format.
+
+    ``lines = records + rejected + duplicates + superseded + blank``: duplicates are identical to a record that is kept;
+    superseded are those whose identifier is kept with other content, as the caller chose.
+    """
+
+    path: str
+    format: str
+    sha256: str
+    bytes: int
+    lines: int
+    records: int
+    rejected: int
+    duplicates: int
+    superseded: int
+    blank: int
+
+
+class CorpusManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``fingerprint`` is the SHA-256 over the records' digests in order, and so of all that an index is made of.
+
+    ``linked`` of the records are the same paper as an earlier one (:attr:`Record.duplicate_of`). ``rejects_file`` lists
+    every rejected and superseded line with its reason; it and ``records_file`` lie beside the manifest. ``created`` is
+    in UTC.
+    """
+
+    format_version: int
+    name: str
+    format: str
+    fingerprint: str
+    records: int
+    complete: int
+    linked: int
+    languages: dict[str, int]
+    records_file: str
+    rejects_file: str
+    sources: tuple[Account, ...]
+    created: str
+    shrag_version: str
+
+
+def check_accounts(manifest: CorpusManifest) -> None:
+    """Raise :class:`Unaccounted` where a line of a source, or a record of the corpus, is not accounted for."""
+    for account in manifest.sources:
+        parts = (account.records, account.rejected, account.duplicates, account.superseded, account.blank)
+        if min(parts) < 0 or sum(parts) != account.lines:
+            raise Unaccounted(
+                f"Of the {account.lines} lines of {account.path}, {sum(parts)} are accounted for: nothing was stored; "
+                "this is an error of SHRAG, report it."
+            )
+    read = sum(account.records for account in manifest.sources)
+    if not read == manifest.records == sum(manifest.languages.values()):
+        raise Unaccounted(
+            f"The sources of {manifest.name} have {read} records, the corpus has {manifest.records}: nothing was "
+            "stored; this is an error of SHRAG, report it."
+        )
+
+
+def write_manifest(folder: Path, manifest: CorpusManifest) -> None:
+    """Make ``manifest`` the folder's: from this rename on, the corpus is the one it describes.
+
+    Raises :class:`Unaccounted` instead where its accounts do not add up.
+    """
+    check_accounts(manifest)
+    replace_durably(folder / MANIFEST_FILE, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+
+def read_manifest(folder: Path) -> CorpusManifest:
+    """Return the folder's manifest; raises :class:`CorpusError` where there is none or it is not one."""
+    path = folder / MANIFEST_FILE
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise CorpusError(
+            f"There is no corpus {folder.name!r} ({path} is missing): add it with "
+            f"`shrag corpus add {folder.name} --format FORMAT PATH...`."
+        ) from None
+    try:
+        found = msgspec.json.decode(data, type=_AnyVersion).format_version
+        if found == FORMAT_VERSION:
+            return msgspec.json.decode(data, type=CorpusManifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{path} is not a corpus manifest ({error}): add the corpus again.") from None
+    raise CorpusError(f"{path} has corpus format {found}, this SHRAG reads {FORMAT_VERSION}: add the corpus again.")
+
+
+class _AnyVersion(msgspec.Struct):
+    format_version: int

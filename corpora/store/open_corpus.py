@@ -1,0 +1,60 @@
+"""Open a stored corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import check_name, is_name
+from shrag.corpora.records import Record, Reject
+from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, read_manifest
+from shrag.corpora.store.parquet import read_digests, read_parquet
+
+FAILED_REJECTS = "failed-rejects.jsonl"
+"""Where the rejects of an addition that was refused are left to be read."""
+
+
+def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Record]]:
+    """Return a stored corpus: its manifest, and its records in order, read as they are asked for."""
+    folder = corpora / check_name(name)
+    manifest = read_manifest(folder)
+    return manifest, read_parquet(folder / manifest.records_file)
+
+
+def iter_digests(corpora: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield docid and content digest (16 bytes) of every record, in the corpus's order, reading nothing else.
+
+    Two corpora hold the same record under a docid exactly where its digests are the same; a link to another record
+    (:attr:`Record.duplicate_of`) is content.
+    """
+    folder = corpora / check_name(name)
+    return read_digests(folder / read_manifest(folder).records_file)
+
+
+def list_corpora(corpora: Path) -> list[str]:
+    """Return the names of the corpora that are stored, in alphabetical order."""
+    return sorted(path.parent.name for path in corpora.glob(f"*/{MANIFEST_FILE}") if is_name(path.parent.name))
+
+
+def stored_rejects(corpora: Path, name: str) -> Iterator[Reject]:
+    """Yield what the stored corpus left out, rejected and superseded, in the order in which it was found."""
+    folder = corpora / check_name(name)
+    return _read_rejects(folder / read_manifest(folder).rejects_file)
+
+
+def failed_rejects(corpora: Path, name: str) -> Iterator[Reject] | None:
+    """Yield why the latest addition was refused, where its rejects were the reason; None where none was since."""
+    path = corpora / check_name(name) / FAILED_REJECTS
+    return _read_rejects(path) if path.exists() else None
+
+
+def _read_rejects(path: Path) -> Iterator[Reject]:
+    try:
+        with path.open("rb") as stream:
+            for line in stream:
+                yield Reject(**msgspec.json.decode(line))
+    except (OSError, TypeError, UnicodeDecodeError, msgspec.MsgspecError) as error:
+        raise CorpusError(f"{path} cannot be read ({error}): add the corpus again.") from error

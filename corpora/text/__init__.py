@@ -1,0 +1,1 @@
+"""Text of records: cleaning, sentence boundaries, chunking."""

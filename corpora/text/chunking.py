@@ -1,0 +1,70 @@
+"""Split long text into overlapping chunks of whole sentences."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+from shrag.corpora.text.sentences import Span, split_sentences
+
+LONGEST_CHUNK = 500
+"""Characters a chunk may have."""
+
+LARGEST_OVERLAP = 120
+"""Characters of a chunk that may stand at the end of the one before it, too."""
+
+
+def split_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int = LARGEST_OVERLAP) -> list[str]:
+    """Return the chunks of a clean text in order, each a part of it, together all of it.
+
+    A chunk ends where a sentence does; only a sentence longer than ``longest`` is cut, at a space where it has one. A
+    chunk begins with the last sentences of the one before, as many as ``overlap`` holds. No chunk begins with
+    punctuation: what would stand there is left out.
+
+    >>> split_chunks("하나를 쟀다. 둘을 쟀다. 셋을 쟀다.", longest=18, overlap=8)
+    ['하나를 쟀다. 둘을 쟀다.', '둘을 쟀다. 셋을 쟀다.']
+    """
+    pieces = [piece for sentence in split_sentences(text) for piece in _cut(text, sentence, longest)]
+    chunks: list[str] = []
+    first = 0
+    while first < len(pieces):
+        last = first
+        while last + 1 < len(pieces) and pieces[last + 1].end - pieces[first].start <= longest:
+            last += 1
+        chunk = _without_leading_punctuation(text[pieces[first].start : pieces[last].end])
+        if chunk:
+            chunks.append(chunk)
+        first = _next_first(pieces, first, last, longest, overlap)
+    return chunks
+
+
+def _next_first(pieces: list[Span], first: int, last: int, longest: int, overlap: int) -> int:
+    """Return the piece the next chunk begins with: it must reach beyond ``last``."""
+    begin = last + 1
+    if begin == len(pieces):
+        return begin
+    while (
+        begin - 1 > first
+        and pieces[last].end - pieces[begin - 1].start <= overlap
+        and pieces[last + 1].end - pieces[begin - 1].start <= longest
+    ):
+        begin -= 1
+    return begin
+
+
+def _cut(text: str, sentence: Span, longest: int) -> Iterator[Span]:
+    start, end = sentence
+    while end - start > longest:
+        space = text.rfind(" ", start + 1, start + longest + 1)
+        cut = space if space > start else start + longest
+        yield Span(start, cut)
+        start = cut + (space > start)
+    if start < end:
+        yield Span(start, end)
+
+
+def _without_leading_punctuation(chunk: str) -> str:
+    start = 0
+    while start < len(chunk) and (chunk[start].isspace() or unicodedata.category(chunk[start]).startswith("P")):
+        start += 1
+    return chunk[start:]

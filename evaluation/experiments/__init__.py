@@ -1,0 +1,1 @@
+"""Experiments: specification, parts, provenance, run cards."""

@@ -1,0 +1,1 @@
+"""Other systems' rankings over the same records."""

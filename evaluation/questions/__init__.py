@@ -1,0 +1,1 @@
+"""Questions asked in bulk: outcomes and figures."""

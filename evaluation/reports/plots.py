@@ -1,0 +1,255 @@
+"""Plots of a table as PNG and SVG; the only module that imports matplotlib.
+
+The same table gives the same bytes: no date, no name of a program, identifiers from a fixed salt. An SVG keeps its text
+as text, which whoever shows it sets in a font that has it; a PNG with Hangul needs such a font here, and has the names
+of the conditions instead of their labels where there is none.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shrag.corpora.files import replace_durably
+from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
+from shrag.evaluation.experiments.spec import Plot
+from shrag.evaluation.reports.table import ResultTable, Row, SetTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A mean and its interval at ``x``, a place on the axis."""
+
+    x: float
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of one set, in the order of x."""
+
+    label: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What stands at a place of the x axis; ``plain`` is the same in ASCII, for a font without Hangul."""
+
+    x: float
+    text: str
+    plain: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One measure. ``x_name`` is the setting along the axis, empty where conditions stand there."""
+
+    measure: str
+    x_name: str
+    labels: tuple[Label, ...]
+    series: tuple[Series, ...]
+
+
+def panels(plot: Plot, table: ResultTable) -> list[Panel]:
+    """Return the plot's panels; raises :class:`ExperimentRejected` where no condition has the setting of its x."""
+    labels = _labels(plot.x, table)
+    places = {label.plain: label.x for label in labels}
+    return [Panel(measure, plot.x, labels, _series(plot, measure, table, places)) for measure in plot.y]
+
+
+def _labels(x: str, table: ResultTable) -> tuple[Label, ...]:
+    """Return the places of the axis: numbers stand where they belong, everything else side by side."""
+    rows = table.sets[0].rows
+    if not x:
+        return tuple(Label(float(place), row.label, row.condition) for place, row in enumerate(rows))
+    values = [row.settings[x] for row in rows if x in row.settings]
+    if not values:
+        raise ExperimentRejected(f"No condition sets {x!r}, which a plot has as x: leave the plot out by --no-plots.")
+    distinct = list(dict.fromkeys(map(_text, values)))
+    numbers = {
+        _text(value): float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    if len(numbers) == len(distinct):
+        return tuple(Label(numbers[text], text, text) for text in sorted(distinct, key=numbers.__getitem__))
+    return tuple(Label(float(place), text, text) for place, text in enumerate(distinct))
+
+
+def _series(plot: Plot, measure: str, table: ResultTable, places: dict[str, float]) -> tuple[Series, ...]:
+    groups = dict.fromkeys(row.group for row in table.sets[0].rows if plot.x in row.settings) if plot.x else {"": None}
+    return tuple(
+        Series(_series_label(each.set, group, len(groups)), _points(plot.x, measure, each, group, places))
+        for each in table.sets
+        for group in groups
+    )
+
+
+def _series_label(set_name: str, group: str, groups: int) -> str:
+    return f"{set_name}, {group}" if groups > 1 else set_name
+
+
+def _points(x: str, measure: str, each: SetTable, group: str, places: dict[str, float]) -> tuple[Point, ...]:
+    chosen = [
+        row for row in each.rows if measure in row.cells and (not x or (row.group == group and x in row.settings))
+    ]
+    points = [_point(row, measure, places[_text(row.settings[x]) if x else row.condition]) for row in chosen]
+    return tuple(sorted(points, key=lambda point: point.x))
+
+
+def _point(row: Row, measure: str, x: float) -> Point:
+    cell = row.cells[measure]
+    return Point(x, cell.mean, cell.low, cell.high)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+"""Told apart by colour-blind eyes too (Okabe and Ito, Color Universal Design, 2008)."""
+
+MARKERS = "osD^vP*"
+"""Told apart without colour."""
+
+KOREAN_FONTS = ("Pretendard", "Noto Sans KR", "Noto Sans CJK KR", "Noto Sans CJK JP", "NanumGothic", "Malgun Gothic")
+"""Fonts that have Hangul; the first that is installed is taken."""
+
+_PANEL = (4.8, 3.6)
+"""Inches."""
+
+
+def check_plots() -> None:
+    """Raise :class:`PlotLibraryMissing` where matplotlib is not installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise PlotLibraryMissing(
+            "matplotlib is not installed, which draws the experiment's plots: `pip install shrag[evaluation]`, or run "
+            "with --no-plots."
+        ) from None
+
+
+def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[Path]:
+    """Draw each plot as ``plot-N.png`` and ``plot-N.svg``, N from 1, and return them; raises as check_plots does."""
+    check_plots()
+    folder.mkdir(exist_ok=True)
+    drawn = []
+    for number, plot in enumerate(plots, 1):
+        for kind in ("png", "svg"):
+            path = folder / f"plot-{number}.{kind}"
+            replace_durably(path, draw(plot, table, kind, salt=f"plot-{number}"))
+            drawn.append(path)
+    return drawn
+
+
+def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> bytes:
+    """Return a plot as ``png`` or ``svg``; the identifiers in an SVG are made of ``salt``."""
+    font = korean_font()
+    with _style(font, salt):
+        figure = _figure(plot, panels(plot, table), plain=kind == "png" and not font)
+        stream = io.BytesIO()
+        metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
+        figure.savefig(stream, format=kind, dpi=144, metadata=metadata)
+    return stream.getvalue()
+
+
+def korean_font() -> str:
+    """Return the name of an installed font with Hangul, empty where there is none."""
+    from matplotlib.font_manager import fontManager
+
+    installed = set(fontManager.get_font_names())
+    return next((name for name in KOREAN_FONTS if name in installed), "")
+
+
+def _style(font: str, salt: str) -> AbstractContextManager[None]:
+    import matplotlib as mpl
+
+    return mpl.rc_context(
+        {
+            "font.family": [*([font] if font else []), "DejaVu Sans"],
+            "svg.hashsalt": salt,
+            "svg.fonttype": "none",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "axes.grid.axis": "y",
+            "axes.axisbelow": True,
+            "grid.alpha": 0.3,
+            "axes.unicode_minus": False,
+        }
+    )
+
+
+def _figure(plot: Plot, drawn: Sequence[Panel], *, plain: bool) -> Figure:
+    from matplotlib.figure import Figure
+
+    width, height = _PANEL
+    places = max(len(panel.labels) for panel in drawn)
+    width += 0.3 * max(0, places - 6)
+    figure = Figure(figsize=(width * len(drawn), height + 0.4), layout="constrained")
+    for place, panel in enumerate(drawn, 1):
+        axes = figure.add_subplot(1, len(drawn), place)
+        (_lines if plot.kind == "line" else _bars)(axes, panel)
+        _label(axes, panel, plain=plain)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), frameon=False)
+    if plot.title and (plot.title.isascii() or not plain):
+        figure.suptitle(_literal(plot.title))
+    return figure
+
+
+def _lines(axes: Axes, panel: Panel) -> None:
+    for place, series in enumerate(panel.series):
+        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        xs = [point.x for point in series.points]
+        axes.plot(xs, [p.mean for p in series.points], color=colour, marker=marker, label=_literal(series.label))
+        axes.fill_between(
+            xs, [p.low for p in series.points], [p.high for p in series.points], color=colour, alpha=0.15, linewidth=0
+        )
+
+
+def _bars(axes: Axes, panel: Panel) -> None:
+    gaps = [after.x - before.x for before, after in zip(panel.labels, panel.labels[1:], strict=False)]
+    width = 0.8 * min(gaps, default=1.0) / max(len(panel.series), 1)
+    for place, series in enumerate(panel.series):
+        shift = (place - (len(panel.series) - 1) / 2) * width
+        means = [point.mean for point in series.points]
+        errors = [
+            [max(point.mean - point.low, 0.0) for point in series.points],
+            [max(point.high - point.mean, 0.0) for point in series.points],
+        ]
+        axes.bar(
+            [point.x + shift for point in series.points], means, width, yerr=errors, capsize=2,
+            color=COLOURS[place % len(COLOURS)], label=_literal(series.label), error_kw={"elinewidth": 0.8},
+        )  # fmt: skip
+
+
+def _label(axes: Axes, panel: Panel, *, plain: bool) -> None:
+    axes.set_title(_literal(panel.measure))
+    axes.set_xlabel(_literal(panel.x_name))
+    texts = [label.plain if plain and not label.text.isascii() else label.text for label in panel.labels]
+    slanted = sum(map(len, texts)) > 40
+    axes.set_xticks(
+        [label.x for label in panel.labels],
+        [_literal(text) for text in texts],
+        rotation=30 if slanted else 0,
+        ha="right" if slanted else "center",
+    )
+    highest = max((max(point.high, point.mean) for series in panel.series for point in series.points), default=0.0)
+    axes.set_ylim(0, 1.05 * highest or 1.0)
+
+
+def _literal(text: str) -> str:
+    """Return ``text`` so that none of it is read as a formula."""
+    return text.replace("$", r"\$")

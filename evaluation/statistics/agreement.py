@@ -1,0 +1,190 @@
+"""Inter-annotator agreement: kappa, alpha and correlations with intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Literal, NamedTuple, TypeVar
+
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.statistics.annotations import Annotations
+from shrag.evaluation.statistics.correlation import Correlation, kendall, pearson, spearman
+from shrag.evaluation.statistics.intervals import Interval, item_interval
+
+
+def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
+    """Return (Po - Pe) / (1 - Pe) of two annotators' labels of the same items, in the same order.
+
+    Po is the share of items labelled the same, Pe the share expected were each annotator to draw labels as often as
+    they gave them (Cohen, A Coefficient of Agreement for Nominal Scales, 1960). 1 is perfect, 0 is chance; None where
+    both gave one label throughout, so that nothing is left to chance.
+    """
+    if len(a) != len(b) or not a:
+        raise EvaluationError(f"Cohen's kappa needs labels of the same items, got {len(a)} and {len(b)}.")
+    given_a, given_b = Counter(a), Counter(b)
+    same = sum(one == other for one, other in zip(a, b, strict=True))
+    chance = sum(given_a[label] * given_b[label] for label in given_a)
+    # In whole numbers, so that no rounding makes 1 - Pe a number where it is none.
+    return (len(a) * same - chance) / (len(a) ** 2 - chance) if chance != len(a) ** 2 else None
+
+
+def fleiss_kappa(items: Sequence[Sequence[str]]) -> float | None:
+    """Return Fleiss' kappa of items that each have the labels of as many annotators, whoever those are.
+
+    The mean share of agreeing pairs of an item's labels, against that of labels drawn as often as they were given
+    over all items (Fleiss, Measuring Nominal Scale Agreement Among Many Raters, 1971). None where all labels are one.
+    """
+    sizes = {len(labels) for labels in items}
+    if len(sizes) != 1 or min(sizes) < 2:
+        raise EvaluationError(
+            "Fleiss' kappa needs as many labels of each item, two or more: leave out the items that lack some."
+        )
+    raters = sizes.pop()
+    counts = [Counter(labels) for labels in items]
+    pairs = sum(count * (count - 1) for labels in counts for count in labels.values())
+    observed = pairs / (len(items) * raters * (raters - 1))
+    total = Counter(label for labels in items for label in labels)
+    if len(total) == 1:
+        return None
+    chance = sum((count / total.total()) ** 2 for count in total.values())
+    return (observed - chance) / (1 - chance)
+
+
+_Value = TypeVar("_Value", bound=Hashable)
+
+Scale = Literal["nominal", "ordinal", "interval"]
+
+
+def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
+    """Return alpha of labels; an item with fewer than two of them says nothing and is left out.
+
+    1 - Do / De: the disagreement seen between values of one item, over that between all values whichever item they
+    are of (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance; None where
+    there is no pair of values, or all values are the same.
+    """
+    return _alpha(items, _nominal)
+
+
+def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale = "interval") -> float | None:
+    """Return alpha of scores, as :func:`krippendorff_alpha` does.
+
+    They differ as labels do (nominal), by their ranks (ordinal) or by their squared differences (interval).
+    """
+    if scale == "nominal":
+        return _alpha(items, _nominal)
+    if scale == "ordinal":
+        return _alpha(items, _ordinal)
+    return _alpha(items, lambda _: lambda one, other: (one - other) ** 2)
+
+
+def _nominal(_: Mapping[_Value, int]) -> Callable[[_Value, _Value], float]:
+    return lambda one, other: float(one != other)
+
+
+def _ordinal(total: Mapping[float, int]) -> Callable[[float, float], float]:
+    """Return the square of how many values lie between two, those at either end counted half."""
+    middle, below = dict[float, float](), 0
+    for value in sorted(total):
+        middle[value] = below + total[value] / 2
+        below += total[value]
+    return lambda one, other: (middle[one] - middle[other]) ** 2
+
+
+def _alpha(
+    items: Sequence[Sequence[_Value]],
+    metric: Callable[[Mapping[_Value, int]], Callable[[_Value, _Value], float]],
+) -> float | None:
+    paired = [Counter(values) for values in items if len(values) > 1]
+    total = sum(paired, Counter[_Value]())
+    distance = metric(total)
+    within = sum(_disagreement(values, distance) / (values.total() - 1) for values in paired)
+    overall = _disagreement(total, distance)
+    return 1 - (total.total() - 1) * within / overall if overall else None
+
+
+def _disagreement(values: Counter[_Value], distance: Callable[[_Value, _Value], float]) -> float:
+    """Return the distances of all ordered pairs of values, added up."""
+    return sum(
+        count * other_count * distance(one, other)
+        for one, count in values.items()
+        for other, other_count in values.items()
+        if one != other
+    )
+
+
+_Item = TypeVar("_Item")
+
+_SCALES: tuple[Scale, ...] = ("ordinal", "interval")
+
+_CORRELATIONS: dict[str, Callable[..., Correlation | None]] = {
+    "Pearson's r": pearson,
+    "Spearman's rho": spearman,
+    "Kendall's tau-b": kendall,
+}
+
+
+class Agreement(NamedTuple):
+    """One figure over ``items`` items. ``value`` is None where it is not defined, such as all labels being one."""
+
+    figure: str
+    annotators: tuple[str, ...]
+    items: int
+    value: float | None
+    interval: Interval | None
+
+
+def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list[Agreement]:
+    """Return the figures of labels, or of scores.
+
+    Labels: Krippendorff's alpha (nominal) over the items with two labels or more, Fleiss' kappa over those that all
+    annotators labelled, Cohen's kappa of each two annotators. Scores: alpha by ranks (ordinal) and by differences
+    (interval), then Pearson, Spearman and Kendall of each two. Intervals of alpha and kappa are bootstrapped over
+    items, those of correlations are Fisher's.
+    """
+    if len(given.annotators()) < 2:
+        raise EvaluationError("Agreement is between annotators, and there is one only: give the lines of two or more.")
+    return list(_of_scores(given, level, seed) if given.scored else _of_labels(given, level, seed))
+
+
+def _of_labels(given: Annotations, level: float, seed: int) -> Iterator[Agreement]:
+    everyone = tuple(given.annotators())
+    several = [tuple(labels.values()) for labels in given.labels.values() if len(labels) > 1]
+    complete = [tuple(given.labels[item][who] for who in everyone) for item in given.shared(everyone)]
+    yield _bootstrapped("Krippendorff's alpha (nominal)", everyone, several, krippendorff_alpha, level, seed)
+    yield _bootstrapped("Fleiss' kappa", everyone, complete, fleiss_kappa, level, seed)
+    for one, other in combinations(everyone, 2):
+        both = [(given.labels[item][one], given.labels[item][other]) for item in given.shared((one, other))]
+        yield _bootstrapped("Cohen's kappa", (one, other), both, _cohen_of_pairs, level, seed)
+
+
+def _of_scores(given: Annotations, level: float, seed: int) -> Iterator[Agreement]:
+    everyone, scores = tuple(given.annotators()), given.scores()
+    several = [tuple(values.values()) for values in scores.values() if len(values) > 1]
+    for scale in _SCALES:
+        compute = partial(krippendorff_alpha_of_scores, scale=scale)
+        yield _bootstrapped(f"Krippendorff's alpha ({scale})", everyone, several, compute, level, seed)
+    for pair in combinations(everyone, 2):
+        items = given.shared(pair)
+        a, b = ([scores[item][who] for item in items] for who in pair)
+        for name, correlate in _CORRELATIONS.items():
+            found = correlate(a, b, level=level)
+            yield Agreement(name, pair, len(items), *(found if found else (None, None)))
+
+
+def _bootstrapped(
+    figure: str,
+    annotators: tuple[str, ...],
+    items: Sequence[_Item],
+    compute: Callable[[Sequence[_Item]], float | None],
+    level: float,
+    seed: int,
+) -> Agreement:
+    value = compute(items) if items else None
+    interval = None if value is None else item_interval(compute, items, seed=seed, level=level)
+    return Agreement(figure, annotators, len(items), value, interval)
+
+
+def _cohen_of_pairs(pairs: Sequence[tuple[str, str]]) -> float | None:
+    return cohen_kappa([one for one, _ in pairs], [other for _, other in pairs])

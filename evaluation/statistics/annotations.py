@@ -1,0 +1,100 @@
+"""Annotations of items (labels or scores), read from tables or JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import NamedTuple
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.readers.csv_reader import read_csv
+from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.json_reader import read_objects
+from shrag.corpora.readers.source import read_head
+from shrag.evaluation.errors import EvaluationError
+
+_HEAD = 4_096
+_EXPECTED = "expected item, annotator, and label or score"
+
+
+class Annotations(NamedTuple):
+    """Item → annotator → label, or score; ``scored`` says which. Items and annotators in the order of the file."""
+
+    labels: dict[str, dict[str, str]]
+    scored: bool
+
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Return the labels as the numbers they are where ``scored``."""
+        return {item: {who: float(value) for who, value in given.items()} for item, given in self.labels.items()}
+
+    def annotators(self) -> list[str]:
+        """Return everyone who annotated an item."""
+        return list(dict.fromkeys(who for given in self.labels.values() for who in given))
+
+    def shared(self, annotators: Sequence[str]) -> list[str]:
+        """Return the items that all of ``annotators`` annotated."""
+        return [item for item, given in self.labels.items() if all(who in given for who in annotators)]
+
+
+def read_annotations(path: Path) -> Annotations:
+    """Read a table with a header (tabs, commas or semicolons) or JSON objects, one a line; gzip as well.
+
+    The columns are ``item``, ``annotator``, and ``label`` or ``score``. A line without a label says that the annotator
+    gave none. Raises :class:`EvaluationError` naming the line that lacks a column, has a score that is no number, or
+    annotates an item a second time by the same annotator.
+    """
+    labels: dict[str, dict[str, str]] = {}
+    column = ""
+    try:
+        for entry in _entries(path):
+            if entry.fields is None:
+                continue
+            if isinstance(entry.fields, str):
+                raise EvaluationError(f"{path} line {entry.number} is no annotation: {entry.fields}.")
+            column = column or _value_column(path, entry.number, entry.fields)
+            item, who, value = _read(path, entry.number, entry.fields, column)
+            given = labels.setdefault(item, {})
+            if who in given:
+                raise EvaluationError(
+                    f"{path} line {entry.number}: {who} annotates {item} a second time; keep one of the two."
+                )
+            if value:
+                given[who] = value
+    except CorpusError as error:
+        raise EvaluationError(str(error)) from None
+    if not any(labels.values()):
+        raise EvaluationError(f"{path} holds no annotation: {_EXPECTED} in each line.")
+    return Annotations(labels, column == "score")
+
+
+def _entries(path: Path) -> Iterator[Item]:
+    return read_objects(path) if read_head(path, _HEAD).lstrip()[:1] in (b"{", b"[") else read_csv(path)
+
+
+def _value_column(path: Path, number: int, fields: Mapping[str, object]) -> str:
+    columns = [name for name in ("label", "score") if name in fields]
+    if len(columns) != 1:
+        raise EvaluationError(f"{path} line {number} has the columns {', '.join(fields) or 'none'}: {_EXPECTED}.")
+    return columns[0]
+
+
+def _read(path: Path, number: int, fields: Mapping[str, object], column: str) -> tuple[str, str, str]:
+    item, who, value = (_text(fields.get(name)) for name in ("item", "annotator", column))
+    if not item or not who or value is None:
+        raise EvaluationError(f"{path} line {number} is no annotation: {_EXPECTED.replace('label or score', column)}.")
+    if column == "score" and value and not _is_number(value):
+        raise EvaluationError(f"{path} line {number}: {value!r} is no score, which is a number.")
+    return item, who, value
+
+
+def _text(value: object) -> str | None:
+    """Return what a column holds as text: JSON may give numbers and true or false."""
+    return str(value).strip() if isinstance(value, str | int | float) else None
+
+
+def _is_number(value: str) -> bool:
+    try:
+        return isfinite(float(value))
+    except ValueError:
+        return False

@@ -1,0 +1,1 @@
+"""Analysis of Korean and English text into terms."""

@@ -1,0 +1,155 @@
+"""Latin words, numbers and identifiers → terms.
+
+One rule serves documents and questions, so an identifier is found however it is joined: ``GPT-4``, ``GPT4`` and
+``gpt 4`` share terms, as do ``COVID-19`` and ``COVID19``, ``A₃`` and ``A3``, ``TNF-α`` and ``TNF-alpha``.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+import Stemmer
+
+from shrag.indexing.analysis.analyzer import Kind
+from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS
+
+LONGEST_TERM = 64
+"""Characters a term keeps; Lucene would cut at 255, and nobody types more."""
+
+STEMMER = "english"
+"""Snowball's English algorithm (Porter2)."""
+
+_LETTER = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u04ff"
+_WORD = re.compile(
+    rf"""
+      \d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\d{_LETTER}])               # 1,200 and 1,200.5
+    | \d+\.\d+(?![\d.{_LETTER}])                                      # 3.14, but not the version 3.1.4
+    | [\d{_LETTER}]+(?:[-./'&+_][\d{_LETTER}]+)*(?:\+{{1,2}}|\#)?     # word, GPT-4, H2O, Node.js, C++, C#
+    """,
+    re.VERBOSE,
+)
+_CONNECTOR = re.compile(r"[-./'&_]|\+(?=[^+])")
+_LETTERS = re.compile(rf"[{_LETTER}]{{2,}}")
+# Joining the parts of a long chain (a URL, a list with slashes) names nothing.
+_MOST_JOINED_PARTS = 4
+
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρστυφχψω",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau "
+        "upsilon phi chi psi omega".split(),
+        strict=True,
+    )
+) | {"ς": "sigma"}
+_GREEK_LETTER = re.compile("[α-ως]")
+
+
+class WordTerm(NamedTuple):
+    """A term with the bounds, in the text searched, of the part it came from."""
+
+    term: str
+    start: int
+    end: int
+    kind: Kind
+
+
+def find_words(text: str) -> list[WordTerm]:
+    """Return the terms of all words, numbers and identifiers in folded ``text``, by rising start."""
+    return [
+        WordTerm(term, match.start() + start, match.start() + end, kind)
+        for match in _WORD.finditer(text)
+        for term, start, end, kind in _word_terms(match.group())
+    ]
+
+
+def plain_word_terms(word: str) -> tuple[str, ...]:
+    """Return what :func:`find_words` finds in a word of ASCII letters alone, as most are, at a tenth of the cost.
+
+    >>> plain_word_terms("Learning"), plain_word_terms("the")
+    (('learn',), ())
+    """
+    plain = word.lower()
+    return () if plain in ENGLISH_STOPWORDS else (_stem(plain),)
+
+
+@lru_cache(maxsize=200_000)
+def _word_terms(word: str) -> tuple[WordTerm, ...]:
+    whole = len(word)
+    if re.fullmatch(r"[\d,]+(?:\.\d+)?", word):
+        return (WordTerm(word.replace(",", "")[:LONGEST_TERM], 0, whole, "number"),)
+    plain = word.lower()
+    stem_end = whole - 2 if plain.endswith("'s") else whole
+    terms: list[WordTerm] = []
+    parts = _parts(plain[:stem_end])
+    for part, start, end in parts:
+        terms.extend(_part_terms(_spell(part), start, end))
+    if 1 < len(parts) <= _MOST_JOINED_PARTS:
+        joined = "".join(_spell(part) for part, _, _ in parts)
+        terms.append(WordTerm(_stem(joined), 0, whole, _kind(joined)))
+    return tuple(terms)
+
+
+def _parts(word: str) -> list[tuple[str, int, int]]:
+    """Split at connectors; keep where each part stood."""
+    parts: list[tuple[str, int, int]] = []
+    start = 0
+    for match in _CONNECTOR.finditer(word):
+        parts.append((word[start : match.start()], start, match.start()))
+        start = match.end()
+    parts.append((word[start:], start, len(word)))
+    return [part for part in parts if part[0]]
+
+
+def _part_terms(part: str, start: int, end: int) -> list[WordTerm]:
+    if part in ENGLISH_STOPWORDS:
+        return []
+    terms = [WordTerm(_stem(part), start, end, _kind(part))]
+    if any(character.isdigit() for character in part):
+        # h2o stays whole; the name in gpt4 and covid19 is a word of its own.
+        terms.extend(
+            WordTerm(_stem(letters), start, end, "foreign")
+            for letters in _LETTERS.findall(part)
+            if letters not in ENGLISH_STOPWORDS
+        )
+    return terms
+
+
+def _kind(part: str) -> Kind:
+    return "number" if part.isdigit() else "foreign"
+
+
+def _spell(part: str) -> str:
+    """Drop accents and write out Greek letters, except in words that are Greek throughout."""
+    if part.isascii():
+        return part
+    bare = "".join(
+        character for character in unicodedata.normalize("NFD", part) if not unicodedata.combining(character)
+    )
+    if len(_GREEK_LETTER.findall(bare)) > 2:
+        return bare
+    return _GREEK_LETTER.sub(lambda match: _GREEK[match.group()], bare)
+
+
+def stem_words(words: Iterable[str]) -> list[str]:
+    """Return each word's stem."""
+    return [_stem(word) for word in words]
+
+
+_local = threading.local()
+
+
+def _stem(part: str) -> str:
+    """Return the stem of an all-letters part, any other part unchanged; both cut to :data:`LONGEST_TERM`."""
+    if not part.isalpha():
+        return part[:LONGEST_TERM]
+    # A PyStemmer object is not safe to share between threads.
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:
+        stemmer = _local.stemmer = Stemmer.Stemmer(STEMMER)
+    stem: str = stemmer.stemWord(part[:LONGEST_TERM])
+    return stem

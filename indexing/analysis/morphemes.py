@@ -1,0 +1,87 @@
+"""Kiwi morphemes → terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from shrag.indexing.analysis.analyzer import Kind, Token
+from shrag.indexing.analysis.latin import LONGEST_TERM
+from shrag.indexing.analysis.stopwords import KOREAN_STOPWORDS
+
+KEPT_TAGS: Mapping[str, Kind] = {
+    "NNG": "noun",  # common nouns
+    "NNP": "noun",  # proper nouns
+    "NR": "noun",  # numerals in words
+    "XR": "noun",  # roots of -하다 words: 깨끗, 복잡
+    "SH": "noun",  # Hanja
+    "NNB": "bound noun",  # counters and the like: 명, 차
+    "NP": "bound noun",  # pronouns
+    "VV": "predicate",  # verbs
+    "VA": "predicate",  # adjectives
+    "MAG": "modifier",  # adverbs
+}
+"""Sejong tags that are indexed. Particles, endings, copulas, affixes and punctuation are not."""
+
+_JOINED_TAGS = frozenset({"NNG", "NNP", "NR", "XR", "SH", "XPN"})
+
+
+class Morpheme(NamedTuple):
+    """``form`` may differ from ``text[start:end]``: Kiwi gives stems and undoes contractions."""
+
+    form: str
+    tag: str
+    start: int
+    end: int
+
+
+def korean_tokens(morphemes: Sequence[Morpheme]) -> Iterator[Token]:
+    """Yield an eojeol's tokens: the morphemes that are kept, and each unbroken run of nouns and prefixes as one term.
+
+    A compound is found by its parts (인공, 신경망) and ranks first where it stands whole (인공신경망, 비선형).
+    """
+    for morpheme in morphemes:
+        kind = KEPT_TAGS.get(morpheme.tag)
+        if kind is not None and morpheme.form not in KOREAN_STOPWORDS:
+            yield Token(_term(morpheme), morpheme.start, morpheme.end, kind)
+    for run in _noun_runs(morphemes):
+        yield Token("".join(_form(part) for part in run)[:LONGEST_TERM], run[0].start, run[-1].end, "compound")
+
+
+def _term(morpheme: Morpheme) -> str:
+    form = _form(morpheme)
+    if morpheme.tag[0] == "V" and len(form) > 2 and form[-1] in "하되":
+        form = form[:-1]  # 깨끗하 is Kiwi's word, 복잡 + 하 is two: the root is the term of both
+    return form[:LONGEST_TERM]
+
+
+def _form(morpheme: Morpheme) -> str:
+    return morpheme.form.replace(" ", "")  # a user's word may have been given in parts
+
+
+def _noun_runs(morphemes: Iterable[Morpheme]) -> Iterator[list[Morpheme]]:
+    """Yield each run of two or more with nothing between them."""
+    run: list[Morpheme] = []
+    for morpheme in morphemes:
+        if morpheme.tag not in _JOINED_TAGS or (run and run[-1].end != morpheme.start):
+            if len(run) > 1:
+                yield run
+            run = []
+        if morpheme.tag in _JOINED_TAGS:
+            run.append(morpheme)
+    if len(run) > 1:
+        yield run
+
+
+_READ_AS_SYMBOL = re.compile("[^\\s0-9A-Za-z\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff()\\[\\]·/,.:~'\"“”‘’「」『』-]")
+_HYPHEN_BEFORE_KOREAN = re.compile("(?<![\uac00-\ud7a3])-(?=[\uac00-\ud7a3])")
+
+
+def for_kiwi(folded: str) -> str:
+    """Return ``folded``, letter for letter, in the form Kiwi reads best.
+
+    A particle behind a Greek letter or a percent sign is no particle to Kiwi (β를 gives the noun 르), nor is one at the
+    end of 카로틴의 in β-카로틴의: such signs become a Latin letter, such hyphens a space.
+    """
+    return _HYPHEN_BEFORE_KOREAN.sub(" ", _READ_AS_SYMBOL.sub("A", folded))

@@ -1,0 +1,235 @@
+"""User dictionary: file format and matching.
+
+A line is ``WORD``, ``WORD<TAB>TAG`` or ``WORD<TAB>TAG<TAB>SCORE``; blank lines and lines that begin with ``#`` are
+passed over. What a word does is told in ``docs/analysis.md``: one with Hangul becomes a word of Kiwi's, one without a
+further term beside its parts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from shrag.corpora.text.cleaning import plain_line
+from shrag.indexing.analysis.analyzer import Token
+from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.errors import DictionaryRejected
+
+FILE = "dictionary.tsv"
+"""Its name in an index's folder."""
+
+WORD_TAGS = ("NNP", "NNG", "NNB", "NR", "XR", "MAG", "VV", "VA")
+"""Sejong tags a word may have; the first is taken where none is given."""
+
+LONGEST_WORD = 64
+MOST_WORDS = 200_000
+_LARGEST_FILE = 16 * 2**20
+_HIGHEST_SCORE = 20.0
+_EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/ "
+_HANGUL_LETTERS = re.compile("[\uac00-\ud7a3]")
+
+
+class DictionaryWord(msgspec.Struct, frozen=True, order=True):
+    """A word in the form in which text is matched (folded, one space between its parts), its tag and its score."""
+
+    word: str
+    tag: str = WORD_TAGS[0]
+    score: float = 0.0
+
+    @property
+    def is_korean(self) -> bool:
+        """Whether Kiwi takes it: it has a letter of Hangul."""
+        return bool(_HANGUL_LETTERS.search(self.word))
+
+
+class UserDictionary(msgspec.Struct, frozen=True, dict=True):
+    """Words by rising spelling, each once. Equal contents have equal fingerprints, however the file was laid out."""
+
+    words: tuple[DictionaryWord, ...] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """The normal form, which :func:`parse_dictionary` reads back to the same dictionary."""
+        return "".join(f"{word.word}\t{word.tag}\t{word.score:g}\n" for word in self.words)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """``none``, or the number of words and the SHA-256 of the normal form."""
+        if not self.words:
+            return "none"
+        return f"{len(self.words)} words, sha256 {hashlib.sha256(self.text.encode()).hexdigest()}"
+
+
+NO_WORDS = UserDictionary()
+
+
+def read_dictionary(path: Path) -> UserDictionary:
+    """Read a user's file; raises :class:`DictionaryRejected`, which names the line and the rule it breaks."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise DictionaryRejected(f"{path} cannot be read ({error.strerror}): name a file of words.") from None
+    if len(data) > _LARGEST_FILE:
+        raise DictionaryRejected(f"{path} is larger than {_LARGEST_FILE // 2**20} MiB: a dictionary holds words only.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DictionaryRejected(f"{path} line {line} is not UTF-8: convert the file to UTF-8.") from None
+    return parse_dictionary(text.split("\n"), str(path))
+
+
+def stored_dictionary(folder: Path) -> UserDictionary:
+    """Return the dictionary kept in an index's ``folder``, whose seal was checked before; none where it has none."""
+    path = folder / FILE
+    return read_dictionary(path) if path.is_file() else NO_WORDS
+
+
+def store_dictionary(folder: Path, dictionary: UserDictionary) -> None:
+    """Keep ``dictionary`` in an index's ``folder``, for whoever opens it."""
+    if dictionary.words:
+        (folder / FILE).write_text(dictionary.text, encoding="utf-8", newline="\n")
+
+
+def parse_dictionary(lines: Iterable[str], name: str) -> UserDictionary:
+    """Return the words of ``lines``; ``name`` stands for them in the sentence of a :class:`DictionaryRejected`."""
+    found: dict[str, tuple[DictionaryWord, int]] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            word = _parse_line(line.rstrip("\r"))
+        except _BrokenRule as rule:
+            raise DictionaryRejected(f"{name} line {number}: {rule}.") from None
+        earlier = found.setdefault(word.word, (word, number))
+        if earlier[0] != word:
+            raise DictionaryRejected(
+                f"{name} line {number}: {word.word!r} stands in line {earlier[1]} with another tag or score; keep one."
+            )
+        if len(found) > MOST_WORDS:
+            raise DictionaryRejected(f"{name} holds more than {MOST_WORDS:,} words, the most a dictionary may have.")
+    return UserDictionary(tuple(sorted(word for word, _ in found.values())))
+
+
+class _BrokenRule(ValueError):
+    """Says which rule a line breaks."""
+
+
+def _parse_line(line: str) -> DictionaryWord:
+    fields = [field.strip() for field in line.split("\t")]
+    if len(fields) > 3:
+        raise _BrokenRule(f"it has {len(fields)} fields, at most 3 are allowed: word, tag, score")
+    word, tag, score = (*fields, "", "")[:3]
+    return DictionaryWord(_parse_word(word), _parse_tag(tag), _parse_score(score))
+
+
+def _parse_word(raw: str) -> str:
+    word = plain_line(fold(plain_line(raw))).strip(_EDGE)
+    if not any(character.isalnum() for character in word):
+        raise _BrokenRule(f"{raw!r} has no letter and no digit, so it is no word")
+    if len(word) > LONGEST_WORD:
+        raise _BrokenRule(f"{word[:20]!r}… has {len(word)} characters, at most {LONGEST_WORD} are allowed")
+    if len(word) == 1 and _HANGUL_LETTERS.match(word):
+        raise _BrokenRule(f"{word!r} is a single syllable, which would be cut out of other words; give two or more")
+    return word
+
+
+def _parse_tag(tag: str) -> str:
+    if tag and tag not in WORD_TAGS:
+        raise _BrokenRule(f"the tag {tag!r} is none of {' '.join(WORD_TAGS)}")
+    return tag or WORD_TAGS[0]
+
+
+def _parse_score(raw: str) -> float:
+    try:
+        score = float(raw or 0)
+    except ValueError:
+        score = math.nan
+    if not abs(score) <= _HIGHEST_SCORE:
+        raise _BrokenRule(f"the score {raw!r} is no number from -{_HIGHEST_SCORE:g} to {_HIGHEST_SCORE:g}")
+    return score + 0.0  # no -0
+
+
+_PART = re.compile(r"[\uac00-\ud7a3]+|[^\W_\uac00-\ud7a3]+|[^\w\s]|_")
+_KOREAN_ALONE = re.compile("[\uac00-\ud7a3 ]+")
+
+Parts = tuple[str, ...]
+
+
+class UserWords:
+    """Finds a dictionary's words in eojeols. Reads only: safe to share between threads."""
+
+    def __init__(self, dictionary: UserDictionary) -> None:
+        self._foreign = _by_first(_parts(word.word) for word in dictionary.words if not word.is_korean)
+        self._phrases = _by_first(tuple(word.word.lower().split()) for word in dictionary.words if " " in word.word)
+        self.korean: tuple[DictionaryWord, ...] = tuple(word for word in dictionary.words if word.is_korean)
+        """What Kiwi is told of."""
+        self._mixed = [word.word.lower() for word in self.korean if not _KOREAN_ALONE.fullmatch(word.word)]
+
+    def find(self, folded: str) -> Iterator[Token]:
+        """Yield the words without Hangul that stand in ``folded``: lower case, unstemmed, spaces left out."""
+        if not self._foreign:
+            return
+        parts = [(match.group().lower(), match.start(), match.end()) for match in _PART.finditer(folded)]
+        for place, (first, start, _) in enumerate(parts):
+            for wanted in self._foreign.get(first, ()):
+                found = parts[place : place + len(wanted)]
+                if tuple(part for part, _, _ in found) == wanted:
+                    end = found[-1][2]
+                    yield Token("".join(wanted), start, end, "compound" if " " in folded[start:end] else "foreign")
+
+    def holds_mixed(self, folded: str) -> bool:
+        """Say whether a Korean word with other signs in it (K-방역) stands in ``folded``: Kiwi has to see them all."""
+        if not self._mixed:
+            return False
+        lowered = folded.lower()
+        return any(word in lowered for word in self._mixed)
+
+    def join_phrases(self, text: str, eojeols: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
+        """Make one eojeol of those that a word of several parts (지식 그래프) begins in and ends in."""
+        if not self._phrases:
+            return eojeols
+        folded = [fold(eojeol).lower() for _, eojeol in eojeols]
+        joined: list[tuple[int, str]] = []
+        place = 0
+        while place < len(eojeols):
+            last = place + self._phrase_length(text, eojeols, folded, place) - 1
+            start, end = eojeols[place][0], eojeols[last][0] + len(eojeols[last][1])
+            joined.append((start, "".join(" " if letter.isspace() else letter for letter in text[start:end])))
+            place = last + 1
+        return joined
+
+    def _phrase_length(self, text: str, eojeols: Sequence[tuple[int, str]], folded: Sequence[str], place: int) -> int:
+        for wanted in self._phrases.get(folded[place], ()):
+            found = folded[place : place + len(wanted)]
+            if (
+                len(found) == len(wanted)
+                and tuple(found[:-1]) == wanted[:-1]
+                and found[-1].startswith(wanted[-1])
+                and all(_only_space(text, *eojeols[n : n + 2]) for n in range(place, place + len(wanted) - 1))
+            ):
+                return len(wanted)
+        return 1
+
+
+def _only_space(text: str, first: tuple[int, str], second: tuple[int, str]) -> bool:
+    return text[first[0] + len(first[1]) : second[0]].isspace()
+
+
+def _parts(word: str) -> Parts:
+    return tuple(match.group().lower() for match in _PART.finditer(word))
+
+
+def _by_first(words: Iterator[Parts]) -> Mapping[str, Sequence[Parts]]:
+    """Return words by their first part, the longest first."""
+    found: dict[str, list[Parts]] = {}
+    for word in words:
+        found.setdefault(word[0], []).append(word)
+    return {first: sorted(several, key=lambda word: (-len(word), word)) for first, several in found.items()}

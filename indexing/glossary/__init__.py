@@ -1,0 +1,1 @@
+"""The bilingual lexicon: mining from a corpus, storage, query translation."""

@@ -1,0 +1,85 @@
+"""Bilingual titles and keyword lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from shrag.indexing.analysis.normalization import fold
+
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_LATIN_WORD = re.compile("[A-Za-z]{2,}")
+_BETWEEN_TITLES = re.compile(r"\s+[=:/|]\s+|\s*[=|]\s*|\s+[-\u2013\u2014]\s+")
+_KOREAN_LIST = re.compile(r"(?:주제어|주요어|핵심어|색인어|중심어|키워드|검색어)\s*[:;：]\s*([^\n]{2,400})")
+_ENGLISH_LIST = re.compile(
+    r"(?:key ?words?|index terms?|keywords? and phrases?)\s*[:;：]\s*([^\n]{2,400})", re.IGNORECASE
+)
+_ITEM_SEPARATOR = re.compile(r"\s*[,;·/]\s*")
+_LONGEST_KEYWORD = 60
+_MOST_KEYWORDS = 12
+
+
+class Pairing(NamedTuple):
+    """A Korean and an English text that say the same."""
+
+    korean: str
+    english: str
+
+
+def title_pairing(title: str) -> Pairing | None:
+    """Return both languages of a title that is written in both, as "제목 = Title".
+
+    >>> title_pairing("자율주행을 위한 도로 인식 = Road Detection for Autonomous Driving")
+    Pairing(korean='자율주행을 위한 도로 인식', english='Road Detection for Autonomous Driving')
+    """
+    if not _HANGUL.search(title) or not _LATIN_WORD.search(title):
+        return None
+    for separator in _BETWEEN_TITLES.finditer(title):
+        sides = title[: separator.start()], title[separator.end() :]
+        for korean, english in (sides, sides[::-1]):
+            latin = _LATIN_WORD.findall(english)
+            if (
+                not _HANGUL.search(english)
+                and len(latin) >= 3
+                and len(_HANGUL.findall(korean)) > sum(map(len, _LATIN_WORD.findall(korean)))
+            ):
+                return Pairing(korean.strip(), english.strip())
+    return None
+
+
+def keyword_pairings(text: str, keywords: Sequence[str]) -> Iterator[Pairing]:
+    """Yield a record's keywords, Korean with English, where the record lists as many of the one as of the other.
+
+    The lists are those at the end of ``text`` ("주제어: …", "Keywords: …") and ``keywords``, the record's own.
+    """
+    korean_list = _KOREAN_LIST.search(text)
+    if korean_list:
+        yield from _by_place(_items(korean_list), _items(_ENGLISH_LIST.search(text)))
+    own = [fold(keyword).strip() for keyword in keywords]
+    yield from _by_place(
+        [keyword for keyword in own if _HANGUL.search(keyword)], [word for word in own if not _HANGUL.search(word)]
+    )
+
+
+def _items(match: re.Match[str] | None) -> list[str]:
+    if match is None:
+        return []
+    text = re.split(
+        r"\s*(?:key ?words?|주제어|주요어|핵심어|색인어|중심어)\s*[:;]", match.group(1), flags=re.IGNORECASE
+    )[0]
+    items = [item.strip(" .*·") for item in _ITEM_SEPARATOR.split(fold(text))]
+    return [item for item in items if item][: _MOST_KEYWORDS + 1]
+
+
+def _by_place(korean: Sequence[str], english: Sequence[str]) -> Iterator[Pairing]:
+    if not 2 <= len(korean) == len(english) <= _MOST_KEYWORDS:
+        return
+    for ours, theirs in zip(korean, english, strict=True):
+        if (
+            _HANGUL.search(ours)
+            and not _HANGUL.search(theirs)
+            and _LATIN_WORD.search(theirs)
+            and max(len(ours), len(theirs)) <= _LONGEST_KEYWORD
+        ):
+            yield Pairing(ours, theirs)

@@ -1,0 +1,94 @@
+"""User corrections.
+
+인공신경망<TAB>artificial neural network       these mean the same
+    -<TAB>지도 학습<TAB>map learning                these do not, whatever the records say
+    # a comment
+
+An index keeps the file it was corrected by, so that building it again corrects it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.errors import GlossaryRejected
+from shrag.indexing.glossary.store import MOST_TERMS, Entry, phrase_terms
+
+FILE = "glossary-corrections.tsv"
+"""Its name in an index's folder, where it has one."""
+
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+class Correction(NamedTuple):
+    """A pair the user says is one (``kept``) or is none."""
+
+    korean: str
+    english: str
+    kept: bool
+    line: int
+
+
+def read_corrections(path: Path) -> bytes:
+    """Return the content of the user's file once all of it was understood; raises :class:`GlossaryRejected`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise GlossaryRejected(
+            f"{path} cannot be read ({error.strerror}): name a file of tab-separated pairs."
+        ) from None
+    parse_corrections(content, str(path))
+    return content
+
+
+def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
+    """Return the corrections in ``content``; raises :class:`GlossaryRejected` naming the first line that is none."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise GlossaryRejected(f"{name} is not UTF-8 (byte {error.start}): save it as UTF-8.") from None
+    corrections: list[Correction] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            corrections.append(_read_line(line, number, name))
+    return corrections
+
+
+def _read_line(line: str, number: int, name: str) -> Correction:
+    fields = [fold(field).strip() for field in line.split("\t")]
+    kept = fields[0] != "-"
+    if not kept:
+        fields = fields[1:]
+    if len(fields) != 2 or not _HANGUL.search(fields[0]) or not fields[1] or _HANGUL.search(fields[1]):
+        raise GlossaryRejected(
+            f"{name}, line {number}: {line[:80]!r} is no pair: write Korean, a tab, English, "
+            "with a minus and a tab before it to take the pair out."
+        )
+    return Correction(fields[0], fields[1], kept, number)
+
+
+def correct(
+    entries: Iterable[Entry], corrections: Sequence[Correction], analyzer: Analyzer, name: str = FILE
+) -> list[Entry]:
+    """Return the entries with the user's added and taken out; the last of two contradicting corrections holds.
+
+    Raises :class:`GlossaryRejected` for a pair that could never be found: without terms, or with too many.
+    """
+    corrected = {(entry.korean_terms, entry.english_terms): entry for entry in entries}
+    for correction in corrections:
+        korean, english = phrase_terms(analyzer, correction.korean), phrase_terms(analyzer, correction.english)
+        if not 0 < len(korean) <= MOST_TERMS or not 0 < len(english) <= MOST_TERMS:
+            raise GlossaryRejected(
+                f"{name}, line {correction.line}: {correction.korean!r} has {len(korean)} terms and "
+                f"{correction.english!r} {len(english)}; a pair has 1 to {MOST_TERMS} on each side."
+            )
+        if correction.kept:
+            corrected[korean, english] = Entry(correction.korean, correction.english, korean, english, 0, "user", 1.0)
+        else:
+            corrected.pop((korean, english), None)
+    return list(corrected.values())

@@ -1,0 +1,173 @@
+"""Collect translation evidence from a corpus.
+
+Counts go to a scratch SQLite file whenever a few ten thousand have come together; of records that are partly in each
+language a sample is kept, the same for the same records in any order; words are counted with the rare ones dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from shrag.corpora.records import Record
+from shrag.corpora.text.sentences import detect_language
+from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.glossary.bilingual_fields import Pairing, keyword_pairings, title_pairing
+from shrag.indexing.glossary.parentheticals import Expansion, Mention, find_mentions
+from shrag.indexing.glossary.store import phrase_terms
+
+SAMPLED_RECORDS = 20_000
+"""Records of two languages that terms are aligned over; their terms and the alignment take about 600 MB."""
+
+_WAITING = 50_000
+_MOST_WORDS = 400_000
+_ENGLISH_WORD = re.compile("[A-Za-z][a-z]{2,29}")
+_KOREAN_WORD = re.compile("[\uac00-\ud7a3]{2,12}")
+
+
+class Context(NamedTuple):
+    """Words before a bracket (or all of the term, if ``exact``), the English in it as written, in how many records."""
+
+    words: tuple[str, ...]
+    english: str
+    exact: bool
+    records: int
+
+
+class EvidenceCollector:
+    """Reads records and forgets them. What it learned is asked for once all were read."""
+
+    def __init__(self, analyzer: Analyzer, scratch: Path) -> None:
+        scratch.unlink(missing_ok=True)
+        self._analyzer = analyzer
+        self._scratch = scratch
+        self._database = sqlite3.connect(scratch, isolation_level=None)
+        self._database.execute("PRAGMA journal_mode = OFF")
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.execute(
+            "CREATE TABLE contexts (terms TEXT, words TEXT, english TEXT, exact INTEGER, count INTEGER, "
+            "PRIMARY KEY (terms, words, english, exact)) WITHOUT ROWID"
+        )
+        self._database.execute(
+            "CREATE TABLE expansions (acronym TEXT, phrase TEXT, count INTEGER, PRIMARY KEY (acronym, phrase)) "
+            "WITHOUT ROWID"
+        )
+        self._contexts: Counter[tuple[str, str, str, bool]] = Counter()
+        self._expansions: Counter[tuple[str, str]] = Counter()
+        self._sample: list[tuple[int, str, str, str]] = []
+        self.keywords: Counter[Pairing] = Counter()
+        self.english_words: Counter[str] = Counter()
+        self.korean_words: Counter[str] = Counter()
+
+    def add(self, record: Record) -> None:
+        """Take what one record says."""
+        both = f"{record.title}\n{record.text}"
+        for mention in set(find_mentions(both)):
+            self._count(mention)
+        if len(self._contexts) + len(self._expansions) >= _WAITING:
+            self._flush()
+        self.keywords.update(set(keyword_pairings(record.text, getattr(record, "keywords", ()))))
+        _prune(self.keywords)
+        self.english_words.update(set(_ENGLISH_WORD.findall(both)))
+        self.korean_words.update(set(_KOREAN_WORD.findall(both)))
+        _prune(self.english_words)
+        _prune(self.korean_words)
+        self._sample_record(record)
+
+    def contexts(self) -> Iterator[tuple[tuple[str, ...], list[Context]]]:
+        """Yield each English term, by its terms, with all its contexts; in one order."""
+        self._flush()
+        rows = self._database.execute("SELECT terms, words, english, exact, count FROM contexts ORDER BY 1, 2, 3, 4")
+        for terms, group in groupby(rows, key=lambda row: str(row[0])):
+            yield (
+                tuple(terms.split()),
+                [
+                    Context(tuple(words.split()), english, bool(exact), count)
+                    for _, words, english, exact, count in group
+                ],
+            )
+
+    def expansions(self) -> dict[str, tuple[str, int]]:
+        """Return for each acronym, by its term, the phrase it stands for most often and the number of records."""
+        self._flush()
+        rows = self._database.execute(
+            "SELECT acronym, phrase, count FROM expansions ORDER BY acronym, count DESC, phrase"
+        )
+        best: dict[str, tuple[str, int]] = {}
+        for acronym, phrase, count in rows:
+            best.setdefault(acronym, (phrase, count))
+        return best
+
+    def two_language_texts(self) -> Iterator[Pairing]:
+        """Yield the sampled records of two languages, each as its two texts, and the titles written in both."""
+        for _, _, korean, english in sorted(self._sample):
+            yield Pairing(korean, english)
+
+    def close(self) -> None:
+        """Remove the scratch file."""
+        self._database.close()
+        self._scratch.unlink(missing_ok=True)
+
+    def _count(self, mention: Mention | Expansion) -> None:
+        if isinstance(mention, Expansion):
+            acronym = " ".join(phrase_terms(self._analyzer, mention.acronym))
+            if acronym:
+                self._expansions[acronym, mention.phrase.lower()] += 1
+            return
+        terms = " ".join(phrase_terms(self._analyzer, mention.english))
+        if terms:
+            self._contexts[terms, " ".join(mention.korean), mention.english, mention.exact] += 1
+
+    def _flush(self) -> None:
+        self._database.execute("BEGIN")
+        self._database.executemany(
+            "INSERT INTO contexts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            ((*key, count) for key, count in self._contexts.items()),
+        )
+        self._database.executemany(
+            "INSERT INTO expansions VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            ((*key, count) for key, count in self._expansions.items()),
+        )
+        self._database.execute("COMMIT")
+        self._contexts.clear()
+        self._expansions.clear()
+
+    def _sample_record(self, record: Record) -> None:
+        texts = title_pairing(record.title) or _two_languages(record)
+        if texts is None:
+            return
+        # The records of the smallest digests: a sample that does not depend on their order or number.
+        digest = int.from_bytes(hashlib.blake2b(record.docid.encode(), digest_size=8).digest())
+        entry = (-digest, record.docid, texts.korean, texts.english)
+        if len(self._sample) < SAMPLED_RECORDS:
+            heapq.heappush(self._sample, entry)
+        elif entry > self._sample[0]:
+            heapq.heapreplace(self._sample, entry)
+
+
+def _two_languages(record: Record) -> Pairing | None:
+    """Return title and text where one is Korean and the other English."""
+    title = detect_language(record.title)
+    if title == "und" or (title == record.language and len(record.text) > len(record.title)):
+        return None
+    text = detect_language(record.text)
+    if title == "ko" and text == "en":
+        return Pairing(record.title, record.text)
+    return Pairing(record.text, record.title) if title == "en" and text == "ko" else None
+
+
+_Key = TypeVar("_Key")
+
+
+def _prune(counter: Counter[_Key]) -> None:
+    """Drop what was seen once where a counter has grown too large."""
+    if len(counter) > _MOST_WORDS:
+        for key in [key for key, count in counter.items() if count == 1]:
+            del counter[key]

@@ -1,0 +1,269 @@
+"""Transliteration similarity of Korean and English words.
+
+Korean writes borrowed words by their sound. The word's letters (jamo) are laid along the English spelling at the
+least cost: a letter against one of the spellings it stands for costs nothing, what Korean adds (the ㅡ of 스트, the ㅣ
+of 리지) and what English does not pronounce cost little. The tables are of this project's own making.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_FIRST = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
+_VOWEL = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
+_LAST = " ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
+
+_SPELLINGS: dict[str, tuple[str, ...]] = {
+    letter: tuple(spellings.split())
+    for letter, spellings in {
+        "ㄱ": "g gg gh gu",
+        "ㄲ": "c k g",
+        "ㄴ": "n nn kn gn",
+        "ㄷ": "d dd th",
+        "ㄸ": "d th",
+        "ㄹ": "l ll r rr rh wr",
+        "ㅁ": "m mm mb mn",
+        "ㅂ": "b bb v",
+        "ㅃ": "b",
+        "ㅅ": "s ss c sc th ps sh x z st sw",
+        "ㅆ": "s th ss",
+        "ㅈ": "j g z s ge dg d dge",
+        "ㅉ": "j z",
+        "ㅊ": "ch t tch ti c",
+        "ㅋ": "k c ck ch q cc qu x kh",
+        "ㅌ": "t tt th pt",
+        "ㅍ": "p pp f ff ph",
+        "ㅎ": "h wh f",
+        "ㄱ$": "k c ck g ch q x gh",
+        "ㄴ$": "n nn ne gn kn",
+        "ㄷ$": "d t",
+        "ㄹ$": "l ll le el al r rl",
+        "ㅁ$": "m mm mb me mn",
+        "ㅂ$": "p b pp pe be",
+        "ㅅ$": "t s th tt te d c ss ts",
+        "ㅇ$": "ng n nc",
+        "ㅎ$": "h",
+        "ㅏ": "a u o ar ah au al ou e i er",
+        "ㅐ": "a e ai ae",
+        "ㅑ": "ia ya a ja",
+        "ㅒ": "ya",
+        "ㅓ": "er o u or ur e a ir ou ar eo i re our ure",
+        "ㅔ": "e a ai ay ei ea ae ie air are",
+        "ㅕ": "you yu io ia yo young e",
+        "ㅖ": "ye e",
+        "ㅗ": "o oa ow au aw or ore oo ou oe al a ough ro o-",
+        "ㅘ": "wa ua oi oa qua",
+        "ㅙ": "we",
+        "ㅚ": "oe oi",
+        "ㅛ": "yo io eo",
+        "ㅜ": "u oo ou w wo ew o ue ui oul eu",
+        "ㅝ": "wo wa ua wor",
+        "ㅞ": "we wa ue whe ua",
+        "ㅟ": "wi we ui whi",
+        "ㅠ": "u ew eu you ue iu y eau",
+        "ㅡ": "e u o",
+        "ㅢ": "ui",
+        "ㅣ": "i e ee ea y ie ey ei ia ae eo oe",
+    }.items()
+}
+"""Letter (with a mark where it ends a syllable) → how English spells what it stands for."""
+# What Korean adds to make a syllable of a consonant.
+_ADDED = {"ㅡ": 0.05, "ㅣ": 0.3, "ㅓ": 0.35, "ㅜ": 0.35}
+_SILENT = {
+    "e": 0.15,
+    "r": 0.1,
+    "h": 0.15,
+    "w": 0.3,
+    "g": 0.4,
+    "u": 0.3,
+    "s": 0.6,
+    "t": 0.45,
+    "d": 0.5,
+    "y": 0.4,
+    "i": 0.4,
+    "o": 0.4,
+    "a": 0.4,
+}
+_WRONG_VOWEL = 0.45
+_WRONG = 1.0
+_VOWEL_LETTERS = frozenset("aeiouyw")
+
+
+def sound_distance(korean: str, english: str, most: float = 1.0) -> float:
+    """Return the cost of reading lower-case ``english`` as ``korean``, by letter of the longer: 0 where they agree.
+
+    Where it is larger than ``most``, 1 is returned instead, and much sooner.
+
+    >>> sound_distance("트랜스포머", "transformer") < 0.05 < 0.3 < sound_distance("신경망", "network")
+    True
+    """
+    sounds = _sounds(korean)
+    if not sounds or not english.isascii() or not english.isalpha():
+        return 1.0
+    longer = max(len(sounds), len(english))
+    cost = _least_cost(sounds, english, most * longer)
+    return 1.0 if cost is None else cost / longer
+
+
+@lru_cache(maxsize=20_000)
+def _sounds(korean: str) -> tuple[str, ...]:
+    """Return the letters of a Hangul word, a syllable's last consonant marked; empty where a letter is no Hangul."""
+    sounds: list[str] = []
+    for syllable in korean:
+        code = ord(syllable) - 0xAC00
+        if not 0 <= code < 11_172:
+            return ()
+        first, vowel, last = _FIRST[code // 588], _VOWEL[code % 588 // 28], _LAST[code % 28]
+        if first == "ㄹ" and sounds and sounds[-1] == "ㄹ$":
+            sounds.pop()  # one l in English: 클러 is clu
+        if first != "ㅇ":
+            sounds.append(first)
+        sounds.append(vowel)
+        if last != " ":
+            sounds.append(last + "$")
+    return tuple(sounds)
+
+
+def _least_cost(sounds: tuple[str, ...], english: str, most: float) -> float | None:
+    """Return the least cost of laying ``sounds`` along ``english``, None as soon as it is sure to be over ``most``.
+
+    ``row[j]`` is the cost of the sounds so far along the first j letters; no later row has a smaller least cost.
+    """
+    silent = [_SILENT.get(letter, 0.9) for letter in english]
+    row = [0.0]
+    for cost in silent:
+        row.append(row[-1] + cost)
+    for sound in sounds:
+        spellings = _SPELLINGS.get(sound) or _SPELLINGS.get(sound[0], ())
+        wrong_vowel = _WRONG_VOWEL if sound in _VOWEL else _WRONG
+        added = _ADDED.get(sound, 0.8)
+        below = [cost + added for cost in row]
+        for start, before in enumerate(row):
+            if before > most:
+                continue  # what costs more than is asked about cannot become part of an answer
+            for spelling in spellings:
+                if before < below[min(start + len(spelling), len(english))] and english.startswith(spelling, start):
+                    below[start + len(spelling)] = before
+        for place, cost in enumerate(silent):
+            wrong = wrong_vowel if english[place] in _VOWEL_LETTERS else _WRONG
+            best = min(row[place] + wrong, below[place] + cost)
+            below[place + 1] = min(below[place + 1], best)
+        row = below
+        if min(row) > most:
+            return None
+    return row[-1] if row[-1] <= most else None
+
+
+_KEY = {
+    **dict.fromkeys("ㄱㄲㅋ", "K"), **dict.fromkeys("ㄷㄸㅌ", "T"), **dict.fromkeys("ㅂㅃㅍ", "P"),
+    **dict.fromkeys("ㅅㅆㅈㅉㅊ", "S"), "ㄴ": "N", "ㅁ": "M", "ㄹ": "R",
+}  # fmt: skip
+
+
+def sound_key(korean: str) -> str:
+    """Return the word's consonants, coarsely and without ㅎ, r and l at the end, for finding candidates fast."""
+    key: list[str] = []
+    for sound in _sounds(korean):
+        if sound in _VOWEL:
+            continue
+        coarse = {"ㅇ$": "N", "ㅅ$": "T"}.get(sound) or _KEY.get(sound[0], "")
+        if coarse:
+            key.append(coarse)
+    return "".join(key)
+
+
+def opens_with_vowel(korean: str) -> bool:
+    """Say whether a Hangul word begins with a vowel's sound."""
+    return 0 <= ord(korean[0]) - 0xAC00 < 11_172 and _FIRST[(ord(korean[0]) - 0xAC00) // 588] == "ㅇ"
+
+
+def vowel_openings(english: str) -> tuple[bool, ...]:
+    """Return what :func:`opens_with_vowel` can say of a Korean writing of a lower-case word."""
+    if english[0] in "hwy":
+        return (True, False)
+    return (english[0] in _VOWEL_LETTERS,)
+
+
+def spelling_keys(english: str) -> set[str]:
+    """Return the keys under which a Korean writing of a lower-case word may be found; none for anything else."""
+    if not _WORD.fullmatch(english):
+        return set()
+    keys = {""}
+    place = 0
+    while place < len(english):
+        taken, options = _read_consonant(english, place)
+        keys = {key + option for key in keys for option in options}
+        if len(keys) > _MOST_KEYS:
+            return set()
+        place += taken
+    return keys
+
+
+_MOST_KEYS = 64
+_WORD = re.compile("[a-z]+")
+
+
+def _read_consonant(word: str, place: int) -> tuple[int, tuple[str, ...]]:  # noqa: C901, PLR0911, PLR0912  (a table)
+    letter, following = word[place], word[place + 1 : place + 2]
+    pair = letter + following
+    if following == letter and letter not in _VOWEL_LETTERS:
+        return 2, _one(letter)
+    if pair in ("ph", "gh"):
+        return 2, ("P",) if pair == "ph" else ("", "K")
+    if pair == "ch":
+        return 2, ("S", "K")
+    if pair == "ck":
+        return 2, ("K",)
+    if pair in ("sh", "ps"):
+        return 2, ("S", "PS") if pair == "ps" else ("S",)
+    if pair == "th":
+        return 2, ("S", "T")
+    if pair == "ng":
+        return 2, ("N", "NK", "NS")
+    if letter == "x":
+        return 1, ("KS", "S")
+    if letter == "c":
+        return 1, ("S",) if following in ("e", "i", "y") and following else ("K",)
+    if letter == "g":
+        return 1, ("S", "K") if following in ("e", "i", "y") and following else ("K",)
+    if letter == "t" and word[place : place + 3] in ("tio", "tia", "tur"):
+        return 1, ("S", "T")
+    if letter == "d" and word[place : place + 2] in ("dg", "du"):
+        return 1, ("", "S", "T")
+    if letter == "r":
+        # Heard before a vowel only, and the e of "software" is none.
+        heard = (
+            following != ""
+            and following in "aeiouy"
+            and word[place + 1 :] != "e"
+            and word[place + 1 : place + 3] != "ew"
+        )
+        return 1, ("R",) if heard else ("", "R")
+    if pair == "ts":
+        return 2, ("S", "TS")
+    return 1, _one(letter)
+
+
+def _one(letter: str) -> tuple[str, ...]:
+    if letter in "aeiouywh":
+        return ("",)
+    return ({"b": "P", "p": "P", "f": "P", "v": "P", "d": "T", "t": "T", "k": "K", "g": "K", "c": "K", "q": "K",
+             "s": "S", "z": "S", "j": "S", "l": "R", "r": "R", "m": "M", "n": "N", "x": "KS"}[letter],)  # fmt: skip
+
+
+# Every reading of a Chinese character there is in common use. A word with another syllable is Korean or borrowed.
+_SINO_KOREAN = frozenset(
+    "가각간갈감갑강개객갱갹거건걸검겁게격견결겸경계고곡곤골공과곽관괄광괘괴굉교구국군굴궁권궐궤귀규균귤극근글금급긍기긴길김끽"
+    "나낙난날남납낭내냉녀년념녕노농뇌뇨누눈눌뉴니닉다단달담답당대댁덕도독돈돌동두둔득등라락란랄람랍랑래랭략량려력련렬렴렵령례로록론롱"
+    "뢰료룡루류륙륜률륭륵름릉리린림립마막만말망매맥맹면멸명모목몰몽묘무묵문물미민밀박반발방배백번벌범법벽변별병보복본봉부북분불붕비빈빙"
+    "사삭산살삼삽상새색생서석선설섬섭성세소속손송쇄쇠수숙순술숭슬습승시식신실심십쌍씨아악안알암압앙애액앵야약양어억언얼엄업여역연열염엽영예"
+    "오옥온올옹와완왈왕왜외요욕용우욱운울웅원월위유육윤율융은을음읍응의이익인일임입잉자작잔잠잡장재쟁저적전절점접정제조족존졸종좌죄주죽준중"
+    "즉즐증지직진질짐집징차착찬찰참창채책처척천철첨첩청체초촉촌총촬최추축춘출충췌취측층치칙친칠침칩칭쾌타탁탄탈탐탑탕태택토통퇴투특틈"
+    "파판팔패팽편폄평폐포폭표품풍피필핍하학한할함합항해핵행향허헌헐험혁현혈혐협형혜호혹혼홀홍화확환활황회획횡효후훈훤훼휘휴흉흑흔흘흠흡흥희"
+)
+
+
+def may_be_borrowed(korean: str) -> bool:
+    """Say whether the word has a syllable that no Chinese character is read as, as most borrowed words do."""
+    return any(syllable not in _SINO_KOREAN for syllable in korean)

@@ -1,0 +1,1 @@
+"""The Lucene index: JVM, writer, searcher, lexical re-ranker."""

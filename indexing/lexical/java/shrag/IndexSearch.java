@@ -1,0 +1,269 @@
+package shrag;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
+import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.ReaderUtil;
+import org.apache.lucene.index.SortedDocValues;
+import org.apache.lucene.index.StoredFields;
+import org.apache.lucene.index.Term;
+import org.apache.lucene.index.TermStates;
+import org.apache.lucene.search.BooleanClause.Occur;
+import org.apache.lucene.search.BooleanQuery;
+import org.apache.lucene.search.BoostQuery;
+import org.apache.lucene.search.DisjunctionMaxQuery;
+import org.apache.lucene.search.FieldDoc;
+import org.apache.lucene.search.IndexSearcher;
+import org.apache.lucene.search.Query;
+import org.apache.lucene.search.ScoreDoc;
+import org.apache.lucene.search.Sort;
+import org.apache.lucene.search.SortField;
+import org.apache.lucene.search.TermQuery;
+import org.apache.lucene.search.TopFieldCollector;
+import org.apache.lucene.search.TopScoreDocCollector;
+import org.apache.lucene.util.BytesRef;
+
+/**
+ * What Python asks of one open index, each in one call: a question has dozens of small steps, and a call from Python
+ * gives the interpreter's lock away and waits for it again. Safe to share between threads.
+ *
+ * <p>Lists of strings come and go as one string, a NUL between each two. Compiled by {@code make java}.
+ */
+public final class IndexSearch {
+  private static final int KEPT_TERMS = 10_000;
+
+  private final IndexSearcher searcher;
+  private final String contents;
+  private final String title;
+  private final float titleBoost;
+  private final String docid;
+  private final String stored;
+  private final Sort order;
+  private final List<LeafReaderContext> leaves;
+  private final ConcurrentHashMap<String, KnownTerm> known = new ConcurrentHashMap<>();
+
+  /** A term as the dictionary has it: what matches and scores it, and how many documents have it, by field. */
+  private record KnownTerm(Query[] queries, int inContents, int inTitle) {}
+
+  /** Names the fields; with a {@code titleBoost} of 0 the title is not searched by itself. */
+  public IndexSearch(
+      IndexSearcher searcher, String contents, String title, float titleBoost, String docid, String stored) {
+    this.searcher = searcher;
+    this.contents = contents;
+    this.title = title;
+    this.titleBoost = titleBoost;
+    this.docid = docid;
+    this.stored = stored;
+    this.order = new Sort(SortField.FIELD_SCORE, new SortField(docid, SortField.Type.STRING));
+    this.leaves = searcher.getIndexReader().leaves();
+  }
+
+  /**
+   * Runs queries, written as shrag.indexing.lexical.schema has them, side by side.
+   *
+   * @return for each query how many hits it has, at most k, then each hit's place and the bits of its score, best first
+   */
+  public byte[] search(String queries, int k) throws IOException {
+    List<Query> read = new ArrayList<>();
+    for (Iterator<String> parts = split(queries).iterator(); parts.hasNext(); ) {
+      read.add(read(parts.next(), parts));
+    }
+    ScoreDoc[][] found = new ScoreDoc[read.size()][];
+    if (found.length == 1) {
+      found[0] = best(read.get(0), k);
+    } else {
+      IOException[] failed = new IOException[1];
+      IntStream.range(0, found.length)
+          .parallel()
+          .forEach(
+              place -> {
+                try {
+                  found[place] = best(read.get(place), k);
+                } catch (IOException error) {
+                  failed[0] = error;
+                }
+              });
+      if (failed[0] != null) {
+        throw failed[0];
+      }
+    }
+    int hits = Arrays.stream(found).mapToInt(each -> each.length).sum();
+    ByteBuffer out = ByteBuffer.allocate(4 * found.length + 8 * hits).order(ByteOrder.nativeOrder());
+    for (ScoreDoc[] each : found) {
+      out.putInt(each.length);
+      for (ScoreDoc hit : each) {
+        out.putInt(hit.doc).putFloat(hit instanceof FieldDoc sorted ? (Float) sorted.fields[0] : hit.score);
+      }
+    }
+    return out.array();
+  }
+
+  /** Returns how many documents have each term in their contents, then how many in their title, for one after another. */
+  public byte[] frequencies(String terms) throws IOException {
+    List<String> asked = split(terms);
+    ByteBuffer out = ByteBuffer.allocate(8 * asked.size()).order(ByteOrder.nativeOrder());
+    for (String term : asked) {
+      KnownTerm found = known(term);
+      out.putInt(found.inContents).putInt(found.inTitle);
+    }
+    return out.array();
+  }
+
+  /** Returns the docids of the documents at these places, which rise. */
+  public String docids(int[] places) throws IOException {
+    List<String> found = new ArrayList<>(places.length);
+    LeafReaderContext leaf = null;
+    SortedDocValues values = null;
+    for (int place : places) {
+      if (leaf == null || place >= leaf.docBase + leaf.reader().maxDoc()) {
+        leaf = leaves.get(ReaderUtil.subIndex(place, leaves));
+        values = leaf.reader().getSortedDocValues(docid);
+      }
+      values.advanceExact(place - leaf.docBase);
+      found.add(values.lookupOrd(values.ordValue()).utf8ToString());
+    }
+    return String.join("\0", found);
+  }
+
+  /** Returns what is stored of the documents at these places: the length of each, then the bytes of one after another. */
+  public byte[] stored(int[] places) throws IOException {
+    StoredFields fields = searcher.storedFields();
+    BytesRef[] found = new BytesRef[places.length];
+    int size = 4 * places.length;
+    for (int each = 0; each < places.length; each++) {
+      found[each] = fields.document(places[each]).getBinaryValue(stored);
+      size += found[each].length;
+    }
+    ByteBuffer out = ByteBuffer.allocate(size).order(ByteOrder.nativeOrder());
+    for (BytesRef each : found) {
+      out.putInt(each.length);
+    }
+    for (BytesRef each : found) {
+      out.put(each.bytes, each.offset, each.length);
+    }
+    return out.array();
+  }
+
+  private ScoreDoc[] best(Query query, int k) throws IOException {
+    // Not IndexSearcher.search(query, k): that counts a thousand hits before it starts to skip any.
+    TopScoreDocCollector collector = TopScoreDocCollector.create(k + 1, null, k + 1);
+    searcher.search(query, collector);
+    ScoreDoc[] found = collector.topDocs().scoreDocs;
+    if (found.length > k && found[k].score == found[k - 1].score) {
+      return tied(query, k);
+    }
+    return found.length > k ? Arrays.copyOf(found, k) : found;
+  }
+
+  /**
+   * Does the same where several documents share the last place, by docid.
+   *
+   * <p>Lucene would take those that lie first in the index, which is a matter of how it was built. Deciding it by docid
+   * takes up to twice the time, so it is done where it has to be.
+   */
+  private ScoreDoc[] tied(Query query, int k) throws IOException {
+    TopFieldCollector collector = TopFieldCollector.create(order, k, null, k);
+    searcher.search(query, collector);
+    return collector.topDocs().scoreDocs;
+  }
+
+  private Query read(String part, Iterator<String> parts) throws IOException {
+    String rest = part.substring(1);
+    switch (part.charAt(0)) {
+      case 'w':
+        return new BoostQuery(read(parts.next(), parts), (float) Double.parseDouble(rest));
+      case 'b':
+        List<Query> ways = new ArrayList<>();
+        for (int left = Integer.parseInt(rest); left > 0; left--) {
+          ways.add(read(parts.next(), parts));
+        }
+        return new DisjunctionMaxQuery(ways, 0.0f);
+      default:
+        return readBoolean(part.charAt(0), rest, parts);
+    }
+  }
+
+  private Query readBoolean(char kind, String rest, Iterator<String> parts) throws IOException {
+    BooleanQuery.Builder builder = new BooleanQuery.Builder();
+    switch (kind) {
+      case 't':
+        add(builder, rest);
+        break;
+      case 'o':
+        for (int left = Integer.parseInt(rest); left > 0; left--) {
+          String clause = parts.next();
+          if (clause.charAt(0) == 't') {
+            // Flat, so that Lucene can skip over documents that cannot enter the top k.
+            add(builder, clause.substring(1));
+          } else {
+            builder.add(read(clause, parts), Occur.SHOULD);
+          }
+        }
+        break;
+      case 'a':
+        for (int left = Integer.parseInt(rest); left > 0; left--) {
+          builder.add(read(parts.next(), parts), Occur.MUST);
+        }
+        break;
+      case 'n':
+        builder.add(read(parts.next(), parts), Occur.MUST);
+        builder.add(read(parts.next(), parts), Occur.MUST_NOT);
+        break;
+      default:
+        throw new IllegalArgumentException("There is no kind of query " + kind);
+    }
+    return builder.build();
+  }
+
+  private void add(BooleanQuery.Builder builder, String term) throws IOException {
+    for (Query leaf : known(term).queries) {
+      builder.add(leaf, Occur.SHOULD);
+    }
+  }
+
+  private KnownTerm known(String term) throws IOException {
+    KnownTerm found = known.get(term);
+    if (found == null) {
+      if (known.size() >= KEPT_TERMS) {
+        known.clear();
+      }
+      found = lookUp(term);
+      known.put(term, found);
+    }
+    return found;
+  }
+
+  private KnownTerm lookUp(String term) throws IOException {
+    // Given to the query, so that Lucene does not look the term up again for each query that has it.
+    TermStates inContents = states(contents, term);
+    TermStates inTitle = states(title, term);
+    Query whole = new TermQuery(new Term(contents, term), inContents);
+    if (titleBoost == 0) {
+      return new KnownTerm(new Query[] {whole}, inContents.docFreq(), inTitle.docFreq());
+    }
+    Query boosted = new BoostQuery(new TermQuery(new Term(title, term), inTitle), titleBoost);
+    return new KnownTerm(new Query[] {whole, boosted}, inContents.docFreq(), inTitle.docFreq());
+  }
+
+  private TermStates states(String field, String term) throws IOException {
+    return TermStates.build(searcher, new Term(field, term), true);
+  }
+
+  private static List<String> split(String joined) {
+    List<String> parts = new ArrayList<>();
+    int start = 0;
+    for (int end = joined.indexOf('\0'); end >= 0; end = joined.indexOf('\0', start)) {
+      parts.add(joined.substring(start, end));
+      start = end + 1;
+    }
+    parts.add(joined.substring(start));
+    return parts;
+  }
+}

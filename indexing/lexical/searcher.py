@@ -1,0 +1,294 @@
+"""LuceneSearcher with its term and record caches.
+
+A question's terms are wanted several times: for its keywords' weights, for re-ranking, for choosing sentences. A
+look-up in Lucene's dictionary takes some 15 µs a field, one kept here less than one.
+
+They are kept as they are stored: decoding one takes 8 µs and reading one 30, and decoded they would take some six
+times the memory, in objects that every collection of garbage has to walk through.
+
+A call into Java gives the interpreter's lock away and waits for it again, which under load takes longer than what is
+called, so each step here is one call (``java/shrag/IndexSearch.java``): a ladder's queries, their hits' docids, the
+records. A ladder's queries are nested, so one call shares what they have in common: each term is looked up in the
+dictionary once, and the queries run side by side. What ten queries then cost beside the longest of them alone:
+docs/benchmarks.md. The index does not change, so terms, docids and records asked for lately are kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from shrag.indexing.analyzed_record import AnalysedRecord, unpack_stored
+from shrag.indexing.bm25 import Bm25
+from shrag.indexing.errors import IndexingError
+from shrag.indexing.lexical.jvm import JavaClass, java, java_data, java_errors, java_ints, lucene, own
+from shrag.indexing.lexical.schema import (
+    CONTENTS,
+    DOCID,
+    STORED,
+    TITLE,
+    join_texts,
+    similarity,
+    split_texts,
+    write_queries,
+)
+from shrag.indexing.query import Query
+from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
+
+_KEPT = 100_000
+
+
+class TermFrequency(NamedTuple):
+    """How many documents have a term in the contents, which are title and text, and in the title."""
+
+    in_contents: int
+    in_title: int
+
+
+class IndexTerms:
+    """The terms of one open index, which does not change. Safe to share between threads."""
+
+    def __init__(self, search: JavaClass) -> None:
+        self._search = search
+        self._kept: dict[str, TermFrequency] = {}
+
+    def look_up(self, terms: Sequence[str]) -> list[TermFrequency]:
+        """Return what the index has of each term: nothing of one that it does not have."""
+        kept = self._kept
+        known = {term: kept.get(term) for term in terms}
+        new = [term for term, found in known.items() if found is None]
+        if new:
+            counts = java_ints(self._search.frequencies(join_texts(new)))
+            found = dict(zip(new, map(TermFrequency, counts[::2], counts[1::2]), strict=True))
+            if len(kept) + len(new) > _KEPT:
+                kept.clear()
+            kept.update(found)
+            known.update(found)
+        return [frequency for term in terms if (frequency := known[term]) is not None]
+
+
+MOST_BYTES = 32 << 20
+"""Some 20,000 abstracts with their terms."""
+
+
+class RecentBytes:
+    """What was read last, by its place in the index, in at most ``most_bytes``. Safe to share between threads."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._changing = threading.Lock()
+
+    def get(self, place: int) -> bytes | None:
+        """Return what was read at ``place``, None where it is not kept."""
+        with self._changing:
+            found = self._kept.get(place)
+            if found is not None:
+                self._kept.move_to_end(place)
+            return found
+
+    def keep(self, place: int, stored: bytes) -> None:
+        """Keep it, and drop what was not asked for the longest; not where it alone would take a tenth of the room."""
+        if len(stored) > self._most_bytes // 10:
+            return
+        with self._changing:
+            if place in self._kept:
+                return
+            self._kept[place] = stored
+            self._bytes += len(stored)
+            while self._bytes > self._most_bytes:
+                _, dropped = self._kept.popitem(last=False)
+                self._bytes -= len(dropped)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes kept."""
+        return self._bytes
+
+
+_REMEMBERED_PLACES = 100_000
+
+
+class LexicalReader:
+    """A searcher over one committed index; it sees that commit and no later one. Safe to share between threads."""
+
+    def __init__(self, folder: Path, parameters: Bm25) -> None:
+        self._doing = f"reading {folder}"
+        self._term = lucene("index.Term")
+        self._term_query = lucene("search.TermQuery")
+        self._doc_values = lucene("index.MultiDocValues")
+        self._postings = lucene("index.MultiTerms")
+        self._live_docs = lucene("index.MultiBits").getLiveDocs
+        self._bytes = lucene("util.BytesRef")
+        self._with_counts = lucene("index.PostingsEnum").FREQS
+        with java_errors(self._doing):
+            self._directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
+            self._reader = lucene("index.DirectoryReader").open(self._directory)
+            self._searcher = lucene("search.IndexSearcher")(self._reader)
+            self._searcher.setSimilarity(similarity(parameters))
+            self._java = own("IndexSearch")(self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, STORED)
+        self._documents = int(self._reader.numDocs())
+        self._terms = IndexTerms(self._java)
+        # Where the documents found lately stand, so that fetching them needs no second search.
+        self._places: dict[str, int] = {}
+        self._found: dict[int, str] = {}
+        self._remembering = threading.Lock()
+        self._recent = RecentBytes()
+        self._collections: dict[str, tuple[int, float]] = {}
+
+    def about(self) -> dict[str, str]:
+        """Return what :meth:`LexicalWriter.commit` was told of this content."""
+        data = self._reader.getIndexCommit().getUserData()
+        return {str(key): str(data.get(key)) for key in data.keySet()}
+
+    def close(self) -> None:
+        """Let go of the files. Searches after this fail."""
+        self._reader.close()
+        self._directory.close()
+
+    def search(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}.")
+        if not self._documents or not queries:
+            return [[] for _ in queries]
+        with java_errors(self._doing):
+            data = memoryview(java_data(self._java.search(write_queries(queries), min(k, self._documents))))
+            numbers, scores = data.cast("i").tolist(), data.cast("f").tolist()
+            found: list[list[tuple[int, float]]] = []
+            place = 0
+            for _ in queries:
+                end = place + 1 + 2 * numbers[place]
+                found.append(list(zip(numbers[place + 1 : end : 2], scores[place + 2 : end : 2], strict=True)))
+                place = end
+            docids = self._docids({place for hits in found for place, _ in hits})
+        return [
+            sorted((Hit(docids[place], score) for place, score in hits), key=lambda hit: (-hit.score, hit.docid))
+            for hits in found
+        ]
+
+    def statistics(self, terms: Sequence[str]) -> Statistics:
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
+        with java_errors(self._doing):
+            return Statistics(self._field_statistics(CONTENTS, terms), self._field_statistics(TITLE, terms))
+
+    def frequencies(self, term: str, most: int) -> list[int]:
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`; those that lie first in the index."""
+        with java_errors(self._doing):
+            postings = self._postings.getTermPostingsEnum(self._reader, CONTENTS, self._bytes(term), self._with_counts)
+            found: list[int] = []
+            while postings is not None and len(found) < most and postings.nextDoc() != postings.NO_MORE_DOCS:
+                found.append(int(postings.freq()))
+            return found
+
+    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+        """See :class:`~shrag.indexing.search_engine.RecordStore`."""
+        with java_errors(self._doing):
+            return self._read([self._place(docid) for docid in docids])
+
+    def sample(self, most: int) -> list[AnalysedRecord]:
+        """See :class:`~shrag.indexing.search_engine.RecordStore`; those that lie evenly spread over the index."""
+        with java_errors(self._doing):
+            fields, live = self._searcher.storedFields(), self._live_docs(self._reader)
+            end = int(self._reader.maxDoc())
+            numbers: dict[int, None] = {}
+            for place in range(most):
+                number = place * end // most
+                while live is not None and number < end and not live.get(number):
+                    number += 1
+                if number < end:
+                    numbers[number] = None
+            return [unpack_stored(_stored(fields, number)) for number in numbers]
+
+    def count(self) -> int:
+        """See :class:`~shrag.indexing.vectors.store.StoredDocuments`; raises where deleted documents still have numbers."""
+        if int(self._reader.maxDoc()) != self._documents:
+            raise IndexingError(f"Lucene keeps deleted documents while {self._doing}: merge it to one segment first.")
+        return self._documents
+
+    def docids(self, numbers: Sequence[int]) -> list[str]:
+        """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
+        with java_errors(self._doing):
+            found = self._docids(numbers)
+        return [found[number] for number in numbers]
+
+    def distinct_docids(self) -> int:
+        """Return how many different identifiers there are."""
+        with java_errors(self._doing):
+            return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
+
+    def numbers(self, docids: Sequence[str]) -> list[int | None]:
+        """See :class:`~shrag.indexing.vectors.vector_index.DocumentNumbers`."""
+        with java_errors(self._doing):
+            return [self._place(docid) for docid in docids]
+
+    def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
+        """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
+        with java_errors(self._doing):
+            fields = self._searcher.storedFields()
+            for number in numbers:
+                yield unpack_stored(_stored(fields, number))
+
+    def _docids(self, places: Iterable[int]) -> dict[int, str]:
+        docids = {place: self._found.get(place, "") for place in places}
+        unknown = sorted(place for place, docid in docids.items() if not docid)  # doc values are read forwards only
+        if unknown:
+            docids.update(zip(unknown, split_texts(str(self._java.docids(unknown))), strict=True))
+            with self._remembering:
+                if len(self._found) > _REMEMBERED_PLACES:
+                    self._places.clear()
+                    self._found.clear()
+                for place in unknown:
+                    self._found[place] = docids[place]
+                    self._places[docids[place]] = place
+        return docids
+
+    def _read(self, places: Sequence[int | None]) -> list[AnalysedRecord | None]:
+        """Return the records at the places, those kept and those that have to be read."""
+        kept = {place: self._recent.get(place) for place in places if place is not None}
+        missing = [place for place, stored in kept.items() if stored is None]
+        if missing:
+            data = java_data(self._java.stored(missing))
+            start = 4 * len(missing)
+            lengths = memoryview(data)[:start].cast("i")
+            for place, length in zip(missing, lengths, strict=True):
+                stored = kept[place] = data[start : start + length]
+                self._recent.keep(place, stored)
+                start += length
+        found = (kept[place] if place is not None else None for place in places)
+        return [unpack_stored(stored) if stored is not None else None for stored in found]
+
+    def _place(self, docid: str) -> int | None:
+        place = self._places.get(docid)
+        if place is None:
+            found = self._searcher.search(self._term_query(self._term(DOCID, docid)), 1).scoreDocs
+            place = int(found[0].doc) if len(found) else None
+        return place
+
+    def _field_statistics(self, field: str, terms: Sequence[str]) -> FieldStatistics:
+        documents, average_length = self._collection(field)
+        found = self._terms.look_up(terms) if documents else []
+        counts = [each.in_contents if field == CONTENTS else each.in_title for each in found] or [0] * len(terms)
+        return FieldStatistics(documents, average_length, dict(zip(terms, counts, strict=True)))
+
+    def _collection(self, field: str) -> tuple[int, float]:
+        """Return how many documents have the field, and its mean length; it is the same each time."""
+        known = self._collections.get(field)
+        if known is None:
+            collection = self._searcher.collectionStatistics(field)
+            if collection is None:  # no document has a term in the field
+                known = 0, 0.0
+            else:
+                documents = int(collection.docCount())
+                known = documents, int(collection.sumTotalTermFreq()) / documents
+            self._collections[field] = known
+        return known
+
+
+def _stored(fields: JavaClass, place: int) -> bytes:
+    stored = fields.document(place).getBinaryValue(STORED)
+    return bytes(memoryview(stored.bytes)[stored.offset : stored.offset + stored.length])

@@ -1,0 +1,1 @@
+"""Verifying, listing and rolling back published indexes."""

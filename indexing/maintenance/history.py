@@ -1,0 +1,113 @@
+"""List generations, roll back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from shrag.corpora.files import FolderBusy, check_name, sole_writer, telling_full_disk
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.user_dictionary import stored_dictionary
+from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
+from shrag.indexing.open_index import check_analyzer
+from shrag.indexing.storage.generations import (
+    check_files,
+    current_generation,
+    generation_folder,
+    list_generations,
+    make_current,
+    read_current,
+    read_generation,
+)
+from shrag.indexing.storage.manifest import IndexManifest, encode_manifest
+
+
+def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
+    """Make generation ``to`` of ``name`` current, by default the newest whole one before it; return its manifest.
+
+    Every byte of it is checked first. Nothing is removed: the way forward again is the same call. Raises
+    :class:`IndexMissing` where there is no such generation, :class:`IndexDamaged` and ``IndexMismatch`` where it could
+    not be opened; what was current then stays so.
+    """
+    index = indexes / check_name(name)
+    if not list_generations(index):
+        read_current(index)  # says what there is instead
+    try:
+        with telling_full_disk(index), sole_writer(index):
+            number, manifest = _newest_before(index) if to is None else (to, _checked(index, to))
+            make_current(index, number)
+            return manifest
+    except FolderBusy as busy:
+        raise IndexingError(str(busy)) from None
+
+
+def _newest_before(index: Path) -> tuple[int, IndexManifest]:
+    """Return the newest whole generation before the current one; before none, where ``CURRENT`` is not readable."""
+    numbers = list_generations(index)
+    try:
+        current = read_current(index)[0]
+    except IndexDamaged:
+        current = numbers[-1] + 1
+    problems = []
+    for number in reversed([number for number in numbers if number < current]):
+        try:
+            return number, _checked(index, number)
+        except (IndexDamaged, IndexMismatch) as problem:
+            problems.append(str(problem))
+    there = ", ".join(map(str, numbers))
+    raise IndexMissing(
+        " ".join(problems)
+        or f"Index {index.name} has no generation before {current} (there is {there}): choose one with --to."
+    )
+
+
+def _checked(index: Path, number: int) -> IndexManifest:
+    manifest = read_generation(index, number)
+    folder = generation_folder(index, number)
+    check_files(folder, manifest)
+    check_analyzer(index.name, manifest, KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder)))
+    return manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One generation; where ``problem`` is not empty its manifest cannot be read and the figures are 0."""
+
+    index: str
+    generation: int
+    current: bool
+    created: str
+    records: int
+    bytes: int
+    problem: str
+
+
+def list_names(indexes: Path) -> list[str]:
+    """Return the names of the indexes that have a generation."""
+    return sorted(path.name for path in indexes.glob("*") if list_generations(path))
+
+
+def list_index(indexes: Path, name: str) -> list[Row]:
+    """Return the generations of ``name``, the oldest first; raises ``IndexMissing`` where there is none."""
+    index = indexes / check_name(name)
+    try:
+        current = read_current(index)[0]
+    except IndexDamaged:
+        current = 0
+    return [_row(index, number, current) for number in list_generations(index)]
+
+
+def show_manifest(indexes: Path, name: str, generation: int | None = None) -> str:
+    """Return the manifest of a generation, by default the current one, as it is written; raises as reading it does."""
+    index = indexes / check_name(name)
+    manifest = current_generation(index)[1] if generation is None else read_generation(index, generation)
+    return encode_manifest(manifest).decode()
+
+
+def _row(index: Path, number: int, current: int) -> Row:
+    try:
+        manifest = read_generation(index, number)
+    except (IndexDamaged, IndexMismatch) as problem:
+        return Row(index.name, number, number == current, "", 0, 0, str(problem))
+    size = sum(seal.bytes for seal in manifest.files.values())
+    return Row(index.name, number, number == current, manifest.created, manifest.records, size, "")

@@ -1,0 +1,1 @@
+"""Dense retrieval: stored vectors, exact and approximate search."""

@@ -1,0 +1,179 @@
+"""Make or open an index's encoder (LSA or transformer).
+
+LSA is fit on the index and lies in it. A model's weights lie outside, in one folder for all indexes: an index only
+says which they were, and is not searched with others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.errors import EncoderUnavailable, IndexDamaged
+from shrag.indexing.storage.vector_card import LSA, NO_ENCODER, VectorCard, check_card
+from shrag.indexing.vectors.store import StoredDocuments
+from shrag.models.encoder import Encoder
+from shrag.models.encoders.choice import EncoderChoice, LsaOptions, choose_encoder
+from shrag.models.encoders.lsa import fit_lsa, load_lsa
+from shrag.models.encoders.weights import is_path
+from shrag.models.errors import ModelError, WeightsMissing
+
+
+def make_encoder(
+    choice: str,
+    folder: Path,
+    stage: Path,
+    documents: StoredDocuments,
+    analyzer: Analyzer,
+    source: str,
+    weights: Path,
+    report: Callable[[str, int], None] = lambda what, done: None,
+) -> Encoder:
+    """Return the encoder of an index that is being built: fit on its ``documents``, or loaded from ``weights``.
+
+    ``folder`` is the index's for its vectors; ``source`` identifies the documents. Raises what
+    :func:`~shrag.models.encoders.transformer.load_encoder` does.
+    """
+    if choice == LSA:
+        return make_lsa(folder, stage, documents, analyzer, source, report)
+    from shrag.models.encoders.transformer import load_encoder
+
+    report("encoder", 0)
+    return load_encoder(choose_encoder(choice, weights))
+
+
+def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, weights: Path) -> Encoder:
+    """Open the encoder of the index ``name``.
+
+    Raises as :func:`~shrag.indexing.storage.vector_card.check_card` does; :class:`EncoderUnavailable` where the weights
+    that made its vectors are not here or cannot be run; :class:`~shrag.indexing.errors.IndexDamaged` where its own
+    files do not fit together.
+    """
+    check_card(name, card)
+    if card.encoder == LSA:
+        return open_lsa(name, card, folder, analyzer)
+    from shrag.models.encoders.transformer import load_encoder
+
+    try:
+        choice = _same_weights(card, weights)
+        return load_encoder(choice)
+    except ModelError as error:
+        raise EncoderUnavailable(
+            f"The vectors of index {name} need the encoder that made them. {error} Keyword search works without; "
+            f"`shrag index {name} --encoder {NO_ENCODER}` builds the index without vectors."
+        ) from error
+
+
+def _same_weights(card: VectorCard, weights: Path) -> EncoderChoice:
+    """Return the choice that made the vectors; a folder chosen by its path is also looked for under ``weights``."""
+    places = [card.encoder]
+    if is_path(card.encoder):
+        places.append(str(weights.absolute() / Path(card.encoder).name))
+    found: list[EncoderChoice] = []
+    missing: WeightsMissing | None = None
+    for place in places:
+        try:
+            found.append(choose_encoder(place, weights))
+        except WeightsMissing as error:
+            missing = missing or error
+    for choice in found:
+        if (choice.settings, choice.weights.digest) == (card.settings, card.digest):
+            return choice
+    if missing is not None and not found:
+        raise missing
+    raise WeightsMissing(
+        f"They were made by [{card.settings}], and {found[0].weights.folder} has [{found[0].settings}]: put the former "
+        "weights there, or build the index again."
+    )
+
+
+ENCODER_FOLDER = "encoder"
+"""Where in the vectors' folder lies what encodes questions."""
+
+_STAGE_FILE = "encoder.json"
+_DOCIDS_AT_ONCE = 10_000
+
+
+def make_lsa(
+    folder: Path,
+    stage: Path,
+    documents: StoredDocuments,
+    analyzer: Analyzer,
+    source: str,
+    report: Callable[[str, int], None] = lambda what, done: None,
+    options: LsaOptions | None = None,
+) -> Encoder:
+    """Fit the encoder of an index, and keep in ``folder`` what encodes its questions.
+
+    ``source`` identifies the documents; what an earlier run made of the same ones is opened instead of made again.
+    """
+    chosen = options or LsaOptions()
+    made = hashlib.sha256(f"lsa\n{chosen.settings}\n{source}".encode()).hexdigest()
+    kept = folder / ENCODER_FOLDER
+    earlier = _read_stage(stage / _STAGE_FILE)
+    if earlier is not None and earlier.input == made:
+        try:
+            encoder = load_lsa(kept, analyzer.terms, chosen.settings)
+        except (OSError, ValueError):
+            earlier = None
+        else:
+            if encoder.digest == earlier.digest:
+                return encoder
+    report("encoder", 0)
+    sample = sample_documents(documents, chosen.documents)
+    fitted = fit_lsa((each.contents_terms for each in documents.documents(sample)), analyzer.terms, chosen)
+    kept.mkdir(parents=True, exist_ok=True)
+    stage.mkdir(exist_ok=True)
+    fitted.save(kept)
+    (stage / _STAGE_FILE).write_bytes(msgspec.json.encode(_Stage(made, fitted.digest)))
+    return load_lsa(kept, analyzer.terms, chosen.settings)
+
+
+def open_lsa(name: str, card: VectorCard, folder: Path, analyzer: Analyzer) -> Encoder:
+    """Open the encoder of the index ``name`` from its vectors' ``folder``.
+
+    Raises :class:`IndexDamaged` where its files do not fit together.
+    """
+    try:
+        encoder = load_lsa(folder / ENCODER_FOLDER, analyzer.terms, card.settings)
+    except (OSError, ValueError) as error:
+        raise IndexDamaged(f"The encoder of index {name} cannot be read ({error}): build the index again.") from None
+    if encoder.dimension != card.dimension:
+        raise IndexDamaged(
+            f"The encoder of index {name} gives {encoder.dimension} numbers, its vectors have {card.dimension}: "
+            "build the index again."
+        )
+    return encoder
+
+
+def sample_documents(documents: StoredDocuments, most: int) -> list[int]:
+    """Return the numbers of the ``most`` documents whose identifiers have the smallest hashes, smallest first.
+
+    They are the same documents in the same order however the index has them.
+    """
+
+    def hashed() -> Iterator[tuple[bytes, str, int]]:
+        count = documents.count()
+        for start in range(0, count, _DOCIDS_AT_ONCE):
+            numbers = range(start, min(start + _DOCIDS_AT_ONCE, count))
+            for number, docid in zip(numbers, documents.docids(numbers), strict=True):
+                yield hashlib.blake2b(docid.encode(), digest_size=8).digest(), docid, number
+
+    return [number for _, _, number in heapq.nsmallest(most, hashed())]
+
+
+class _Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    input: str
+    digest: str
+
+
+def _read_stage(path: Path) -> _Stage | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Stage)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None

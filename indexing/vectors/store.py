@@ -1,0 +1,231 @@
+"""float16 vector file: write in shards, memory-map.
+
+vectors/passages.f16    little-endian ``float16[rows, dimension]`` without a header: row n is Lucene's document n
+vectors/encoder/        what the encoder needs to encode questions alike
+
+While it is written, ``stage/vectors.jsonl`` says which shards are on the disk, so that a killed build repeats one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Protocol, TypeVar, runtime_checkable
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.storage.vector_card import FILE, VectorCard
+from shrag.models.encoder import Encoder, Vectors
+from shrag.models.reranker import Passage
+
+_Item = TypeVar("_Item")
+
+
+@contextmanager
+def read_ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
+    """Yield an iterator over ``items``, one ahead in a thread; what making an item raises is raised in its turn."""
+    with ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as thread:
+        end = object()
+
+        def ahead() -> Iterator[_Item]:
+            coming = thread.submit(next, items, end)
+            while (item := coming.result()) is not end:
+                coming = thread.submit(next, items, end)
+                yield item  # type: ignore[misc]
+
+        yield ahead()
+
+
+STAGE_FILE = "vectors.jsonl"
+
+SHARD_ROWS = 16_384
+# Half precision keeps eleven bits of a component, so a unit row stays one within far less than this.
+_UNIT_TOLERANCE = 5e-3
+
+HalfVectors = NDArray[np.float16]
+
+
+@runtime_checkable
+class StoredDocuments(Protocol):
+    """Documents as an index keeps them, by number from 0."""
+
+    def count(self) -> int:
+        """Return how many there are."""
+
+    def docids(self, numbers: Sequence[int]) -> list[str]:
+        """Return the identifier of each."""
+
+    def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
+        """Yield each as it was indexed."""
+
+
+class KnownRows(Protocol):
+    """Rows that need not be computed again."""
+
+    def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
+        """Return the rows of those passages that have one, by their place."""
+
+
+def write_vectors(
+    folder: Path,
+    stage: Path,
+    documents: StoredDocuments,
+    encoder: Encoder,
+    source: str,
+    report: Callable[[str, int], None] = lambda what, done: None,
+    shard_rows: int = SHARD_ROWS,
+    known: KnownRows | None = None,
+) -> int:
+    """Write the vector of every document into ``folder``; return how many.
+
+    ``source`` identifies the documents. Shards of the same source by the same encoder that an earlier run left whole
+    are kept; rows that are ``known`` are copied and not encoded. Raises :class:`IndexingError` where the encoder breaks
+    its contract.
+    """
+    rows = documents.count()
+    header = f"{source}\n{encoder.settings}\n{encoder.digest}\n{encoder.dimension}\n{rows}\n{shard_rows}"
+    log = _ShardLog(stage / STAGE_FILE, hashlib.sha256(header.encode()).hexdigest())
+    folder.mkdir(exist_ok=True)
+    stage.mkdir(exist_ok=True)
+    path = folder / FILE
+    path.touch()
+    width = 2 * encoder.dimension
+    with path.open("r+b") as stream:
+        done = log.whole_rows(path, width)
+        stream.truncate(done * width)
+        stream.seek(done * width)
+        while done < rows:
+            size = min(shard_rows, rows - done)
+            shard = _encode_shard(documents, encoder, range(done, done + size), report, known)
+            stream.write(shard)
+            stream.flush()
+            os.fsync(stream.fileno())
+            log.append(size, hashlib.sha256(shard).hexdigest())
+            done += size
+    report("vectors", rows)
+    return rows
+
+
+def open_vectors(folder: Path, card: VectorCard) -> HalfVectors:
+    """Map the file that :func:`write_vectors` wrote, read-only; raises :class:`IndexDamaged` for another size."""
+    path = folder / FILE
+    expected = 2 * card.rows * card.dimension
+    size = path.stat().st_size if path.is_file() else -1
+    if size != expected:
+        there = f"has {size} bytes" if size >= 0 else "is missing"
+        raise IndexDamaged(
+            f"{path} {there} where {card.rows} vectors of {card.dimension} half-precision numbers take {expected}: "
+            "build the index again."
+        )
+    if not expected:
+        return np.zeros((card.rows, card.dimension), dtype=np.float16)
+    return np.memmap(path, dtype="<f2", mode="r", shape=(card.rows, card.dimension))
+
+
+def _encode_shard(
+    documents: StoredDocuments,
+    encoder: Encoder,
+    numbers: range,
+    report: Callable[[str, int], None],
+    known: KnownRows | None,
+) -> bytes:
+    shard = np.empty((len(numbers), encoder.dimension), dtype="<f2")
+    filled = 0
+    # Read ahead: a GPU, or another core, encodes one batch while the next is read.
+    with read_ahead(_batches(documents, numbers, encoder.batch_rows)) as batches:
+        for passages in batches:
+            copied = known.rows(passages) if known else {}
+            for place, row in copied.items():
+                shard[filled + place] = row
+            new = [place for place in range(len(passages)) if place not in copied]
+            vectors = encoder.encode_passages([passages[place] for place in new])
+            shard[[filled + place for place in new]] = _checked(encoder, vectors, len(new))
+            filled += len(passages)
+            report("vectors", numbers.start + filled)
+    if filled != len(numbers):
+        raise IndexingError(f"{filled} of {len(numbers)} documents from {numbers.start} came back: build again.")
+    return shard.tobytes()
+
+
+def _batches(documents: StoredDocuments, numbers: range, size: int) -> Iterator[list[Passage]]:
+    read = map(as_passage, documents.documents(numbers))
+    while batch := list(islice(read, size)):
+        yield batch
+
+
+def _checked(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:
+    """Return what an encoder gave; raise :class:`IndexingError` where that is not what an encoder gives."""
+    if vectors.shape != (rows, encoder.dimension):
+        raise IndexingError(f"{encoder.name} gave {vectors.shape} for {rows} passages of {encoder.dimension} numbers.")
+    lengths = np.linalg.norm(vectors, axis=1)
+    wrong = ~((np.abs(lengths - 1) <= _UNIT_TOLERANCE) | (lengths == 0))
+    if wrong.any():
+        raise IndexingError(
+            f"{encoder.name} gave a vector of length {lengths[wrong][0]}: a vector has length 1, or 0 for nothing."
+        )
+    return vectors
+
+
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    input: str
+
+
+class _Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    rows: int
+    sha256: str
+
+
+class _ShardLog:
+    """Which shards are written: a line for what they are made of, then one a shard, each on the disk after it."""
+
+    def __init__(self, path: Path, input_digest: str) -> None:
+        self._path = path
+        self._input = input_digest
+
+    def whole_rows(self, data: Path, width: int) -> int:
+        """Return how many rows ``data`` begins with that are as they were logged, and forget about those after."""
+        shards = self._read()
+        whole: list[_Shard] = []
+        with data.open("rb") as stream:
+            for shard in shards:
+                if hashlib.sha256(stream.read(shard.rows * width)).hexdigest() != shard.sha256:
+                    break
+                whole.append(shard)
+        self._path.write_bytes(b"")
+        self._write(msgspec.json.encode(_Header(self._input)))
+        for shard in whole:
+            self._write(msgspec.json.encode(shard))
+        return sum(shard.rows for shard in whole)
+
+    def append(self, rows: int, sha256: str) -> None:
+        self._write(msgspec.json.encode(_Shard(rows, sha256)))
+
+    def _read(self) -> list[_Shard]:
+        try:
+            header, *lines = self._path.read_bytes().split(b"\n")
+            if msgspec.json.decode(header, type=_Header).input != self._input:
+                return []
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return []
+        shards: list[_Shard] = []
+        for line in lines:
+            try:
+                shards.append(msgspec.json.decode(line, type=_Shard))
+            except msgspec.MsgspecError:  # the last one, cut
+                break
+        return shards
+
+    def _write(self, line: bytes) -> None:
+        with self._path.open("ab") as stream:
+            stream.write(line + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())

@@ -1,0 +1,1 @@
+"""Encoders and cross-encoders: cards, weights, networks, tokenization."""

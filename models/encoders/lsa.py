@@ -1,0 +1,191 @@
+"""Latent semantic analysis encoder, fit on the index's own terms; needs no weights.
+
+Documents are rows of sublinear tf-idf, of unit length; their truncated singular value decomposition ``X ≈ U S Vᵀ``
+gives each term a row of ``V``, and a text is the sum of its terms' rows, made unit length again. Source: Deerwester et
+al., *Indexing by latent semantic analysis*, JASIS 41 (1990); the decomposition is the randomised one of Halko,
+Martinsson and Tropp (2011), as scikit-learn has it. The only file that imports scikit-learn, and only to fit:
+encoding is numpy's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from shrag.models.encoder import Vectors
+from shrag.models.encoders.choice import LsaOptions
+from shrag.models.reranker import Passage
+
+VOCABULARY_FILE = "vocabulary.json"
+"""The terms, sorted, as one JSON list: a term may hold any character."""
+
+TERMS_FILE = "terms.npy"
+"""``float16[vocabulary, dimension]``: each term's row of ``V``, times its idf."""
+
+Terms = Callable[[Sequence[str]], list[list[str]]]
+"""Texts → the terms of each, as the index's own analyser gives them."""
+
+# Directions with less than this share of the largest singular value are rounding noise, and differ from run to run.
+_NOISE = 1e-5
+_LONGEST_DOCUMENT = 2_000
+
+
+class LsaEncoder:
+    """Implements :class:`~shrag.models.encoder.Encoder` over arrays that :func:`fit_lsa` made."""
+
+    name = "LSA"
+    is_model = False
+    batch_rows = 512
+
+    def __init__(self, vocabulary: Sequence[str], rows: NDArray[np.float16], terms: Terms, settings: str) -> None:
+        self._places = {term: place for place, term in enumerate(vocabulary)}
+        self._rows = rows
+        self._terms = terms
+        self.settings = settings
+        self.dimension = int(rows.shape[1])
+
+    @property
+    def digest(self) -> str:
+        """See :class:`~shrag.models.encoder.Encoder`."""
+        digest = hashlib.sha256(_encode_vocabulary(self._places))
+        digest.update(np.ascontiguousarray(self._rows).data)
+        return digest.hexdigest()
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """See :class:`~shrag.models.encoder.Encoder`."""
+        return self._encode(self._terms(texts), self._rows)
+
+    def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
+        """See :class:`~shrag.models.encoder.Encoder`; reads the terms, not the words."""
+        return self._encode([[*p.title_terms, *chain.from_iterable(p.sentence_terms)] for p in passages], self._wide)
+
+    @cached_property
+    def _wide(self) -> Vectors:
+        """The rows in single precision: worth their memory to who encodes many passages, not for a question."""
+        return self._rows.astype(np.float32)
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays into ``folder``."""
+        (folder / VOCABULARY_FILE).write_bytes(_encode_vocabulary(self._places))
+        np.save(folder / TERMS_FILE, self._rows, allow_pickle=False)
+
+    def _encode(self, documents: Sequence[Sequence[str]], rows: NDArray[np.floating[Any]]) -> Vectors:
+        vectors = np.zeros((len(documents), self.dimension), dtype=np.float32)
+        for row, terms in enumerate(documents):
+            counts = Counter(place for term in terms if (place := self._places.get(term)) is not None)
+            if counts:
+                # By place, so that the same terms in another order round alike.
+                places = sorted(counts)
+                weights = np.array([_sublinear(counts[place]) for place in places], dtype=np.float32)
+                total = weights @ rows[places].astype(np.float32, copy=False)
+                length = float(np.linalg.norm(total))
+                if length > 0:
+                    vectors[row] = total / length
+        return vectors
+
+
+def load_lsa(folder: Path, terms: Terms, settings: str) -> LsaEncoder:
+    """Open what :meth:`LsaEncoder.save` wrote, its array mapped and not read.
+
+    Raises ``ValueError`` where it does not fit together.
+    """
+    vocabulary = msgspec.json.decode((folder / VOCABULARY_FILE).read_bytes(), type=list[str])
+    rows = np.load(folder / TERMS_FILE, mmap_mode="r", allow_pickle=False)
+    if rows.dtype != np.float16 or rows.ndim != 2 or len(rows) != len(vocabulary):
+        raise ValueError(f"{folder / TERMS_FILE} is {rows.dtype}{list(rows.shape)} for {len(vocabulary)} terms")
+    return LsaEncoder(vocabulary, rows, terms, settings)
+
+
+def fit_lsa(documents: Iterable[Sequence[str]], terms: Terms, options: LsaOptions) -> LsaEncoder:
+    """Fit on each document's terms; the first ``options.documents`` are read, and of each its first 2,000 terms.
+
+    The same documents in the same order give the same bits on one kind of processor. The dimension is smaller where
+    the documents do not have as many directions.
+    """
+    sample = _Sample()
+    for terms_of_one, _ in zip(documents, range(options.documents), strict=False):
+        sample.add(terms_of_one[:_LONGEST_DOCUMENT])
+    vocabulary, places = sample.vocabulary(options.vocabulary)
+    matrix, idf = sample.matrix(places, len(vocabulary))
+    directions = _directions(matrix, options)
+    return LsaEncoder(vocabulary, (directions * idf[:, None]).astype(np.float16), terms, options.settings)
+
+
+class _Sample:
+    """Term counts of documents, compactly: twelve bytes for each distinct term of each document."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._columns = array("q")
+        self._counts = array("i")
+        self._ends = array("q", [0])
+
+    def add(self, terms: Sequence[str]) -> None:
+        for term, count in Counter(terms).items():
+            self._columns.append(self._numbers.setdefault(term, len(self._numbers)))
+            self._counts.append(count)
+        self._ends.append(len(self._columns))
+
+    def vocabulary(self, most: int) -> tuple[list[str], NDArray[np.int64]]:
+        """Return the terms kept, sorted, and the place among them of each term seen, -1 where it has none."""
+        frequencies = np.bincount(np.asarray(self._columns, dtype=np.int64), minlength=len(self._numbers))
+        kept = sorted(self._numbers, key=lambda term: (-frequencies[self._numbers[term]], term))[:most]
+        kept.sort()
+        places = np.full(len(self._numbers), -1, dtype=np.int64)
+        for place, term in enumerate(kept):
+            places[self._numbers[term]] = place
+        return kept, places
+
+    def matrix(self, places: NDArray[np.int64], width: int) -> tuple[Any, NDArray[np.float32]]:
+        """Return the documents as sparse rows of unit length, and idf = ln((1 + N) / (1 + df)) + 1 of each term."""
+        from scipy.sparse import csr_matrix, diags
+
+        columns = places[np.asarray(self._columns, dtype=np.int64)]
+        known = columns >= 0
+        ends = np.concatenate([[0], np.cumsum(known)])[np.asarray(self._ends, dtype=np.int64)]
+        counts = np.asarray(self._counts, dtype=np.int32)[known]
+        columns = columns[known]
+        documents = len(ends) - 1
+        frequencies = np.bincount(columns, minlength=width)
+        idf = (np.log((1 + documents) / (1 + frequencies)) + 1).astype(np.float32)
+        weights = (1 + np.log(counts)).astype(np.float32) * idf[columns]
+        matrix = csr_matrix((weights, columns, ends), shape=(documents, width))
+        matrix.sort_indices()
+        lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+        lengths[lengths == 0] = 1
+        return diags(1 / lengths, dtype=np.float32) @ matrix, idf
+
+
+def _directions(matrix: Any, options: LsaOptions) -> NDArray[np.float32]:  # noqa: ANN401  (scipy has no types)
+    """Return the leading right singular vectors as columns: ``float32[terms, dimension]``."""
+    dimension = min(options.dimension, *matrix.shape)
+    if dimension == 0:
+        return np.zeros((matrix.shape[1], 0), dtype=np.float32)
+    from sklearn.utils.extmath import randomized_svd
+    from threadpoolctl import threadpool_limits
+
+    # One thread: how a product is cut up among several decides how it is rounded.
+    with threadpool_limits(limits=1):
+        _, strengths, directions = randomized_svd(
+            matrix, n_components=dimension, n_iter=options.iterations, random_state=options.seed
+        )
+    return np.ascontiguousarray(directions[strengths > _NOISE * strengths[0]].T, dtype=np.float32)
+
+
+def _sublinear(count: int) -> float:
+    return 1 + math.log(count)
+
+
+def _encode_vocabulary(vocabulary: Iterable[str]) -> bytes:
+    return msgspec.json.encode(list(vocabulary))

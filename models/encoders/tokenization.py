@@ -1,0 +1,44 @@
+"""Tokenize texts, in this process or in workers; the only module that imports tokenizers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shrag.models.errors import PackageMissing, WeightsRejected
+
+Tokens = NDArray[np.int32]
+"""The numbers of one text's tokens, special ones included: ``int32[length]``."""
+
+
+class Tokeniser:
+    """A model's own tokeniser, from its ``tokenizer.json``. Texts longer than ``max_tokens`` are cut. Thread-safe."""
+
+    def __init__(self, path: Path, max_tokens: int) -> None:
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise PackageMissing(
+                f"tokenizers is not installed ({error}): `pip install -c constraints.txt 'shrag[models]'`."
+            ) from error
+        self.path = path
+        self.max_tokens = max_tokens
+        try:
+            self._tokenizer: Any = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises no narrower one
+            raise WeightsRejected(f"{path} is not a tokeniser ({error}): carry it over again.") from None
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_length=max_tokens)
+
+    def texts(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the tokens of each text."""
+        return [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch_fast(list(texts))]
+
+    def pairs(self, first: str, seconds: Sequence[str]) -> list[Tokens]:
+        """Return the tokens of ``first`` with each of the others; the longer of a pair is cut first."""
+        pairs = [(first, second) for second in seconds]
+        return [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch_fast(pairs)]

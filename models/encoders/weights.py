@@ -1,0 +1,206 @@
+"""Weights folder of a model: found by name or path, checked, staged for loading.
+
+What is read of it: ``config.json``, ``tokenizer.json``, safetensors files, and what sentence-transformers keeps of
+pooling and prefixes. Pickled weights and code that comes with weights are never opened.
+
+What decides how weights are run is written here and not taken from the folder they came in: no code that comes with
+weights is named in it, and a model's published configuration is rewritten where the native class needs another. The
+user's files are not touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shrag.models.encoders.catalog import ModelCard
+from shrag.models.encoders.gte_config import ORIGINAL, native_config
+from shrag.models.encoders.safetensors_header import INDEX_FILE, SINGLE_FILE, read_header
+from shrag.models.errors import WeightsMissing, WeightsRejected
+
+CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
+
+_PICKLED = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
+_LARGEST_JSON = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A checked folder. ``files`` are the SHA-256 of all that decides what the model computes, by name."""
+
+    name: str
+    folder: Path
+    files: Mapping[str, str]
+
+    @property
+    def tensors(self) -> list[Path]:
+        """The safetensors files."""
+        return [self.folder / name for name in self.files if name.endswith(".safetensors")]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the names and digests of the files."""
+        lines = "".join(f"{name} {digest}\n" for name, digest in sorted(self.files.items()))
+        return hashlib.sha256(lines.encode()).hexdigest()
+
+    def config(self) -> dict[str, Any]:
+        """Return ``config.json``."""
+        return read_json(self.folder / CONFIG)
+
+
+def is_path(choice: str) -> bool:
+    """Say whether ``choice`` names a folder rather than a model of the catalogue."""
+    return os.sep in choice or choice.startswith((".", "~"))
+
+
+def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
+    """Return the folder of a model: ``home/NAME`` for one of the catalogue, else ``choice`` itself.
+
+    A hub's cache is understood too, in both places: ``models--ORG--NAME/snapshots/REVISION``. Raises
+    :class:`WeightsMissing`, and :class:`WeightsRejected` where it cannot be told which of several snapshots is meant.
+    """
+    names = [choice]
+    if card is not None:
+        repository = card.repository
+        names = [card.name, card.short, Path(repository).name, f"models--{repository.replace('/', '--')}"]
+    places = [Path(choice).expanduser()] if is_path(choice) else [home / name for name in names if name]
+    for place in places:
+        if (place / "snapshots").is_dir():
+            return _snapshot(place, card)
+        if place.is_dir():
+            return place
+    what = f"{card.repository} (licence {card.licence})" if card and card.repository else choice
+    raise WeightsMissing(
+        f"There are no weights at {places[0]}: carry the folder of {what} there, its {CONFIG}, {TOKENIZER} and "
+        "safetensors files; SHRAG downloads nothing."
+    )
+
+
+def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Weights:
+    """Check what a model's folder holds, against its card where there is one.
+
+    Raises :class:`WeightsMissing` for what is not there and :class:`WeightsRejected` for what is not as it should be:
+    pickled, cut, or with another size or SHA-256 than the card has.
+    """
+    names = [CONFIG, TOKENIZER, *_tensor_files(folder)]
+    for each in names:
+        if not (folder / each).is_file():
+            raise WeightsMissing(f"{folder} has no {each}: carry over the whole folder of {name}.")
+    for each in names:
+        if each.endswith(".safetensors"):
+            read_header(folder / each)
+    digests = {each: _digest(folder / each) for each in names}
+    for each, known in (card.files if card else {}).items():
+        path = folder / each
+        size = path.stat().st_size if path.is_file() else -1
+        if (known.bytes is not None and size != known.bytes) or (
+            known.sha256 is not None and digests.get(each) != known.sha256
+        ):
+            raise WeightsRejected(
+                f"{path} is not the {each} of {name}: it has {size} bytes and SHA-256 {digests.get(each, 'none')}, the "
+                f"catalogue has {known.bytes or 'any'} and {known.sha256 or 'any'}; carry it over again, or name the "
+                f"folder by a path of its own if it is another model."
+            )
+    return Weights(name, folder, digests)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file of a model's folder; raises :class:`WeightsRejected` where it is none."""
+    try:
+        if path.stat().st_size > _LARGEST_JSON:
+            raise WeightsRejected(f"{path} has {path.stat().st_size} bytes: a model's {path.name} is far smaller.")
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise WeightsRejected(f"{path} cannot be read ({error}): carry it over again.") from None
+
+
+def _tensor_files(folder: Path) -> list[str]:
+    if (folder / SINGLE_FILE).is_file():
+        return [SINGLE_FILE]
+    index = folder / INDEX_FILE
+    if index.is_file():
+        shards = read_json(index).get("weight_map")
+        names = sorted(set(shards.values())) if isinstance(shards, dict) and _plain(shards.values()) else []
+        if not names:
+            raise WeightsRejected(f"{index} does not name safetensors files beside it: carry it over again.")
+        return [INDEX_FILE, *names]
+    pickled = sorted(path.name for pattern in _PICKLED for path in folder.glob(pattern))
+    if pickled:
+        raise WeightsRejected(
+            f"{folder} has its weights as {pickled[0]}, a pickle that can run code: carry over {SINGLE_FILE} instead."
+        )
+    raise WeightsMissing(f"{folder} has no {SINGLE_FILE}: carry over the whole folder.")
+
+
+def _plain(names: Iterable[object]) -> bool:
+    return all(isinstance(name, str) and name.endswith(".safetensors") and Path(name).name == name for name in names)
+
+
+def _snapshot(cache: Path, card: ModelCard | None) -> Path:
+    """Return the snapshot that the card's revision, else the cache's ``main``, names; else the only one."""
+    snapshots = cache / "snapshots"
+    main = cache / "refs" / "main"
+    named = [card.revision if card else None, main.read_text().strip() if main.is_file() else None]
+    for revision in named:
+        if revision and Path(revision).name == revision and (snapshots / revision).is_dir():
+            return snapshots / revision
+    found = sorted(path for path in snapshots.iterdir() if path.is_dir())
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise WeightsMissing(f"{snapshots} is empty: carry over the whole folder of the cache.")
+    raise WeightsRejected(
+        f"{snapshots} has {len(found)} snapshots and nothing says which is meant: name one of them by its path."
+    )
+
+
+def _digest(path: Path) -> str:
+    state = path.stat()
+    return _digest_of(os.fspath(path), state.st_size, state.st_mtime_ns, state.st_ino)
+
+
+@lru_cache(maxsize=256)
+def _digest_of(path: str, size: int, changed: int, inode: int) -> str:
+    """Digest a file once for each state it is seen in: weights are large, and asked about several times a build."""
+    del size, changed, inode
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+# The library insists on loading a tokeniser too; texts are cut into tokens by shrag.models.encoders.tokenization.
+_TOKENIZER_CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast"}
+
+
+@contextmanager
+def stage_weights(weights: Weights, gte_class: str) -> Iterator[Path]:
+    """Yield a folder to load a model from, as ``gte_class`` where it is an mGTE as published; it is gone afterwards.
+
+    Raises :class:`~shrag.models.errors.WeightsRejected` as :func:`~shrag.models.encoders.gte_config.native_config`
+    does.
+    """
+    config = weights.config()
+    if config.get("model_type") == ORIGINAL:
+        config = native_config(config, gte_class)
+    config.pop("auto_map", None)
+    with tempfile.TemporaryDirectory(prefix="shrag-model-") as name:
+        folder = Path(name)
+        for file in weights.files:
+            if file != CONFIG:
+                (folder / file).symlink_to((weights.folder / file).resolve())
+        _write(folder / CONFIG, config)
+        _write(folder / "tokenizer_config.json", _TOKENIZER_CONFIG)
+        yield folder
+
+
+def _write(path: Path, value: Mapping[str, object]) -> None:
+    path.write_bytes(msgspec.json.encode(value))

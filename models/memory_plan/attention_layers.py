@@ -1,0 +1,222 @@
+"""Cache need of each layer of a language model, from ``config.json``.
+
+The keys are those of Hugging Face's configurations. Which of them decide, and how, follows vLLM 0.32's model files,
+since vLLM is what allocates; a model type that was not checked there is refused, and so is an unknown kind of layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from shrag.models.errors import UnknownArchitecture, WeightsMissing, WeightsRejected
+
+CONFIG_FILE = "config.json"
+
+HEAD_GROUPS = frozenset(
+    "exaone exaone4 gemma3_text gemma3n_text gemma4_text llama mistral qwen2 qwen2_moe qwen3 qwen3_moe "
+    "qwen3_5_text qwen3_5_moe_text qwen3_next".split()
+)
+"""Model types with grouped-query attention, plain, with sliding windows, or mixed with Gated DeltaNet."""
+
+LATENT = frozenset(("deepseek_v2", "deepseek_v3"))
+"""Model types with multi-head latent attention."""
+
+# A head is as wide as its share of the model where no width is given; in the others it has a default of its own.
+_EQUAL_SHARES = frozenset(("exaone", "llama", "mistral", "qwen2", "qwen2_moe"))
+_DELTA = frozenset(("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next"))
+# Full and sliding layers in a pattern that only `layer_types` tells.
+_PATTERNED = frozenset(("exaone4", "gemma3_text", "gemma3n_text", "gemma4_text"))
+
+_WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text"} | {
+    "qwen3_5": "qwen3_5_text",
+    "qwen3_5_moe": "qwen3_5_moe_text",
+    "exaone4_5": "exaone4",
+    "mistral3": "mistral",
+}
+"""Multimodal model types → the type of their text model, whose own table is ``text_config``."""
+
+# Far above any model: a hostile number would make a tuple as long.
+_MOST_LAYERS = 10_000
+
+_ASK = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
+
+
+@dataclass(frozen=True, slots=True)
+class FullAttention:
+    """Keeps ``values`` numbers for every token, keys and values together."""
+
+    values: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingAttention:
+    """Keeps ``values`` numbers for each of the last ``window`` tokens."""
+
+    values: int
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinearAttention:
+    """Keeps a state of ``state_bytes`` for a sequence, however long it is."""
+
+    state_bytes: int
+
+
+Layer = FullAttention | SlidingAttention | LinearAttention
+
+
+def read_config(folder: Path) -> dict[str, object]:
+    """Return ``config.json`` of a folder of weights; raises :class:`WeightsMissing` and :class:`WeightsRejected`."""
+    path = folder / CONFIG_FILE
+    try:
+        config = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError:
+        raise WeightsMissing(f"There is no {path}: copy the whole model into {folder}.") from None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise WeightsRejected(f"{path} is not a model's configuration ({error}): copy it again.") from None
+    if not isinstance(config, dict):
+        raise WeightsRejected(f"{path} is not a JSON object: copy it again.")
+    return config
+
+
+def longest_context(config: Mapping[str, object]) -> int | None:
+    """Return the tokens the model was made for, None where its configuration does not say."""
+    longest = _text_config(config).get("max_position_embeddings")
+    return longest if type(longest) is int and longest > 0 else None
+
+
+def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
+    """Return what each layer keeps, first layer first; layers that share another's cache are left out.
+
+    - Grouped-query attention keeps ``2 × kv heads × head dimension`` values a token; full attention of Gemma 4 has
+      heads of its own (``num_global_key_value_heads``, ``global_head_dim``).
+    - Latent attention keeps ``kv_lora_rank + qk_rope_head_dim``, keys and values in one (arXiv 2405.04434).
+    - Gated DeltaNet (arXiv 2412.06464) keeps ``Hv × Dv × Dk`` numbers of state, and of its convolution
+      ``(2 × Hk × Dk + Hv × Dv) × (kernel - 1)`` in 16 bits.
+    - ``num_kv_shared_layers`` last layers read the cache of earlier ones and keep nothing.
+
+    Raises :class:`UnknownArchitecture` for a model type or a layer type it does not know, and for a number that is
+    missing or not positive.
+    """
+    text = _text_config(config)
+    kind = str(text.get("model_type"))
+    if kind not in HEAD_GROUPS | LATENT:
+        known = ", ".join(sorted(HEAD_GROUPS | LATENT))
+        raise UnknownArchitecture(f"How a model of type {kind!r} caches is not known here (known: {known}): {_ASK}.")
+    count = _number(text, "num_hidden_layers")
+    if count > _MOST_LAYERS:
+        raise UnknownArchitecture(f"num_hidden_layers is {count}, {_MOST_LAYERS} are believed at most: {_ASK}.")
+    if kind in LATENT:
+        return (FullAttention(_number(text, "kv_lora_rank") + _number(text, "qk_rope_head_dim")),) * count
+    if "per_layer_config" in text:
+        raise UnknownArchitecture(f"The configuration has a per_layer_config, which is not read here: {_ASK}.")
+    types = _layer_types(text, count)
+    shared = _number(text, "num_kv_shared_layers", None if kind == "gemma3n_text" else 0)
+    if shared >= count:
+        raise UnknownArchitecture(f"num_kv_shared_layers is {shared} of {count} layers, which leaves none: {_ASK}.")
+    makers: dict[str, Callable[[Mapping[str, object]], Layer]] = {
+        "full_attention": _full,
+        "sliding_attention": _sliding,
+        "linear_attention": _linear,
+    }
+    unknown = [name for name in types if name not in makers]
+    if unknown:
+        raise UnknownArchitecture(f"layer_types has {unknown[0]!r}, known are {', '.join(makers)}: {_ASK}.")
+    layer_of = {name: makers[name](text) for name in dict.fromkeys(types)}
+    return tuple(layer_of[name] for name in types[: count - shared])
+
+
+def _text_config(config: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the table of the text model, with its type in it."""
+    inner = config.get("text_config")
+    if not isinstance(inner, dict):
+        return config
+    outer = str(config.get("model_type"))
+    return {"model_type": _WRAPPED.get(outer, outer), **cast("dict[str, object]", inner)}
+
+
+def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
+    types = text.get("layer_types")
+    if isinstance(types, list):
+        if len(types) != count:
+            raise UnknownArchitecture(f"layer_types has {len(types)} entries for {count} layers: {_ASK}.")
+        return [str(name) for name in types]
+    kind, window = str(text["model_type"]), text.get("sliding_window")
+    if kind in _DELTA:
+        interval = _number(text, "full_attention_interval", 4)
+        return ["linear_attention" if (place + 1) % interval else "full_attention" for place in range(count)]
+    if kind == "mistral" and window:
+        return ["sliding_attention"] * count
+    if kind == "mistral":
+        slides_nowhere = "sliding_window" in text  # without the key its library's default holds, 4,096
+    elif kind.startswith("qwen"):
+        slides_nowhere = text.get("use_sliding_window", False) is False
+    else:
+        slides_nowhere = not window and kind not in _PATTERNED
+    if not slides_nowhere:
+        raise UnknownArchitecture(f"The {kind} configuration has no layer_types that say which layers slide: {_ASK}.")
+    return ["full_attention"] * count
+
+
+def _full(text: Mapping[str, object]) -> FullAttention:
+    heads, width = _heads(text)
+    if text["model_type"] == "gemma4_text":
+        width = _number(text, "global_head_dim")
+        if text.get("attention_k_eq_v", True):
+            heads = _number(text, "num_global_key_value_heads", heads)
+    return FullAttention(2 * heads * width)
+
+
+def _sliding(text: Mapping[str, object]) -> SlidingAttention:
+    heads, width = _heads(text)
+    return SlidingAttention(2 * heads * width, _number(text, "sliding_window"))
+
+
+def _linear(text: Mapping[str, object]) -> LinearAttention:
+    keys, values = _number(text, "linear_num_key_heads"), _number(text, "linear_num_value_heads")
+    key_width, value_width = _number(text, "linear_key_head_dim"), _number(text, "linear_value_head_dim")
+    channels = 2 * keys * key_width + values * value_width
+    convolution = channels * (_number(text, "linear_conv_kernel_dim", 4) - 1) * 2
+    # Without the key vLLM keeps the state in the model's own 16 bits.
+    width = {"float32": 4, "bfloat16": 2, "float16": 2, None: 2}.get(_text_or_none(text, "mamba_ssm_dtype"))
+    if width is None:
+        raise UnknownArchitecture(
+            f"mamba_ssm_dtype is {text['mamba_ssm_dtype']!r}, known are float32, bfloat16: {_ASK}."
+        )
+    return LinearAttention(values * value_width * key_width * width + convolution)
+
+
+def _text_or_none(text: Mapping[str, object], key: str) -> str | None:
+    value = text.get(key)
+    return None if value is None else str(value)
+
+
+def _heads(text: Mapping[str, object]) -> tuple[int, int]:
+    """Return key-value heads and the width of one."""
+    heads = _number(text, "num_attention_heads")
+    kind = text["model_type"]
+    if text.get("head_dim") is None and kind in _EQUAL_SHARES:
+        width = _number(text, "hidden_size") // heads
+    else:
+        width = _number(text, "head_dim")
+    # Without the key most types have a default of their own, which is not the heads of attention.
+    return _number(
+        text, "num_key_value_heads", heads if "num_key_value_heads" in text or kind == "llama" else None
+    ), width
+
+
+def _number(text: Mapping[str, object], key: str, default: int | None = None) -> int:
+    """Return a positive whole number; a key that is missing or null has ``default``, if there is one."""
+    value = text.get(key)
+    if value is None and default is not None:
+        return default
+    least = 0 if key == "num_kv_shared_layers" else 1
+    if type(value) is not int or not least <= value < 2**31:
+        raise UnknownArchitecture(f"The configuration's {key} is {value!r}, a positive whole number is needed: {_ASK}.")
+    return value

@@ -1,0 +1,47 @@
+"""Parse and format sizes in bytes."""
+
+from __future__ import annotations
+
+import re
+
+GIB = 2**30
+MIB = 2**20
+
+_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": MIB, "GIB": GIB, "TIB": 2**40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?B)", re.IGNORECASE | re.ASCII)
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes of a number with a unit, decimal (``GB``) or binary (``GiB``), fractions rounded down.
+
+    Raises ``ValueError`` for anything else: a bare number or ``50G`` would leave 7 % open.
+
+    >>> parse_size("50GB"), parse_size("1.5 GiB")
+    (50000000000, 1610612736)
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a size: write a number and KB, MB, GB, TB, KiB, MiB, GiB or TiB.")
+    digits, unit = match.groups()
+    whole, _, fraction = digits.partition(".")
+    # In whole numbers: a float would be a few bytes off where it matters least and surprises most.
+    scale: int = 10 ** len(fraction)
+    return int(whole + fraction) * _UNITS[unit.upper()] // scale
+
+
+def both_units(size: int) -> str:
+    """Return a size in decimal and in binary units.
+
+    >>> both_units(50 * 10**9)
+    '50.00 GB (46.57 GiB)'
+    """
+    return f"{size / 1e9:.2f} GB ({size / GIB:.2f} GiB)"
+
+
+def gib(size: int) -> str:
+    """Return a size in GiB with two decimals.
+
+    >>> gib(64 * 2**20)
+    '0.06 GiB'
+    """
+    return f"{size / GIB:.2f} GiB"

@@ -1,0 +1,49 @@
+"""GPU cards by name, for planning without one."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+import msgspec
+
+from shrag.models.errors import UnknownName
+from shrag.models.memory_plan.byte_sizes import GIB
+
+
+class GpuCard(msgspec.Struct, frozen=True):
+    """``usable`` is the bytes that programs can allocate together; ``estimated`` unless the card itself was asked.
+
+    ``capability`` is CUDA's compute capability, 0 where it is not known.
+    """
+
+    name: str
+    title: str
+    usable: int
+    capability: float
+    estimated: bool = True
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    title: str
+    usable_gib: float
+    capability: float
+
+
+def load_cards() -> dict[str, GpuCard]:
+    """Return the cards of ``gpu_cards.toml`` by name, smaller first."""
+    text = (files("shrag.models.memory_plan") / "gpu_cards.toml").read_text(encoding="utf-8")
+    entries = msgspec.convert(tomllib.loads(text), dict[str, _Entry])
+    return {
+        name: GpuCard(name, entry.title, int(entry.usable_gib * GIB), entry.capability)
+        for name, entry in entries.items()
+    }
+
+
+def find_card(name: str) -> GpuCard:
+    """Return the card of this name, in any case; raises :class:`UnknownName`."""
+    cards = load_cards()
+    for known, card in cards.items():
+        if known.casefold() == name.casefold():
+            return card
+    raise UnknownName(f"There is no card {name!r}: use one of {', '.join(cards)}, or leave --card out on the machine.")

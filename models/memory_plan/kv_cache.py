@@ -1,0 +1,177 @@
+"""KV cache size per sequence by vLLM's arithmetic, from ``config.json``.
+
+vLLM cuts the pool into blocks of one size. Layers of one kind are put into groups of equally many layers; a block
+holds some tokens of every layer of one group, and each group takes whole blocks of its own. So a sequence takes, over
+all groups,
+
+- full attention: ``ceil(n / P)`` blocks, with P tokens in a block;
+- a sliding window W: ``ceil(min(W - 1 + F, M) / P) + 1`` blocks, with F tokens scheduled and not yet settled, M the
+  longest sequence;
+- a recurrent state: one block, two with prefix caching.
+
+Where kinds differ in bytes per block, the smaller ones hold more tokens in it; where there are recurrent states, P
+grows until a block holds one, and the state is padded to the block. Source: vLLM 0.32.0,
+``v1/kv_cache_interface.py`` (``max_memory_usage_bytes`` of each kind), ``v1/core/kv_cache_utils.py``
+(``unify_kv_cache_spec_page_size``, ``_get_kv_cache_groups_uniform_page_size``,
+``get_max_concurrency_for_kv_cache_config``) and ``platforms/interface.py`` (the block of models with states), in its
+default layout, a layer after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from shrag.models.errors import UnknownArchitecture
+from shrag.models.memory_plan.attention_layers import FullAttention, Layer, LinearAttention, SlidingAttention
+
+KvDtype = Literal["auto", "fp8"]
+"""``auto`` is the model's own 16 bits; ``fp8`` halves it."""
+
+KV_BYTES: Mapping[KvDtype, int] = {"auto": 2, "fp8": 1}
+
+CUDA_BLOCK = 16
+"""Tokens in a block on CUDA, where nothing asks for more."""
+
+CPU_BLOCK = 128
+"""The same in vLLM's CPU build."""
+
+
+@dataclass(frozen=True, slots=True)
+class KvOptions:
+    """What is chosen for the cache.
+
+    ``batch`` is ``--max-num-batched-tokens``; ``batches_in_flight`` is 2 where vLLM schedules the next batch while one
+    runs (its default on CUDA), else 1.
+    """
+
+    dtype: KvDtype = "auto"
+    block: int = CUDA_BLOCK
+    batch: int = 8192
+    batches_in_flight: int = 2
+    prefix_caching: bool = False
+
+
+class _Group(NamedTuple):
+    """``groups`` groups of layers of one kind, each taking blocks of its own; ``tokens`` in a block, 0 for a state."""
+
+    layer: Layer
+    groups: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class KvCache:
+    """The cache of one model under one set of options."""
+
+    layers: tuple[Layer, ...]
+    options: KvOptions = field(default_factory=KvOptions)
+
+    @property
+    def bytes_per_token(self) -> int:
+        """What every further token of a sequence adds: the layers of full attention."""
+        width = KV_BYTES[self.options.dtype]
+        return sum(layer.values * width for layer in self.layers if isinstance(layer, FullAttention))
+
+    def fixed_bytes(self, longest: int) -> int:
+        """Return what a sequence takes beside that, however long: full windows and states, without padding.
+
+        ``longest`` is the longest sequence allowed: a window never holds more.
+        """
+        options = self.options
+        width, states = KV_BYTES[options.dtype], 1 + options.prefix_caching
+        return sum(
+            _window_blocks(layer.window, options, longest, options.block) * options.block * layer.values * width
+            if isinstance(layer, SlidingAttention)
+            else layer.state_bytes * states
+            for layer in self.layers
+            if not isinstance(layer, FullAttention)
+        )
+
+    @property
+    def block_bytes(self) -> int:
+        """Bytes of one block of the pool: the page of a layer, for each layer of the widest group."""
+        return self._cut()[0]
+
+    def blocks(self, tokens: int) -> int:
+        """Return the blocks that a sequence of ``tokens`` holds at most."""
+        total = 0
+        for layer, groups, in_block in self._cut()[1]:
+            if isinstance(layer, FullAttention):
+                blocks = math.ceil(tokens / in_block)
+            elif isinstance(layer, SlidingAttention):
+                blocks = _window_blocks(layer.window, self.options, tokens, in_block)
+            else:
+                blocks = 1 + self.options.prefix_caching
+            total += groups * blocks
+        return total
+
+    def sequence_bytes(self, tokens: int) -> int:
+        """Return the bytes of the pool that one sequence of ``tokens`` takes, padding and all."""
+        return self.blocks(tokens) * self.block_bytes
+
+    def concurrency(self, pool: int, longest: int) -> float:
+        """Return how many sequences of ``longest`` tokens a pool of ``pool`` bytes holds, as vLLM prints it."""
+        return (pool // self.block_bytes) / self.blocks(longest)
+
+    def size_in_tokens(self, pool: int, longest: int) -> int:
+        """Return vLLM's "KV cache size" in tokens: the concurrency times the longest sequence."""
+        return int(self.concurrency(pool, longest) * longest)
+
+    def sequences(self, pool: int, tokens: int) -> int:
+        """Return how many whole sequences of ``tokens`` are held at once; one block of the pool is never given out."""
+        return max(pool // self.block_bytes - 1, 0) // self.blocks(tokens)
+
+    def pool_for(self, sequences: int, tokens: int) -> int:
+        """Return the bytes of the smallest pool that holds so many sequences of ``tokens`` at once."""
+        return (sequences * self.blocks(tokens) + 1) * self.block_bytes
+
+    def _cut(self) -> tuple[int, list[_Group]]:
+        """Return the bytes of a block, and the groups that take blocks."""
+        counts = Counter(self.layers)
+        width = KV_BYTES[self.options.dtype]
+        per_token: dict[Layer, int] = {
+            layer: layer.values * width for layer in counts if not isinstance(layer, LinearAttention)
+        }
+        tokens = _tokens_per_block(counts, per_token, self.options.block)
+        if len({(type(layer), getattr(layer, "window", None)) for layer in counts}) == 1:
+            # All layers hold the same tokens: one group, whatever the widths of its layers.
+            return sum(size * tokens * counts[layer] for layer, size in per_token.items()), [
+                _Group(next(iter(counts)), 1, tokens)
+            ]
+        page = max(per_token.values()) * tokens
+        size = _layers_in_a_group(counts.values())
+        groups = {layer: math.ceil(count / size) for layer, count in counts.items()}
+        cut = []
+        for layer in counts:
+            own = per_token.get(layer, 0) * tokens
+            # A page that does not divide the largest is padded to it, and holds no more tokens.
+            in_block = tokens * (page // own) if own and page % own == 0 else tokens
+            cut.append(_Group(layer, groups[layer], in_block if own else 0))
+        return page * max(math.ceil(count / groups[layer]) for layer, count in counts.items()), cut
+
+
+def _layers_in_a_group(counts: Collection[int]) -> int:
+    """Return vLLM's choice: the rarest kind's layers, or the commonest's where that pads less than half."""
+    fewest, most = min(counts), max(counts)
+    return most if most < 1.5 * fewest else fewest
+
+
+def _window_blocks(window: int, options: KvOptions, longest: int, block: int) -> int:
+    held = min(window - 1 + options.batches_in_flight * options.batch, longest)
+    # One more: a window need not begin where a block does.
+    return math.ceil(held / block) + 1
+
+
+def _tokens_per_block(counts: Iterable[Layer], per_token: Mapping[Layer, int], block: int) -> int:
+    """Return the tokens of a block, enough that a page of the widest attention holds any state."""
+    if not per_token:
+        raise UnknownArchitecture(
+            "The model has layers with a state and none with attention, which is not known here: give the bytes its "
+            "cache takes for one token yourself, with --kv-bytes-per-token."
+        )
+    state = max((layer.state_bytes for layer in counts if isinstance(layer, LinearAttention)), default=0)
+    return block * max(1, math.ceil(state / (block * max(per_token.values()))))

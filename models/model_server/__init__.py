@@ -1,0 +1,1 @@
+"""A vLLM server of our own, as a supervised subprocess."""

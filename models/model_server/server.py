@@ -1,0 +1,219 @@
+"""Model server: vLLM as a supervised subprocess."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from shrag.models.chat.endpoint import Timeouts, read_address
+from shrag.models.chat.http_client import EndpointClient
+from shrag.models.chat.settings import LlmSettings
+from shrag.models.errors import ModelUnavailable
+from shrag.models.model_server.command import check_engine, server_command, server_environment
+from shrag.models.model_server.planned_server import last_words, rotate
+
+LOG_FILE = "vllm.log"
+Phase = Literal["starting", "ready", "down", "stopped"]
+
+_HEALTH_SECONDS = 5.0
+_GUARD = Path(__file__).with_name("process_guard.py")
+
+
+class ServerState(NamedTuple):
+    """``reason`` says why it is down, or is empty; ``restarts`` counts the starts after the first."""
+
+    phase: Phase
+    reason: str
+    restarts: int
+
+    def __str__(self) -> str:
+        again = f" (started again {self.restarts} times)" if self.restarts else ""
+        return f"{self.phase}{': ' + self.reason if self.reason else ''}{again}"
+
+
+class Pace(NamedTuple):
+    """Seconds, and how often. ``poll`` and ``watch`` are between two health checks, before it is ready and after.
+
+    ``unanswered`` checks in a row are a death; who is told to stop has ``grace`` seconds before it is killed.
+
+    The pause before a start doubles from ``first_pause`` up to ``longest_pause`` and is the first one again after
+    ``healthy`` seconds of service. After ``tries`` starts in a row none of which got ready no other is made: what
+    cannot start would only load its weights for ever.
+    """
+
+    poll: float = 0.5
+    watch: float = 2.0
+    unanswered: int = 5
+    first_pause: float = 1.0
+    longest_pause: float = 60.0
+    healthy: float = 60.0
+    tries: int = 5
+    grace: float = 10.0
+
+
+class ModelServer:
+    """Starts ``settings.command`` over ``settings.weights`` on a Unix socket that only this user can reach.
+
+    Its log and what it compiles are kept in ``folder``; ``told`` hears of every change of its state. A context
+    manager: on leaving, the server and everything it started are gone; they are, too, when this process is killed.
+    Entering raises :class:`~shrag.models.errors.EngineMissing` and :class:`~shrag.models.errors.WeightsMissing`.
+    """
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        folder: Path,
+        *,
+        pace: Pace | None = None,
+        told: Callable[[ServerState], None] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._pace = pace or Pace()
+        self._told = told
+        self._cache = folder.absolute() / "cache"
+        self._state = ServerState("stopped", "", 0)
+        self._changed = threading.Condition()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.log = Path(settings.log) if settings.log else folder / LOG_FILE
+
+    @property
+    def state(self) -> ServerState:
+        """What it is doing now."""
+        return self._state
+
+    @property
+    def address(self) -> str:
+        """Where it answers once it is ready."""
+        return f"unix:{self._socket}"
+
+    def wait_for(self, phase: str, seconds: float) -> ServerState:
+        """Return the state once it is in ``phase`` or ``seconds`` are over, whichever is first."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._state.phase == phase, seconds)
+            return self._state
+
+    def __enter__(self) -> ModelServer:
+        """Start; returns at once, the server is ready later."""
+        check_engine(self._settings)
+        rotate(self.log)
+        # Made with mode 0700: whoever can enter it can ask the model, since vLLM's own key guards only some paths.
+        self._folder = tempfile.TemporaryDirectory(prefix="shrag-llm-", ignore_cleanup_errors=True)
+        self._socket = Path(self._folder.name) / "llm.sock"
+        self._stopping.clear()
+        self._thread = threading.Thread(target=self._run, name="model server", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it and wait until it is gone."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._folder.cleanup()
+        self._become("stopped")
+
+    def _run(self) -> None:
+        pause, never_ready, restarts = self._pace.first_pause, 0, 0
+        while True:
+            began = self.log.stat().st_size if self.log.exists() else 0
+            self._become("starting", restarts=restarts)
+            try:
+                with self._started() as process:
+                    served = self._watch(process)
+            except OSError as error:  # no memory for a process, no room for a log
+                served = _Service(f"it could not be started ({error})", None)
+            if self._stopping.is_set():
+                return
+            why = f"{served.ended}; {last_words(self.log, began) or 'it wrote nothing'} (log: {self.log})"
+            never_ready = never_ready + 1 if served.seconds is None else 0
+            if never_ready >= self._pace.tries:
+                self._become("down", f"given up after {never_ready} starts, {why}", restarts)
+                return
+            if served.seconds is not None and served.seconds >= self._pace.healthy:
+                pause = self._pace.first_pause
+            self._become("down", f"{why}, next start in {pause:g} s", restarts)
+            if self._stopping.wait(pause):
+                return
+            pause = min(2 * pause, self._pace.longest_pause)
+            restarts += 1
+
+    @contextmanager
+    def _started(self) -> Iterator[subprocess.Popen[bytes]]:
+        """Run the server under its guard, which ends it when the pipe to it closes."""
+        self._socket.unlink(missing_ok=True)
+        guard = [sys.executable, "-I", "-S", str(_GUARD), str(self._pace.grace), self._folder.name]
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603  (the command is the user's own, a list, no shell)
+                [*guard, *server_command(self._settings, self._socket)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=server_environment(os.environ, self._cache),
+                start_new_session=True,
+            )
+        assert process.stdin is not None  # noqa: S101  (it is a pipe)
+        try:
+            yield process
+        finally:
+            process.stdin.close()
+            process.wait()
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> _Service:
+        """Return how a server ended: by itself, by not answering, or because we stop."""
+        address = read_address(self.address)
+        with EndpointClient(address, Timeouts(_HEALTH_SECONDS, _HEALTH_SECONDS, _HEALTH_SECONDS)) as client:
+            began, ready, silent = time.monotonic(), None, 0
+            while not self._stopping.wait(self._pace.poll if ready is None else self._pace.watch):
+                if (status := process.poll()) is not None:
+                    return _Service(f"it ended with {_ending(status)}", _since(ready))
+                healthy = _is_healthy(client)
+                silent = 0 if healthy else silent + 1
+                if healthy and ready is None:
+                    ready = time.monotonic()
+                    self._become("ready")
+                elif ready is None and time.monotonic() - began > self._settings.start_timeout:
+                    return _Service(f"it was not ready after {self._settings.start_timeout:g} s", None)
+                elif ready is not None and silent >= self._pace.unanswered:
+                    return _Service(f"it left {silent} health checks unanswered", _since(ready))
+            return _Service("stopped", _since(ready))
+
+    def _become(self, phase: Phase, reason: str = "", restarts: int | None = None) -> None:
+        with self._changed:
+            self._state = ServerState(phase, reason, self._state.restarts if restarts is None else restarts)
+            self._changed.notify_all()
+        if self._told is not None:
+            with suppress(OSError):  # the terminal it is told on may be gone; the server is watched all the same
+                self._told(self._state)
+
+
+class _Service(NamedTuple):
+    """How it ended, and for how many seconds it had been ready; None where it never was."""
+
+    ended: str
+    seconds: float | None
+
+
+def _since(ready: float | None) -> float | None:
+    return None if ready is None else time.monotonic() - ready
+
+
+def _is_healthy(client: EndpointClient) -> bool:
+    try:
+        return client.fetch("/health", _HEALTH_SECONDS)[0] == 200
+    except ModelUnavailable:
+        return False
+
+
+def _ending(status: int) -> str:
+    # The guard gives 128 + N where signal N ended the command; a negative status is the guard's own.
+    number = status - 128 if status > 128 else -status if status < 0 else 0
+    return f"signal {number}" if number else f"status {status}"

@@ -1,0 +1,166 @@
+"""search/fetch connector results, document URIs, JSON truncation.
+
+The shapes are OpenAI's for such connectors; their text is the same as JSON, in one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+import msgspec
+
+from shrag.corpora.records import Record
+from shrag.serving.errors import QuestionError
+
+TEMPLATE = "shrag://document/{docid}{?index}"
+"""RFC 6570."""
+
+LONGEST_URL = 1_024
+_PREFIX = "shrag://document/"
+
+
+def document_uri(docid: str, index: str = "") -> str:
+    """Return the URI of a record; ``index`` is left out for the first one served.
+
+    >>> document_uri("A#1/가", "sci")
+    'shrag://document/A%231%2F%EA%B0%80?index=sci'
+    """
+    return _PREFIX + quote(docid, safe="") + (f"?index={quote(index, safe='')}" if index else "")
+
+
+def read_document_uri(uri: str) -> tuple[str, str]:
+    """Return the docid and the index that ``uri`` names, the index empty for the first; nothing of it is a path.
+
+    Raises :class:`QuestionError`.
+
+    >>> read_document_uri("shrag://document/A%231%2F..?index=sci")
+    ('A#1/..', 'sci')
+    """
+    try:
+        parts = urlsplit(uri)
+        query = parse_qs(parts.query, strict_parsing=bool(parts.query), max_num_fields=1)
+        docid = unquote(parts.path.removeprefix("/"), errors="strict")
+    except ValueError:
+        parts, query, docid = urlsplit(""), {}, ""
+    if (parts.scheme, parts.netloc) != ("shrag", "document") or not docid or parts.fragment or set(query) - {"index"}:
+        raise QuestionError("unknown_resource", f"There is no such resource: a record is {TEMPLATE}.")
+    return docid, query.get("index", [""])[0]
+
+
+def citable_url(record: Record, index: str = "") -> str:
+    """Return what a client can cite ``record`` by: its own link, else its URI, empty where neither is short enough.
+
+    A link is given as the record has it, when it is one a browser opens without running anything.
+    """
+    for url in (record.link, document_uri(record.docid, index)):
+        if url.startswith(("https://", "http://", _PREFIX)) and len(url) <= LONGEST_URL and url.isprintable():
+            return url
+    return ""
+
+
+_ELLIPSIS = "…"
+
+
+def cut_to_json(text: str, most: int) -> str:
+    """Return ``text``, or so much of its beginning that its JSON is at most ``most`` bytes with the sign of the cut."""
+    if len(text) * 6 <= most or _json_bytes(text) <= most:
+        return text
+    low, high = 0, min(len(text), most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _json_bytes(text[:middle] + _ELLIPSIS) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + _ELLIPSIS
+
+
+def _json_bytes(text: str) -> int:
+    """Return the bytes of ``text`` in JSON, without its quotation marks."""
+    return len(msgspec.json.encode(text)) - 2
+
+
+MOST_FETCHED_CHARACTERS = 64_000
+MOST_RESULT_BYTES = 2_048
+
+_MOST_TITLE_BYTES = 240
+_MOST_SNIPPET_BYTES = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A record found: what ``fetch`` takes as its ``id``, the beginning of its text, and a URL to cite it by."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What is known of a record fetched. ``cut``: get_document has the rest of its text."""
+
+    index: str
+    index_generation: int
+    language: str
+    year: int | None
+    journal: str
+    publisher: str
+    authors: tuple[str, ...]
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FetchReply:
+    """A record with its text, up to 64,000 characters of it."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: Metadata
+
+
+def results_of(records: Sequence[Record], index: str = "") -> tuple[Result, ...]:
+    """Return ``records`` of ``index`` (empty: the first one served) as results, in their order."""
+    return tuple(_result(record, index) for record in records)
+
+
+def _result(record: Record, index: str) -> Result:
+    title, text = cut_to_json(record.title, _MOST_TITLE_BYTES), cut_to_json(record.text, _MOST_SNIPPET_BYTES)
+    result = Result(record.docid, title, text, citable_url(record, index))
+    return result if len(msgspec.json.encode(result)) <= MOST_RESULT_BYTES else replace(result, text="", url="")
+
+
+def results_text(results: Sequence[Result], message: str) -> str:
+    """Return ``results`` as JSON, with a ``message`` where there are none."""
+    said: dict[str, object] = {"results": results}
+    return msgspec.json.encode(said | {"message": message} if message else said).decode()
+
+
+def fetch_reply(index: str, generation: int, record: Record, named: str = "") -> FetchReply:
+    """Return ``record`` of ``index``; ``named`` is the index as the caller named it, empty for the first one."""
+    return FetchReply(
+        id=record.docid,
+        title=record.title,
+        text=record.text[:MOST_FETCHED_CHARACTERS],
+        url=citable_url(record, named),
+        metadata=Metadata(
+            index=index,
+            index_generation=generation,
+            language=record.language,
+            year=record.year,
+            journal=record.journal,
+            publisher=record.publisher,
+            authors=record.authors,
+            cut=len(record.text) > MOST_FETCHED_CHARACTERS,
+        ),
+    )
+
+
+def fetch_text(reply: FetchReply) -> str:
+    """Return ``reply`` as JSON."""
+    return msgspec.json.encode(reply).decode()

@@ -1,0 +1,270 @@
+"""Bounded tool results and their text form.
+
+A model reads all of it, and pays for every word: a record found is at most 2 KB of JSON, a document comes by pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from shrag.corpora.records import Record
+from shrag.serving.agents.connector import Result, cut_to_json, results_of, results_text
+from shrag.serving.answering.formats import DOUBTS, REASONS, answer_label, answer_text
+from shrag.serving.events import Doubt, Part, RankedRecord, Reason
+from shrag.serving.question import AnswerLanguage
+from shrag.serving.results import AskResult, SearchResult
+from shrag.serving.runtime.index_registry import ServedIndex
+
+MOST_RECORD_BYTES = 2_048
+MOST_ANSWER_BYTES = 16_384
+PAGE_CHARACTERS = 8_000
+
+_MOST_SENTENCES = 60
+_MOST_SENTENCE_BYTES = 1_024
+_MOST_LINE_BYTES = 240
+_MOST_AUTHORS = 5
+_MOST_NAME_BYTES = 48
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecord:
+    """A record found. ``cut`` says that not all of its text is here: get_document has the rest."""
+
+    rank: int
+    docid: str
+    score: float
+    title: str
+    text: str
+    cut: bool
+    language: str
+    year: int | None
+    journal: str
+    authors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReply:
+    """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any.
+
+    ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
+    earlier question like this one.
+    """
+
+    index: str
+    index_generation: int
+    strategy: str
+    language: AnswerLanguage
+    keywords: tuple[str, ...]
+    reason: Reason
+    message: str
+    records: tuple[FoundRecord, ...]
+    results: tuple[Result, ...]
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SaidSentence:
+    """A sentence of an answer and the numbers of the records it cites; ``doubt`` says which check it failed."""
+
+    part: Part
+    text: str
+    citations: tuple[int, ...]
+    sound: bool
+    doubt: Doubt
+
+
+@dataclass(frozen=True, slots=True)
+class CitedRecord:
+    """A record of an answer, under the number it is cited by."""
+
+    number: int
+    docid: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskReply:
+    """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
+
+    ``precision`` is the share of its citations whose sentences passed the checks, null where it has none. ``cached``
+    says that it was made for an earlier question like this one.
+    """
+
+    index: str
+    index_generation: int
+    strategy: str
+    language: AnswerLanguage
+    kind: str
+    label: str
+    complete: bool
+    precision: float | None
+    reason: Reason
+    answer: str
+    sentences: tuple[SaidSentence, ...]
+    citations: tuple[CitedRecord, ...]
+    fallbacks: tuple[str, ...]
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReply:
+    """A page of a record: its ``text`` from the character ``offset`` on, of as many as it has ``characters``.
+
+    The next page begins at ``next_offset``, null behind the last.
+    """
+
+    index: str
+    index_generation: int
+    docid: str
+    title: str
+    text: str
+    offset: int
+    characters: int
+    next_offset: int | None
+    language: str
+    year: int | None
+    journal: str
+    publisher: str
+    authors: tuple[str, ...]
+    keywords: tuple[str, ...]
+    link: str
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexesReply:
+    """The indexes there are; the first is asked where none is named."""
+
+    indexes: tuple[ServedIndex, ...]
+
+
+def search_reply(result: SearchResult, named: str = "") -> SearchReply:
+    """Return what a search found; ``named`` is the index as the caller named it, empty for the first one."""
+    language, reason = result.question.language, result.ranking.reason
+    return SearchReply(
+        index=result.index,
+        index_generation=result.generation,
+        strategy=result.strategy,
+        language=language,
+        keywords=tuple(cut_to_json(keyword.text, _MOST_NAME_BYTES) for keyword in result.keywords.keywords),
+        reason=reason,
+        message=REASONS[language][reason] if reason else "",
+        records=tuple(_found(ranked) for ranked in result.ranking.records),
+        results=results_of([ranked.record for ranked in result.ranking.records], named),
+        cached=result.timings.cached,
+    )
+
+
+def ask_reply(result: AskResult) -> AskReply:
+    """Return an answer."""
+    answer, search = result.answer, result.search
+    said = [
+        SaidSentence(section.part, cut_to_json(each.text, _MOST_SENTENCE_BYTES), each.citations, each.sound, each.doubt)
+        for section in answer.sections
+        for each in section.sentences
+    ]
+    return AskReply(
+        index=search.index,
+        index_generation=search.generation,
+        strategy=search.strategy,
+        language=answer.language,
+        kind=answer.kind,
+        label=answer_label(answer),
+        complete=answer.complete,
+        precision=answer.precision,
+        reason=answer.reason,
+        answer=cut_to_json(answer_text(answer), MOST_ANSWER_BYTES),
+        sentences=tuple(said[:_MOST_SENTENCES]),
+        citations=tuple(
+            CitedRecord(each.number, each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.citations
+        ),
+        fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in search.fallbacks),
+        cached=search.timings.cached,
+    )
+
+
+def document_reply(
+    index: str, generation: int, record: Record, offset: int, most: int = PAGE_CHARACTERS
+) -> DocumentReply:
+    """Return the page of ``record`` that begins at the character ``offset`` and has at most so many."""
+    text = record.text[offset : offset + most]
+    end = offset + len(text)
+    return DocumentReply(
+        index=index,
+        index_generation=generation,
+        docid=record.docid,
+        title=cut_to_json(record.title, MOST_RECORD_BYTES),
+        text=text,
+        offset=offset,
+        characters=len(record.text),
+        next_offset=end if end < len(record.text) else None,
+        language=record.language,
+        year=record.year,
+        journal=cut_to_json(record.journal, _MOST_LINE_BYTES),
+        publisher=cut_to_json(record.publisher, _MOST_LINE_BYTES),
+        authors=_first(record.authors),
+        keywords=tuple(cut_to_json(keyword, _MOST_NAME_BYTES) for keyword in record.keywords[:20]),
+        link=cut_to_json(record.link, MOST_RECORD_BYTES),
+        complete=record.complete,
+    )
+
+
+def search_text(reply: SearchReply) -> str:
+    """Return a search as text: its ``results`` as JSON, which connectors read, and so can a model."""
+    return results_text(reply.results, reply.message)
+
+
+def ask_text(reply: AskReply) -> str:
+    """Return an answer as text: who wrote it, the answer, what is doubted, the records it cites."""
+    if reply.reason:
+        return reply.answer
+    doubts = [
+        f"! {sentence.text} ({DOUBTS[reply.language][sentence.doubt]})"
+        for sentence in reply.sentences
+        if sentence.doubt
+    ]
+    records = [f"[{record.number}] {record.docid} {record.title}" for record in reply.citations]
+    return "\n".join([f"({reply.label})", *reply.fallbacks, "", reply.answer, "", *doubts, *records])
+
+
+def document_text(reply: DocumentReply) -> str:
+    """Return a page of a record as text."""
+    rest = f"\n({reply.next_offset} of {reply.characters} characters; the next page has offset={reply.next_offset})"
+    return f"{reply.docid} {reply.title}\n{reply.text}{rest if reply.next_offset is not None else ''}"
+
+
+def indexes_text(reply: IndexesReply) -> str:
+    """Return the list of indexes as text, a line each."""
+    return "\n".join(
+        f"{each.name}: " + (each.problem or f"{each.records} records, generation {each.generation}")
+        for each in reply.indexes
+    )
+
+
+def _found(ranked: RankedRecord) -> FoundRecord:
+    record = ranked.record
+    found = FoundRecord(
+        rank=ranked.rank,
+        docid=record.docid,
+        score=round(ranked.score, 6),
+        title=cut_to_json(record.title, _MOST_LINE_BYTES),
+        text="",
+        cut=False,
+        language=record.language,
+        year=record.year,
+        journal=cut_to_json(record.journal, _MOST_LINE_BYTES),
+        authors=_first(record.authors),
+    )
+    room = MOST_RECORD_BYTES - len(msgspec.json.encode(found))
+    if room < _MOST_LINE_BYTES:
+        found = replace(found, journal="", authors=())
+        room = MOST_RECORD_BYTES - len(msgspec.json.encode(found))
+    text = cut_to_json(record.text, room)
+    return replace(found, text=text, cut=text != record.text)
+
+
+def _first(authors: Sequence[str]) -> tuple[str, ...]:
+    return tuple(cut_to_json(author, _MOST_NAME_BYTES) for author in authors[:_MOST_AUTHORS])

@@ -1,0 +1,1 @@
+"""From ranked records to a cited answer."""

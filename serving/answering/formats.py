@@ -1,0 +1,156 @@
+"""Plain-text renderings and localised labels of answers.
+
+cited       headings between double hash marks, each sentence with the numbers of its records
+scienceon   the form the ScienceON AI Challenge asked for (the SHRAG paper, A.2): its headings, an English title
+            inside the marks, no numbers, no ``*`` and no ``-``
+plain       the sentences of each part as a paragraph, and nothing else
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from shrag.serving.events import Answer, Doubt, Part, Reason, Section, Sentence
+from shrag.serving.question import AnswerLanguage
+
+HEADINGS: Mapping[AnswerLanguage, Mapping[Part, str]] = {
+    "ko": {"title": "제목", "introduction": "서론", "body": "본론", "conclusion": "결론"},
+    "en": {"title": "Title", "introduction": "Introduction", "body": "Main Body", "conclusion": "Conclusion"},
+}
+
+_EXTRACTIVE: Mapping[AnswerLanguage, str] = {
+    "ko": "발췌 답변: 언어 모델 없이, 찾은 기록의 문장을 그대로 옮겼습니다.",
+    "en": "Extractive answer: sentences copied from the records found, written by no language model.",
+}
+
+_GENERATED: Mapping[AnswerLanguage, str] = {
+    "ko": "생성 답변: 언어 모델 {model}이(가) 찾은 기록에 근거해 썼습니다.",
+    "en": "Generated answer: written by the language model {model} from the records found.",
+}
+
+_UNAIDED: Mapping[AnswerLanguage, str] = {
+    "ko": "근거 없는 답변: 언어 모델 {model}이(가) 기록을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
+    "en": "Unaided answer: written by the language model {model} from what it knows. Nothing was looked up or checked.",
+}
+
+DOUBTS: Mapping[AnswerLanguage, Mapping[Doubt, str]] = {
+    "ko": {
+        "no_citation": "근거로 든 기록이 없습니다",
+        "no_such_record": "없는 기록을 근거로 들었습니다",
+        "number": "근거로 든 기록에 없는 수가 있습니다",
+        "name": "근거로 든 기록에 없는 이름이 있습니다",
+        "quote": "따온 말이 근거로 든 기록에 없습니다",
+        "unrelated": "근거로 든 기록과 겹치는 말이 거의 없습니다",
+    },
+    "en": {
+        "no_citation": "cites no record",
+        "no_such_record": "cites a record that is not there",
+        "number": "has a number that the records cited do not have",
+        "name": "has a name that the records cited do not have",
+        "quote": "quotes what the records cited do not say",
+        "unrelated": "shares hardly a word with the records cited",
+    },
+}
+"""What is said of a sentence that did not pass a check."""
+
+FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
+    "ko": {
+        "unavailable": "언어 모델이 응답하지 않아 모델 없이 처리했습니다.",
+        "refused": "언어 모델이 요청을 거절해 모델 없이 처리했습니다.",
+        "invalid_output": "언어 모델이 쓴 것을 쓸 수 없어 모델 없이 처리했습니다.",
+    },
+    "en": {
+        "unavailable": "The language model does not answer; this was done without it.",
+        "refused": "The language model refused; this was done without it.",
+        "invalid_output": "What the language model wrote could not be used; this was done without it.",
+    },
+}
+"""What is said where a stage was done without the model."""
+
+REASONS: Mapping[AnswerLanguage, Mapping[Reason, str]] = {
+    "ko": {
+        "no_keywords": "질문에 검색할 낱말이 없습니다. 찾으려는 주제를 나타내는 낱말을 넣어 주세요.",
+        "unknown_words": "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.",
+        "nothing_found": "답의 근거로 쓸 수 있는 기록(제목과 초록이 모두 있는 기록)을 찾지 못했습니다.",
+        "nothing_fits": "찾은 기록 가운데 이 질문에 답하는 문장이 없습니다. 아래 기록은 가장 가까운 것들입니다.",
+        "not_searched": "이 방식은 기록을 찾지 않습니다. 언어 모델이 아는 대로 답합니다.",
+    },
+    "en": {
+        "no_keywords": "The question has no word to search for. Add words that name the subject.",
+        "unknown_words": "None of the question's words is in this index. Ask in other words.",
+        "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
+        "nothing_fits": "No sentence of the records found answers this question. The records below come closest.",
+        "not_searched": "This way of answering looks nothing up: the language model answers from what it knows.",
+    },
+}
+
+
+_LABELS = {"extractive": _EXTRACTIVE, "generated": _GENERATED, "unaided": _UNAIDED}
+
+
+_CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "답: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
+_NOT_BORNE_OUT: Mapping[AnswerLanguage, str] = {
+    "ko": " (뒷받침하는 기록이 없습니다)",
+    "en": " (no record bears this out)",
+}
+_NOT_CHOSEN: Mapping[AnswerLanguage, str] = {
+    "ko": "선택지 가운데 하나를 고르지 못했습니다.",
+    "en": "None of the choices was made.",
+}
+
+
+def choice_line(answer: Answer, choices: Sequence[str]) -> str:
+    """Return which of ``choices`` was made, in the answer's language, and whether nothing bears it out."""
+    if not answer.choice:
+        return _NOT_CHOSEN[answer.language]
+    unborne = answer.kind == "unaided" or answer.reason
+    text = choices[ord(answer.choice) - ord("A")]
+    line = _CHOSEN[answer.language].format(letter=answer.choice, choice=text)
+    return line + (_NOT_BORNE_OUT[answer.language] if unborne else "")
+
+
+def answer_label(answer: Answer) -> str:
+    """Return who wrote the answer, in its language."""
+    return _LABELS[answer.kind][answer.language].format(model=answer.model)
+
+
+AnswerFormat = Literal["cited", "scienceon", "plain"]
+
+# A word keeps its hyphen in a form that nobody takes for a list's dash.
+_NO_SIGNS = str.maketrans({"*": "", "-": "\N{NON-BREAKING HYPHEN}"})
+
+
+def answer_text(answer: Answer, form: AnswerFormat = "cited") -> str:
+    """Return the answer as it is printed and sent; where it has a reason instead of sections, the reason's sentence."""
+    if answer.reason:
+        return REASONS[answer.language][answer.reason]
+    return "\n\n".join(_FORMATS[form](section, answer) for section in answer.sections)
+
+
+def _cited(section: Section, answer: Answer) -> str:
+    heading = HEADINGS[answer.language][section.part]
+    return f"##{heading}##\n" + " ".join(_marked(sentence) for sentence in section.sentences)
+
+
+def _scienceon(section: Section, answer: Answer) -> str:
+    text = _plain(section, answer).translate(_NO_SIGNS)
+    if section.part == "title" and answer.language == "en":
+        return f"##{text}##"
+    return f"##{HEADINGS[answer.language][section.part]}##\n{text}"
+
+
+def _plain(section: Section, _: Answer) -> str:
+    return " ".join(sentence.text for sentence in section.sentences)
+
+
+_FORMATS: Mapping[AnswerFormat, Callable[[Section, Answer], str]] = {
+    "cited": _cited,
+    "scienceon": _scienceon,
+    "plain": _plain,
+}
+
+
+def _marked(sentence: Sentence) -> str:
+    marks = "".join(f"[{number}]" for number in sentence.citations)
+    return f"{sentence.text} {marks}" if marks else sentence.text

@@ -1,0 +1,250 @@
+"""Events → chat completion, whole or streamed.
+
+Chat programs show Markdown. What comes from a record or a model must not become a picture or a link in it: a picture's
+address would carry the conversation out (reliability: EchoLeak, CVE-2025-32711).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Literal
+
+import msgspec
+
+from shrag.serving.answering.formats import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_label
+from shrag.serving.api.chat_completions.schemas import (
+    Annotation,
+    AnswerMessage,
+    ChatChunk,
+    ChatResponse,
+    Choice,
+    ChunkChoice,
+    Delta,
+    ShragFields,
+    UrlCitation,
+    Usage,
+)
+from shrag.serving.api.schemas import SourceRecord
+from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Fallback, ModelCall, Part, Ranking, Sentence
+from shrag.serving.http.logging import trace_id
+from shrag.serving.http.problems import openai_problem
+from shrag.serving.http.sse import KEEP_ALIVE
+from shrag.serving.question import AnswerLanguage
+
+_ACTIVE = re.compile(r"!\[|\]\(|\]\[|\]:|<(?=[A-Za-z/!?])|`{3,}|~{3,}")
+_SOURCES = {"ko": "출처", "en": "Sources"}
+
+
+def defuse(text: str) -> str:
+    r"""Return ``text`` so that no Markdown reader makes a picture, a link, HTML or a code block of it.
+
+    >>> defuse("![x](http://evil.example) <img src=x> a < b [1]")
+    '!\\[x]\\(http://evil.example) \\<img src=x> a < b [1]'
+    """
+    return _ACTIVE.sub(lambda match: match.group()[:-1] + "\\" + match.group()[-1], text)
+
+
+class ChatText:
+    """Grows by events; what each adds is to be sent as it is. ``language`` is the question's."""
+
+    def __init__(self, language: AnswerLanguage, address: Callable[[str], str]) -> None:
+        self._language: AnswerLanguage = language
+        self._address = address
+        self._text: list[str] = []
+        self._length = 0
+        self._part: Part | None = None
+        self._marks: dict[int, tuple[int, int]] = {}
+        self._answer: Answer | None = None
+
+    @property
+    def text(self) -> str:
+        """All of it so far."""
+        return "".join(self._text)
+
+    @property
+    def finish_reason(self) -> Literal["stop", "length"]:
+        """How the answer ended; ``length`` where a model was cut short."""
+        return "stop" if self._answer is None or self._answer.complete else "length"
+
+    def feed(self, event: Event) -> str:
+        """Return what ``event`` adds, often nothing."""
+        before = len(self._text)
+        if isinstance(event, AnswerSentence):
+            self._sentence(event)
+        elif isinstance(event, Fallback) and event.stage == "answer":
+            self._fallback(event)
+        elif isinstance(event, Answer):
+            self._end(event)
+        return "".join(self._text[before:])
+
+    @property
+    def annotations(self) -> tuple[Annotation, ...]:
+        """The records cited, each with the place of its first mark in the text; complete once the answer is there."""
+        if self._answer is None:
+            return ()
+        return tuple(
+            Annotation(
+                UrlCitation(self._address(one.docid), one.title or one.docid, *self._marks.get(one.number, (0, 0)))
+            )
+            for one in self._answer.citations
+        )
+
+    def _sentence(self, event: AnswerSentence) -> None:
+        if event.part != self._part:
+            self._part = event.part
+            gap = "\n\n" if self._length else ""
+            if event.part == "title":
+                self._add(f"{gap}## ")
+            else:
+                self._add(f"{gap}### {HEADINGS[self._language][event.part]}\n\n")
+        elif self._text:
+            self._add(" ")
+        self._add(defuse(event.sentence.text))
+        if event.part != "title":
+            self._add_marks(event.sentence)
+
+    def _add_marks(self, sentence: Sentence) -> None:
+        if sentence.citations:
+            self._add(" ")
+        for number in sentence.citations:
+            mark = f"[{number}]"
+            self._marks.setdefault(number, (self._length, self._length + len(mark)))
+            self._add(mark)
+        if sentence.doubt:
+            self._add(f" (⚠ {DOUBTS[self._language][sentence.doubt]})")
+
+    def _fallback(self, event: Fallback) -> None:
+        """Say that what stands above was broken off; marks of it are no longer the answer's."""
+        gap = "\n\n" if self._length else ""
+        self._add(f"{gap}> {FALLBACKS[self._language][event.cause]}")
+        self._part = None
+        self._marks.clear()
+
+    def _end(self, answer: Answer) -> None:
+        self._answer = answer
+        gap = "\n\n" if self._length else ""
+        if answer.reason:
+            self._add(gap + REASONS[answer.language][answer.reason])
+            return
+        self._add(f"{gap}*{answer_label(answer)}*")
+        if answer.citations:
+            self._add(f"\n\n**{_SOURCES[answer.language]}**\n\n" + "\n".join(_sources(answer.citations)))
+
+    def _add(self, text: str) -> None:
+        self._text.append(text)
+        self._length += len(text)
+
+
+def _sources(citations: Sequence[Citation]) -> list[str]:
+    return [f"- [{one.number}] {defuse(one.title)} ({defuse(one.docid)})" for one in citations]
+
+
+_DONE = b"data: [DONE]\n\n"
+
+
+class ChatAnswer:
+    """One answer under way. ``model`` is the name it was asked by, ``address`` gives a record's address.
+
+    ``about`` says what the answer is made from, but for the records found.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        language: AnswerLanguage,
+        about: ShragFields,
+        address: Callable[[str], str],
+    ) -> None:
+        self._id = f"chatcmpl-{trace_id() or uuid.uuid4().hex}"
+        self._created = int(time.time())
+        self._model = model
+        self._about = about
+        self._text = ChatText(language, address)
+        self._hits: tuple[SourceRecord, ...] = ()
+        self._prompt_tokens = 0
+        self._completion_tokens = 0
+
+    async def whole(self, events: AsyncIterator[Event | None]) -> ChatResponse:
+        """Return the answer once all ``events`` have come; raises what they raise."""
+        async for event in events:
+            if event is not None:
+                self._take(event)
+        message = AnswerMessage("assistant", self._text.text, self._text.annotations)
+        choice = Choice(0, message, self._text.finish_reason)
+        return ChatResponse(
+            self._id,
+            "chat.completion",
+            self._created,
+            self._model,
+            (choice,),
+            self._usage(),
+            replace(self._about, hits=self._hits),
+        )
+
+    async def stream(
+        self, events: AsyncGenerator[Event | None, None], *, include_usage: bool
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the answer as it is sent: the records, the text as it grows, its sources, its end, ``[DONE]``.
+
+        A failure is an event of its own: a stream that just ends looks like a whole answer to ``openai``.
+        """
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    if event is None:
+                        yield KEEP_ALIVE
+                        continue
+                    for chunk in self._chunks(event, include_usage=include_usage):
+                        yield _data(chunk)
+            for chunk in self._last(include_usage=include_usage):
+                yield _data(chunk)
+        except Exception as error:
+            yield _data(openai_problem(error))
+        yield _DONE
+
+    def _chunks(self, event: Event, *, include_usage: bool) -> Iterable[ChatChunk]:
+        added = self._take(event)
+        usage = None if include_usage else msgspec.UNSET
+        if isinstance(event, Ranking):
+            first = self._chunk(Delta(role="assistant", content=""), usage=usage)
+            first.shrag = replace(self._about, hits=self._hits)
+            yield first
+        elif added:
+            yield self._chunk(Delta(content=added), usage=usage)
+
+    def _last(self, *, include_usage: bool) -> Iterable[ChatChunk]:
+        usage = None if include_usage else msgspec.UNSET
+        if annotations := self._text.annotations:
+            yield self._chunk(Delta(annotations=annotations), usage=usage)
+        end = self._chunk(Delta(), usage=usage)
+        end.choices[0].finish_reason = self._text.finish_reason
+        yield end
+        if include_usage:
+            yield ChatChunk(self._id, "chat.completion.chunk", self._created, self._model, (), self._usage())
+
+    def _chunk(self, delta: Delta, usage: msgspec.UnsetType | None) -> ChatChunk:
+        choices = (ChunkChoice(0, delta),)
+        return ChatChunk(self._id, "chat.completion.chunk", self._created, self._model, choices, usage)
+
+    def _take(self, event: Event) -> str:
+        if isinstance(event, Ranking):
+            self._hits = tuple(
+                SourceRecord(one.rank, one.record.docid, one.record.title, one.score) for one in event.records
+            )
+        elif isinstance(event, ModelCall):
+            self._prompt_tokens += event.prompt_tokens
+            self._completion_tokens += event.completion_tokens
+        return self._text.feed(event)
+
+    def _usage(self) -> Usage:
+        asked, written = self._prompt_tokens, self._completion_tokens
+        return Usage(asked, written, asked + written)
+
+
+def _data(value: object) -> bytes:
+    return b"data: " + msgspec.json.encode(value) + b"\n\n"

@@ -1,0 +1,253 @@
+"""Request and response schemas of /v1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
+from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
+from shrag.serving.events import (
+    Citation,
+    CutShort,
+    Fallback,
+    Found,
+    Keyword,
+    KeywordOrder,
+    ModelCall,
+    Node,
+    RankedRecord,
+    Reason,
+    Section,
+)
+from shrag.serving.http.logging import trace_id
+from shrag.serving.question import AnswerLanguage
+from shrag.serving.results import AskResult, SearchResult
+
+
+class QuestionRequest(BaseModel):
+    """The body of ``POST /v1/search``. Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    question: str
+    k: int = Field(default=DEFAULT_K, ge=1, le=LARGEST_K, description="Records at most.")
+    strategy: str = DEFAULT_STRATEGY
+    keyword_order: KeywordOrder = Field(default="tfidf", description="What keywords are ranked by.")
+    choices: list[str] = Field(default=[], description="What to answer by one of: from 2 to 10, or none.")
+
+
+class AskRequest(QuestionRequest):
+    """The body of ``POST /v1/ask``. Unknown fields are refused."""
+
+    format: AnswerFormat = Field(default="cited", description="The form of the answer's ``text``.")
+    stream: bool = Field(default=False, description="Send what happens as server-sent events, as it happens.")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResponse:
+    """What was found, and how. ``reason`` and its sentence ``message`` are empty where there is something.
+
+    ``nodes`` are the questions that a strategy asked on its way, as they stood at the end, and ``cut_short`` is what it
+    ran out of; both are empty where the question was asked as it is. ``cached`` says that it was found for an earlier
+    question like this one, in the same generation of the index. ``seconds`` and ``model_calls`` are of this request: a
+    model is not asked again for what is kept.
+    """
+
+    question: str
+    language: AnswerLanguage
+    index: str
+    index_generation: int
+    strategy: str
+    reason: Reason
+    message: str
+    keywords: tuple[Keyword, ...]
+    unknown_words: tuple[str, ...]
+    queries: tuple[tuple[str, ...], ...]
+    pool: tuple[str, ...]
+    left_out: tuple[str, ...]
+    dense: tuple[Found, ...]
+    encoder: str
+    encoder_is_model: bool
+    reranker: str
+    reranker_is_model: bool
+    records: tuple[RankedRecord, ...]
+    keyword_order: KeywordOrder
+    keyword_model: str
+    fallbacks: tuple[Fallback, ...]
+    nodes: tuple[Node, ...]
+    cut_short: tuple[CutShort, ...]
+    # From here on, what is of this request alone: shrag.serving.api.encoding counts on its being last.
+    model_calls: tuple[ModelCall, ...]
+    seconds: dict[str, float]
+    cached: bool
+    trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBody:
+    """The answer, whole and in its parts; ``kind``, ``model`` and ``label`` say who wrote it.
+
+    ``precision`` is the share of its citations that held, null where it has none; ``choice`` is the letter of the
+    choice made, empty where there is none.
+    """
+
+    kind: str
+    label: str
+    model: str
+    complete: bool
+    precision: float | None
+    language: AnswerLanguage
+    reason: Reason
+    text: str
+    sections: tuple[Section, ...]
+    citations: tuple[Citation, ...]
+    choice: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskResponse:
+    """The answer and the search it was made from."""
+
+    answer: AnswerBody
+    search: SearchResponse
+    trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The first event of a streamed answer: what it is from, and whether it was made for an earlier question."""
+
+    index: str
+    index_generation: int
+    strategy: str
+    cached: bool
+    trace_id: str
+    event: Literal["begun"] = "begun"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """A record that an answer was made from, in short."""
+
+    rank: int
+    docid: str
+    title: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """An index that is served; ``strategies`` are those it can be asked by, ``digest`` is its manifest's SHA-256."""
+
+    name: str
+    generation: int
+    records: int
+    created: str
+    digest: str
+    strategies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexList:
+    """The body of ``GET /v1/indexes``."""
+
+    indexes: tuple[IndexEntry, ...]
+
+
+Generation = Literal["extractive", "ready", "degraded"]
+"""Who writes the answers: no language model is configured; one is, and answers; one is, and fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The process turns."""
+
+    status: Literal["live"] = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether questions are answered, and over what.
+
+    ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on. Where
+    ``generation`` is ``degraded``, ``generation_failure`` says why; searches and extractive answers go on.
+    ``index_problem`` says why the generation that is published is not the one that answers, empty where it is.
+    """
+
+    status: str
+    index: str
+    index_generation: int
+    index_problem: str
+    records: int
+    files: str
+    generation: Generation
+    generation_failure: str
+    language_model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error, as RFC 9457 has it; ``code`` is stable and for programs."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    trace_id: str = ""
+
+
+def search_response(result: SearchResult) -> SearchResponse:
+    """Return the body of ``/v1/search``."""
+    reason = result.ranking.reason
+    return SearchResponse(
+        question=result.question.text,
+        language=result.question.language,
+        index=result.index,
+        index_generation=result.generation,
+        strategy=result.strategy,
+        reason=reason,
+        message=REASONS[result.question.language][reason] if reason else "",
+        keywords=result.keywords.keywords,
+        unknown_words=result.keywords.unknown,
+        queries=result.queries.queries,
+        pool=result.hits.pool,
+        left_out=result.hits.left_out,
+        dense=result.hits.dense,
+        encoder=result.hits.encoder,
+        encoder_is_model=result.hits.encoder_is_model,
+        reranker=result.ranking.reranker,
+        reranker_is_model=result.ranking.reranker_is_model,
+        records=result.ranking.records,
+        keyword_order=result.keywords.order,
+        keyword_model=result.keywords.model,
+        fallbacks=result.fallbacks,
+        nodes=result.nodes,
+        cut_short=result.cut_short,
+        model_calls=result.model_calls,
+        seconds=result.timings.seconds,
+        cached=result.timings.cached,
+        trace_id=trace_id(),
+    )
+
+
+def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
+    """Return the body of ``/v1/ask``."""
+    answer = result.answer
+    body = AnswerBody(
+        kind=answer.kind,
+        label=answer_label(answer),
+        model=answer.model,
+        complete=answer.complete,
+        precision=answer.precision,
+        language=answer.language,
+        reason=answer.reason,
+        text=answer_text(answer, form),
+        sections=answer.sections,
+        citations=answer.citations,
+        choice=answer.choice,
+    )
+    return AskResponse(body, search_response(result.search), trace_id())

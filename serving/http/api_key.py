@@ -1,0 +1,91 @@
+"""Create, read and compare the API key."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from shrag.serving.errors import KeyRejected
+
+SHORTEST = 32
+"""Characters. A key made by :func:`new_key` has 43 and 256 random bits."""
+
+LONGEST = 512
+_FEWEST_DIFFERENT = 10
+
+_ADVICE = "make one with `shrag key`"
+
+
+class ApiKey:
+    """A key, of which only the SHA-256 is kept: nothing that prints or dumps this object has the key in it."""
+
+    __slots__ = ("_digest",)
+
+    def __init__(self, text: str) -> None:
+        """Take the key ``text``, 32 to 512 visible ASCII characters; raises :class:`KeyRejected` without it."""
+        if not text:
+            raise KeyRejected(f"The API key is empty: {_ADVICE}.")
+        if not all("!" <= character <= "~" for character in text):
+            raise KeyRejected(f"The API key has a space or a character that is not ASCII: {_ADVICE}.")
+        if not SHORTEST <= len(text) <= LONGEST:
+            raise KeyRejected(
+                f"The API key has {len(text)} characters and must have {SHORTEST} to {LONGEST}: {_ADVICE}."
+            )
+        if len(set(text)) < _FEWEST_DIFFERENT:
+            raise KeyRejected(
+                f"The API key has {len(set(text))} different characters and must have at least {_FEWEST_DIFFERENT}: "
+                f"{_ADVICE}."
+            )
+        self._digest = hashlib.sha256(text.encode()).digest()
+
+    def matches(self, given: str) -> bool:
+        """Say whether ``given`` is the key. The time it takes says nothing of the key: two digests are compared."""
+        return hmac.compare_digest(hashlib.sha256(given.encode("utf-8", "surrogateescape")).digest(), self._digest)
+
+
+def new_key() -> str:
+    """Return a new key: 32 random bytes as 43 characters that stand in a header, an address or a file as they are."""
+    return secrets.token_urlsafe(32)
+
+
+def write_key_file(path: Path, key: str) -> None:
+    """Write ``key`` to a new file that only its owner may read; raises :class:`KeyRejected` where there is one."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise KeyRejected(f"{path} cannot be written ({error.strerror}): name a file that is not there yet.") from None
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        stream.write(key + "\n")
+
+
+def read_key_file(path: Path, credentials: Path | None = None) -> ApiKey:
+    """Return the key in ``path``, one line; raises :class:`KeyRejected`, also where others may read the file.
+
+    ``credentials`` is the folder in which systemd keeps what it gives this service only. Its files may be readable by
+    their group: the group's bits there are the mask of an access list that names the service's user.
+    """
+    try:
+        with path.open("rb") as stream:
+            state = os.fstat(stream.fileno())
+            text = stream.read(LONGEST + 3)
+    except OSError as error:
+        raise KeyRejected(f"The key file {path} cannot be read: {error.strerror}.") from None
+    if not stat.S_ISREG(state.st_mode):
+        raise KeyRejected(f"The key file {path} is not a file.")
+    given_by_systemd = credentials is not None and path.resolve().parent == credentials.resolve()
+    open_to_others = stat.S_IRWXO if given_by_systemd else stat.S_IRWXO | stat.S_IRWXG
+    if state.st_mode & open_to_others:
+        raise KeyRejected(
+            f"The key file {path} may be read by others than its owner (mode {state.st_mode & 0o777:03o}): "
+            f"`chmod 600 {path}`."
+        )
+    if state.st_uid not in {0, os.geteuid()}:
+        raise KeyRejected(f"The key file {path} belongs to another user: `chown` it to the one that serves.")
+    lines = text.decode("utf-8", "replace").splitlines() or [""]
+    if len(lines) > 1:
+        raise KeyRejected(f"The key file {path} has more than one line: leave the key alone in it.")
+    return ApiKey(lines[0])

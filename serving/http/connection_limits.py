@@ -1,0 +1,178 @@
+"""Read/write timeouts and header limits per connection.
+
+uvicorn closes neither a request of which half was sent, nor one that comes a byte at a time, nor a stream that nobody
+reads. Neither does its faster protocol bound what it keeps of a request that is not whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import struct
+import termios
+from typing import Any
+
+RECEIVE_SECONDS = 10.0
+"""From a connection's start, or from the first byte of a later request, to the last byte of the request."""
+
+UNREAD_SECONDS = 60.0
+"""How long what waits to be read may wait while less than ``LEAST_READ`` of it is."""
+
+LEAST_READ = 16 << 10
+"""Bytes. Who reads slowly, over a slow line, is waited for; who takes a byte now and then to hold a place is not."""
+
+LARGEST_HEAD = 48 << 10
+"""Bytes of a request's address and headers, and of its trailers, that are kept. What may be in them: ``guard``."""
+
+MOST_WAITING = 16
+"""Requests that may wait on a connection behind the one that is answered."""
+
+_AROUND = len(b": \r\n")
+_INVALID = "Invalid HTTP request received."
+_TOO_SLOW = b"The request did not come in time.\n"
+_REQUEST_TIMEOUT = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%b" % (len(_TOO_SLOW), _TOO_SLOW)
+)
+
+
+class Deadlines(asyncio.Protocol):
+    """Mixed in before uvicorn's httptools protocol. Bytes that trickle in do not put a deadline off."""
+
+    receive_seconds = RECEIVE_SECONDS
+    unread_seconds = UNREAD_SECONDS
+
+    cycle: Any
+    """The request that came last, with its response, as uvicorn has them; None before there is one."""
+
+    pipeline: Any
+    """Those that wait behind an earlier one's answer."""
+
+    transport: asyncio.Transport
+
+    _receiving: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+    _half_here = False
+    _head_is_here = False
+    _head_bytes = 0
+    _unparsed = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See :class:`asyncio.Protocol`."""
+        super().connection_made(transport)
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        """See :class:`asyncio.Protocol`."""
+        self._unparsed += len(data)
+        super().data_received(data)
+        if self._unparsed > LARGEST_HEAD:
+            # A line without an end, of which the parser keeps every byte.
+            self.send_400_response(_INVALID)
+        if self._half_here or not self._answering():
+            self._await_request()
+        else:
+            self._stop_receiving()
+
+    def on_message_begin(self) -> None:
+        """See httptools."""
+        self._half_here, self._head_is_here, self._head_bytes = True, False, 0
+        super().on_message_begin()  # type: ignore[misc]
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """See httptools; a header or a trailer."""
+        self._unparsed = 0
+        self._head_bytes += len(name) + len(value) + _AROUND
+        if self._head_bytes > LARGEST_HEAD:
+            raise ValueError("The headers are too large.")
+        super().on_header(name, value)  # type: ignore[misc]
+
+    def on_headers_complete(self) -> None:
+        """See httptools."""
+        self._unparsed, self._head_is_here = 0, True
+        if len(self.pipeline) >= MOST_WAITING:
+            raise ValueError("Too many requests wait.")
+        super().on_headers_complete()  # type: ignore[misc]
+
+    def on_body(self, body: bytes) -> None:
+        """See httptools."""
+        self._unparsed = 0
+        super().on_body(body)  # type: ignore[misc]
+
+    def on_message_complete(self) -> None:
+        """See httptools."""
+        self._unparsed, self._half_here = 0, False
+        super().on_message_complete()  # type: ignore[misc]
+
+    def send_400_response(self, msg: str) -> None:
+        """See uvicorn; nothing where the connection is closed already."""
+        if not self.transport.is_closing():
+            super().send_400_response(msg)  # type: ignore[misc]
+
+    def pause_writing(self) -> None:
+        """See :class:`asyncio.Protocol`."""
+        super().pause_writing()
+        if self._unread is None:
+            self._await_reader(self._unsent())
+
+    def resume_writing(self) -> None:
+        """See :class:`asyncio.Protocol`."""
+        super().resume_writing()
+        self._stop_unread()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See :class:`asyncio.Protocol`."""
+        self._stop_receiving()
+        self._stop_unread()
+        super().connection_lost(exc)
+
+    def _await_reader(self, unsent: int) -> None:
+        self._unread = asyncio.get_running_loop().call_later(self.unread_seconds, self._too_little_read, unsent)
+
+    def _too_little_read(self, before: int) -> None:
+        """Close the connection, unless enough was read since ``before`` bytes were unsent."""
+        unsent = self._unsent()
+        if before - unsent < LEAST_READ:
+            self.transport.abort()
+        else:
+            self._await_reader(unsent)
+
+    def _unsent(self) -> int:
+        """Return the bytes that the client has not taken: those that wait here, and in the kernel, which takes MiBs."""
+        waiting = self.transport.get_write_buffer_size()
+        try:
+            queued = fcntl.ioctl(self.transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
+        except (OSError, ValueError):  # closed
+            return waiting
+        (in_kernel,) = struct.unpack("i", queued)
+        return waiting + int(in_kernel)
+
+    def _await_request(self) -> None:
+        if self._receiving is None:
+            self._receiving = asyncio.get_running_loop().call_later(self.receive_seconds, self._too_slow)
+
+    def _too_slow(self) -> None:
+        self._receiving = None
+        if self.transport.is_closing():
+            return
+        if self._answering() and (len(self.pipeline) or not self._head_is_here):
+            # Half a request behind another one's answer: it is not read any further before that is sent.
+            self._await_request()
+            return
+        if not (self._answering() and self.cycle.response_started):
+            self.transport.write(_REQUEST_TIMEOUT)
+        self.transport.close()
+
+    def _answering(self) -> bool:
+        """Say whether there is a request that is not answered to its end."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _stop_receiving(self) -> None:
+        if self._receiving is not None:
+            self._receiving.cancel()
+            self._receiving = None
+
+    def _stop_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None

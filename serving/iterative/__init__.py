@@ -1,1 +1,0 @@
-"""Looking up one thing after another, each by what a language model makes of the ones before."""

@@ -1,0 +1,1 @@
+"""One question's use of a language model."""

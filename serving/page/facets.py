@@ -1,0 +1,78 @@
+"""Facet counts; publication type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from shrag.corpora.records import Record
+from shrag.serving.page.snippets import LONGEST_NAME, shorten
+
+RecordKind = Literal["article", "other"]
+"""``article``: published in a journal. ``other``: a report, a thesis or whatever names no journal."""
+
+RECORD_KINDS: tuple[RecordKind, ...] = ("article", "other")
+
+
+def kind_of(record: Record) -> RecordKind:
+    """Return the kind of ``record``."""
+    return "article" if record.journal else "other"
+
+
+MOST_BARS = 12
+"""Bars of the histogram of years; each is a stop for those who read by keyboard."""
+
+_SPANS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
+"""Years one bar may stand for; years have four digits at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class YearBar:
+    """A bar of the histogram: the first and the last year it stands for, its records, and its height in percent."""
+
+    first: int
+    last: int
+    count: int
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Choices and counts over the records found. ``undated`` is how many have no year."""
+
+    languages: list[tuple[str, int]]
+    kinds: list[tuple[RecordKind, int]]
+    journals: list[tuple[str, int]]
+    years: list[YearBar]
+    undated: int
+
+
+def facets_of(records: Sequence[Record]) -> Facets:
+    """Return what ``records`` can be filtered by, the most frequent first; kinds in their own order."""
+    kinds = Counter(map(kind_of, records))
+    years = [record.year for record in records if record.year is not None]
+    return Facets(
+        Counter[str](record.language for record in records).most_common(),
+        [(kind, kinds[kind]) for kind in RECORD_KINDS if kinds[kind]],
+        Counter(shorten(record.journal, LONGEST_NAME) for record in records if record.journal).most_common(),
+        year_bars(years),
+        len(records) - len(years),
+    )
+
+
+def year_bars(years: Sequence[int]) -> list[YearBar]:
+    """Return at most :data:`MOST_BARS` bars of equal spans from the first year to the last; empty spans have one too.
+
+    A span is the smallest of 1, 2, 5, 10 … years that leaves no more bars than that, and begins at a multiple of it.
+    """
+    if not years:
+        return []
+    span = next(each for each in _SPANS if max(years) // each - min(years) // each < MOST_BARS)
+    counts = Counter(year // span for year in years)
+    highest = max(counts.values())
+    return [
+        YearBar(place * span, place * span + span - 1, counts[place], round(100 * counts[place] / highest, 1))
+        for place in range(min(counts), max(counts) + 1)
+    ]

@@ -1,0 +1,229 @@
+"""Template contexts of answer, records and trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from shrag.corpora.records import Record
+from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.serving.answering.formats import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_text
+from shrag.serving.events import Answer, Hits, Part, RankedRecord, Sentence
+from shrag.serving.page.citation_export import reference_line
+from shrag.serving.page.diagrams import bar_lengths, model_work, ranking_lines, stage_shares
+from shrag.serving.page.facets import facets_of, kind_of
+from shrag.serving.page.request import Asked, Filters
+from shrag.serving.page.snippets import (
+    LONGEST_NAME,
+    LONGEST_TITLE,
+    Segment,
+    join_names,
+    mark_matches,
+    matched_passage,
+    shorten,
+)
+from shrag.serving.page.start import strategy_view
+from shrag.serving.page.state import Seen, answer_language
+from shrag.serving.question import AnswerLanguage
+
+_SHOWN_AUTHORS = 3
+_SHOWN_MATCHES = 8
+_SHOWN_OTHERS = 5
+_COPIED_AUTHORS = 20
+
+LONGEST_SENTENCE = 1_000
+"""Characters of a sentence that are shown; a model may write one without an end."""
+
+MOST_SENTENCES = 60
+"""Sentences of a part that are shown; a model may write as many as it likes."""
+
+LONGEST_ANSWER = 50_000
+"""Characters of an answer that are copied."""
+
+
+def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
+    """Return the answer's part of the page, None where there is none yet."""
+    answer, ranking = seen.answer, seen.ranking
+    if answer is None or ranking is None:
+        return None
+    language = answer_language(seen, asked)
+    ranked = {each.record.docid: each for each in ranking.records}
+    return {
+        "language": language,
+        "reason": REASONS[language][answer.reason] if answer.reason else "",
+        "kind": "none" if answer.reason else answer.kind,
+        "model": answer.model,
+        "cut_short": not answer.complete,
+        "cached": seen.cached,
+        "doubted": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
+        "fallbacks": [
+            {"purpose": purpose, "says": FALLBACKS[asked.language][cause]}
+            for purpose, cause in dict.fromkeys((fallback.stage, fallback.cause) for fallback in seen.fallbacks)
+        ],
+        "sections": _sections(answer, ranked, asked.filters),
+        "sources": [
+            {
+                "number": citation.number,
+                "rank": ranked[citation.docid].rank,
+                "shown": asked.filters.let_through(ranked[citation.docid].record),
+                "title": shorten(citation.title or citation.docid, LONGEST_TITLE),
+                "docid": citation.docid,
+            }
+            for citation in answer.citations
+        ],
+        "text": shorten(_copied(answer, ranked), LONGEST_ANSWER),
+    }
+
+
+def sentence_view(part: Part, sentence: Sentence, language: AnswerLanguage) -> dict[str, Any]:
+    """Return a sentence as it is shown before the answer is whole: its citations lead nowhere yet."""
+    return {
+        "part": part,
+        "heading": HEADINGS[language][part],
+        "text": shorten(sentence.text, LONGEST_SENTENCE),
+        "doubt": DOUBTS[language][sentence.doubt] if sentence.doubt else "",
+        "marks": [{"number": number, "rank": None} for number in sentence.citations],
+    }
+
+
+def records_view(seen: Seen, asked: Asked, analyzer: Analyzer) -> dict[str, Any] | None:
+    """Return the list of the records found, None where they are not ranked yet."""
+    if seen.ranking is None:
+        return None
+    numbers = {citation.docid: citation.number for citation in seen.answer.citations} if seen.answer else {}
+    carried = [text for word in seen.keywords.keywords for text in word.carried] if seen.keywords else []
+    terms = {term for terms in analyzer.terms([seen.question, *carried]) for term in terms}
+    records = [_record(each, numbers, terms, analyzer, asked) for each in seen.ranking.records]
+    shown = sum(record["shown"] for record in records)
+    return {
+        "closest": bool(seen.ranking.reason or (seen.answer and seen.answer.reason)),
+        "records": records,
+        "shown": shown,
+        "hidden": len(records) - shown,
+        "facets": facets_of([each.record for each in seen.ranking.records]),
+    }
+
+
+def way_view(seen: Seen, asked: Asked) -> dict[str, Any]:
+    """Return how the records were found, as far as it is known."""
+    keywords, hits, ranking = seen.keywords, seen.hits, seen.ranking
+    rungs = _rungs(seen.queries.queries if seen.queries else (), hits)
+    cited = {citation.docid for citation in seen.answer.citations} if seen.answer else set()
+    strategy = strategy_view(asked.strategy, asked.language)
+    return {
+        "strategy": strategy,
+        "ladder": not strategy["line"] and asked.strategy != "bm25",
+        "keywords": keywords.keywords if keywords else (),
+        "keyword_model": keywords.model if keywords else "",
+        "keyword_order": keywords.order if keywords else "tfidf",
+        "carried": any(keyword.carried for keyword in keywords.keywords) if keywords else False,
+        "unknown": keywords.unknown if keywords else (),
+        "rungs": rungs,
+        "pool": len(hits.pool) if hits else None,
+        "left_out": hits.left_out if hits else (),
+        "reranker": ranking.reranker if ranking else "",
+        "reranker_is_model": ranking.reranker_is_model if ranking else False,
+        "lines": ranking_lines(ranking.records, cited) if ranking else [],
+        "calls": model_work(seen.calls),
+        "shares": stage_shares(seen.timings.seconds) if seen.timings else [],
+    }
+
+
+def _sections(answer: Answer, ranked: Mapping[str, RankedRecord], filters: Filters) -> list[dict[str, Any]]:
+    cited = {citation.number: citation for citation in answer.citations}
+    return [
+        {
+            "part": section.part,
+            "heading": HEADINGS[answer.language][section.part],
+            "sentences": [
+                {
+                    "text": shorten(sentence.text, LONGEST_SENTENCE),
+                    "doubt": DOUBTS[answer.language][sentence.doubt] if sentence.doubt else "",
+                    "marks": [
+                        {
+                            "number": number,
+                            "rank": ranked[cited[number].docid].rank,
+                            "shown": filters.let_through(ranked[cited[number].docid].record),
+                            "title": shorten(cited[number].title, LONGEST_NAME),
+                        }
+                        for number in sentence.citations
+                        if number in cited
+                    ],
+                }
+                for sentence in section.sentences[:MOST_SENTENCES]
+            ],
+        }
+        for section in answer.sections
+    ]
+
+
+def _copied(answer: Answer, ranked: Mapping[str, RankedRecord]) -> str:
+    """Return the answer as it is copied: its text, then a line for each record cited."""
+    lines = [f"[{c.number}] {reference_line(_brief(ranked[c.docid].record))}" for c in answer.citations]
+    return "\n\n".join(filter(None, (answer_text(answer), "\n".join(lines))))
+
+
+def _brief(record: Record) -> Record:
+    return replace(
+        record,
+        title=shorten(record.title, LONGEST_TITLE),
+        authors=tuple(shorten(author, LONGEST_NAME) for author in record.authors[:_COPIED_AUTHORS]),
+        journal=shorten(record.journal, LONGEST_NAME),
+    )
+
+
+def _record(
+    ranked: RankedRecord, numbers: Mapping[str, int], terms: set[str], analyzer: Analyzer, asked: Asked
+) -> dict[str, Any]:
+    record = ranked.record
+    title = mark_matches(shorten(record.title or record.docid, LONGEST_TITLE), terms, analyzer)
+    passage = matched_passage(record.text, terms, analyzer)
+    return {
+        "rank": ranked.rank,
+        "pool_rank": ranked.pool_rank,
+        "score": ranked.score,
+        "cited": numbers.get(record.docid),
+        "shown": asked.filters.let_through(record),
+        "docid": record.docid,
+        "address": asked.of_record(record.docid),
+        "plain_address": replace(asked, question=None).of_record(record.docid),
+        "also": [(docid, asked.of_record(docid)) for docid in ranked.also[:_SHOWN_OTHERS]],
+        "kind": kind_of(record),
+        "language": record.language,
+        "title": title,
+        "authors": join_names(record.authors, _SHOWN_AUTHORS),
+        "journal": shorten(record.journal, LONGEST_NAME),
+        "year": record.year,
+        "matched": _matched([*title, *passage]),
+        "snippet": passage,
+        "more": "".join(segment.text for segment in passage) != record.text,
+    }
+
+
+def _matched(segments: Iterable[Segment]) -> list[str]:
+    """Return the words of the text that match, each once, the most frequent first."""
+    words = Counter(segment.text.casefold() for segment in segments if segment.matched)
+    return [shorten(word, LONGEST_NAME) for word, _ in words.most_common(_SHOWN_MATCHES)]
+
+
+def _rungs(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[dict[str, Any]]:
+    """Return each query with how many records it found that none before it had; queries that read alike as one.
+
+    ``added`` is None before the queries are run.
+    """
+    if hits is None:
+        return [{"words": list(words), "added": None, "length": 0.0} for words in dict.fromkeys(map(tuple, queries))]
+    seen: set[str] = set()
+    rungs: dict[tuple[str, ...], int] = {}
+    for words, found in zip(queries, hits.hits, strict=True):
+        docids = {hit.docid for hit in found}
+        shown = tuple(words)
+        rungs[shown] = rungs.get(shown, 0) + len(docids - seen)
+        seen |= docids
+    lengths = bar_lengths(list(rungs.values()))
+    return [
+        {"words": list(words), "added": added, "length": length}
+        for (words, added), length in zip(rungs.items(), lengths, strict=True)
+    ]

@@ -1,1 +1,0 @@
-"""Answering a question by way of other questions: what the strategies that plan share."""

@@ -1,0 +1,1 @@
+"""Open engines, admission control, deadlines, metrics."""

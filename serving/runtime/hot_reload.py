@@ -1,0 +1,184 @@
+"""Follow the current index generation while serving.
+
+It is opened and checked beside the one in use, then new questions go to it, and the old one is closed when the last
+question that has it ends. What cannot be opened is refused, and the old one stays.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFull
+from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.maintenance.golden_queries import FILE as GOLDEN
+from shrag.indexing.maintenance.golden_queries import ask_again
+from shrag.indexing.storage.checksums import Verify
+from shrag.indexing.storage.generations import generation_folder, read_current, way_out
+from shrag.models.errors import ModelError
+from shrag.serving.engine import Engine
+from shrag.serving.errors import IndexClosed, ServingError
+from shrag.serving.runtime.leases import Lease, LeasedEngine, Standing
+
+OpenEngine = Callable[[Verify], Engine]
+"""Opens the current generation, its files checked as told."""
+
+LOOK_SECONDS = 1.0
+"""How often a published generation is looked for."""
+
+_TRY_AGAIN_SECONDS = 60.0
+_STOP_SECONDS = 2.0
+
+# No word book has it, so that the analyser loads all it has before the first question needs it.
+_UNHEARD_WORD = "색인교체준비완료여부"
+
+
+class CurrentIndex:
+    """Implements :class:`~shrag.serving.runtime.leases.EngineSource` over one index's current generation.
+
+    ``index`` is the index's folder. The first generation is opened at once, its files checked as ``verify`` says;
+    raises as ``open_engine`` does. Those after it are read through before they are taken up: there is one that answers
+    meanwhile.
+    """
+
+    def __init__(self, index: Path, open_engine: OpenEngine, verify: Verify = "full") -> None:
+        self._index = index
+        self._open_engine = open_engine
+        self._refreshing = threading.Lock()
+        self._closed = threading.Event()
+        self._watcher: threading.Thread | None = None
+        # These change together, under this lock.
+        self._turn = threading.Lock()
+        engine, self._pointer = self._open(verify)
+        self._serving = LeasedEngine(engine)
+        self._closing: list[LeasedEngine] = []
+        self._swaps = 0
+        self._problem = ""
+        self._refused: tuple[_Pointer, float] | None = None
+
+    @property
+    def name(self) -> str:
+        """See :class:`~shrag.serving.runtime.leases.EngineSource`."""
+        return self._index.name
+
+    @property
+    def standing(self) -> Standing:
+        """See :class:`~shrag.serving.runtime.leases.EngineSource`."""
+        with self._turn:
+            closing = tuple(each.generation for each in self._closing if not each.closed)
+            return Standing(self._serving.generation, closing, self._problem, self._swaps)
+
+    def use(self) -> Lease:
+        """See :class:`~shrag.serving.runtime.leases.EngineSource`."""
+        with self._turn:
+            lease = self._serving.lease()
+        if lease is None:
+            raise IndexClosed(f"Index {self._index.name} is closed: the server is stopping.")
+        return lease
+
+    def refresh(self) -> bool:
+        """Look once whether another generation was published, and take it up; return whether one was.
+
+        What is wrong with it is not raised: :attr:`standing` has it. What was refused is tried again after a minute.
+        """
+        with self._refreshing:
+            try:
+                pointer = read_current(self._index)
+            except IndexingError as error:
+                self._tell(str(error))
+                return False
+            if pointer == self._pointer:
+                self._tell("")
+                return False
+            if self._closed.is_set() or self._was_refused(pointer):
+                return False
+            try:
+                engine, pointer = self._open_ready()
+            except Exception as error:
+                # Whatever it is, the generation in use answers on.
+                self._refused = (pointer, time.monotonic() + _TRY_AGAIN_SECONDS)
+                self._tell(_sentence(error))
+                return False
+            return self._swap(engine, pointer)
+
+    def watch(self, seconds: float = LOOK_SECONDS) -> None:
+        """Refresh every so many seconds, in a thread of its own, until it is closed."""
+        name = f"current-{self._index.name}"
+        self._watcher = threading.Thread(target=self._look, args=(seconds,), name=name, daemon=True)
+        self._watcher.start()
+
+    def close(self) -> None:
+        """Give no more leases; every engine is closed when its last one is released.
+
+        Waited for are engines that nobody uses. An opening under way is not: what it opens is closed again.
+        """
+        with self._turn:
+            self._closed.set()
+            self._serving.retire()
+            unused = [each for each in (self._serving, *self._closing) if not each.in_use]
+        for each in unused:
+            each.wait_closed(_STOP_SECONDS)
+        if self._watcher is not None:
+            self._watcher.join(_STOP_SECONDS)
+
+    def _look(self, seconds: float) -> None:
+        while not self._closed.wait(seconds):
+            self.refresh()
+
+    def _was_refused(self, pointer: _Pointer) -> bool:
+        return self._refused is not None and self._refused[0] == pointer and time.monotonic() < self._refused[1]
+
+    def _open(self, verify: Verify) -> tuple[Engine, _Pointer]:
+        while True:
+            pointer = read_current(self._index)
+            engine = self._open_engine(verify)
+            if engine.manifest.generation == pointer[0]:
+                return engine, pointer
+            engine.close()  # another was published in between, and which of the two this is is not known
+
+    def _open_ready(self) -> tuple[Engine, _Pointer]:
+        """Open the published generation for answering at once, after it answered what it did when it was sealed."""
+        engine, pointer = self._open("full")
+        try:
+            _check_golden(generation_folder(self._index, pointer[0]), engine)
+            engine.open_index.analyzer.terms([_UNHEARD_WORD])
+        except BaseException:
+            engine.close()
+            raise
+        return engine, pointer
+
+    def _swap(self, engine: Engine, pointer: _Pointer) -> bool:
+        new = LeasedEngine(engine)
+        with self._turn:
+            if self._closed.is_set():
+                new.retire()
+                return False
+            self._closing = [each for each in self._closing if not each.closed] + [self._serving]
+            self._serving.retire()
+            self._serving, self._pointer = new, pointer
+            self._swaps += 1
+            self._problem = ""
+            self._refused = None
+            return True
+
+    def _tell(self, problem: str) -> None:
+        with self._turn:
+            self._problem = problem
+
+
+_Pointer = tuple[int, str]
+"""A generation's number and its manifest's SHA-256, as ``CURRENT`` has them."""
+
+
+def _check_golden(folder: Path, engine: Engine) -> None:
+    for query, wrong in ask_again(folder / GOLDEN, engine.open_index.engine):
+        if wrong:
+            raise IndexDamaged(f"{folder} {wrong}, by the query {query!r}: {way_out(folder.parent)}.")
+
+
+def _sentence(error: Exception) -> str:
+    told = isinstance(error, IndexingError | CorpusError | DiskFull | ModelError | ServingError)
+    return str(error) if told else f"The published generation cannot be opened ({type(error).__name__}: {error})."

@@ -1,0 +1,114 @@
+"""Several indexes by name, opened on first use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shrag.corpora.files import check_name
+from shrag.indexing.errors import IndexingError
+from shrag.indexing.storage.checksums import Verify
+from shrag.indexing.storage.generations import current_generation
+from shrag.indexing.storage.manifest import IndexManifest
+from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.errors import UnknownIndex
+from shrag.serving.runtime.hot_reload import CurrentIndex
+from shrag.serving.runtime.leases import Lease
+
+OpenNamed = Callable[[str, Verify], Engine]
+"""Opens the current generation of an index of that name, its files checked as told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedIndex:
+    """An index and its generation that answers; ``problem`` is empty where it can.
+
+    With a problem and a generation the published one is refused and the one before it answers; generation 0 is none.
+    """
+
+    name: str
+    generation: int
+    records: int
+    created: str
+    encoder: str
+    problem: str
+
+
+class ServedIndexes:
+    """The indexes called ``names`` below ``indexes``; the first is asked where none is named. Safe between threads.
+
+    Raises :class:`~shrag.indexing.errors.IndexMissing` and its kin at once where one has no readable manifest.
+    """
+
+    def __init__(self, indexes: Path, names: Sequence[str], open_named: OpenNamed, verify: Verify = "full") -> None:
+        if not names:
+            raise ValueError("names is empty: name an index.")
+        self._folders = {name: indexes / check_name(name) for name in names}
+        for folder in self._folders.values():
+            current_generation(folder)
+        self._open_named = open_named
+        self._verify = verify
+        self._opening = {name: threading.Lock() for name in names}
+        self._open: dict[str, CurrentIndex] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names, the one asked where none is named first."""
+        return tuple(self._folders)
+
+    def use(self, name: str = "") -> Lease:
+        """Return a lease on the engine of ``name``, as :meth:`CurrentIndex.use` does.
+
+        Raises :class:`UnknownIndex`, and where it is opened as :func:`~shrag.serving.engine.open_engine` does.
+        """
+        return self.current(name).use()
+
+    def current(self, name: str = "") -> CurrentIndex:
+        """Return the index of that name, opened; raises as :meth:`use` does."""
+        name = name or self.names[0]
+        if name not in self._folders:
+            raise UnknownIndex(f"There is no index {name!r} here: use one of {', '.join(self.names)}.")
+        with self._opening[name]:
+            if name not in self._open:
+                current = CurrentIndex(self._folders[name], lambda verify: self._open_named(name, verify), self._verify)
+                current.watch()
+                self._open[name] = current
+            return self._open[name]
+
+    def strategies(self) -> tuple[str, ...]:
+        """Return what the first index, and each other that is open, can be asked by; opens the first.
+
+        Raises as :meth:`use` does.
+        """
+        self.current()
+        there: set[str] = set()
+        for current in list(self._open.values()):
+            with current.use() as engine:
+                there.update(engine.strategies)
+        return tuple(name for name in STRATEGIES if name in there)
+
+    def describe(self) -> tuple[ServedIndex, ...]:
+        """Return what the indexes say of themselves, without opening any."""
+        return tuple(self._describe(name) for name in self._folders)
+
+    def close(self) -> None:
+        """Close those that are open."""
+        for current in self._open.values():
+            current.close()
+
+    def _describe(self, name: str) -> ServedIndex:
+        current = self._open.get(name)
+        if current is not None:
+            with current.use() as engine:
+                return _entry(name, engine.manifest, current.standing.problem)
+        try:
+            return _entry(name, current_generation(self._folders[name])[1], "")
+        except IndexingError as error:
+            return ServedIndex(name, 0, 0, "", "", str(error))
+
+
+def _entry(name: str, manifest: IndexManifest, problem: str) -> ServedIndex:
+    encoder = manifest.vectors.encoder if manifest.vectors is not None else ""
+    return ServedIndex(name, manifest.generation, manifest.records, manifest.created, encoder, problem)

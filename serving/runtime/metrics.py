@@ -1,0 +1,138 @@
+"""Prometheus metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from shrag.serving.answer_cache import CacheCounters
+from shrag.serving.events import Answer, Event, Fallback, Timings
+from shrag.serving.runtime.leases import Standing
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+
+
+class Metrics:
+    """Figures of one application. No label has a word that a client wrote: their number stays bounded."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self._requests = Histogram(
+            "shrag_request_duration_seconds",
+            "From a request's arrival to the last byte of its answer.",
+            ("route", "method", "status"),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._stages = Histogram(
+            "shrag_stage_duration_seconds",
+            "What a stage of a question took.",
+            ("stage",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._queue = Gauge("shrag_queue_depth", "Requests waiting for a place.", ("stage",), registry=registry)
+        self._busy = Gauge("shrag_requests_running", "Requests worked on.", ("stage",), registry=registry)
+        self._rejections = Counter(
+            "shrag_rejections", "Requests given up by the server.", ("reason",), registry=registry
+        )
+        self._fallbacks = Counter(
+            "shrag_fallbacks", "Stages done without the language model.", ("stage", "cause"), registry=registry
+        )
+        self._doubts = Counter(
+            "shrag_citation_failures", "Sentences of answers that failed a check.", ("doubt",), registry=registry
+        )
+        self._index = Gauge(
+            "shrag_index_info", "1 for the index served.", ("name", "generation", "digest"), registry=registry
+        )
+        self._standing = Standing(0, (), "", 0)
+        self._cache: CacheCounters | None = None
+        registry.register(_Counted(self._counted))
+        self._model = Gauge(
+            "shrag_llm_up", "1 where the language model answers, 0 where it fails or there is none.", registry=registry
+        )
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count a request that ended."""
+        self._requests.labels(route, method, str(status)).observe(seconds)
+
+    def rejected(self, reason: str) -> None:
+        """Count a request that was given up, by its stable code."""
+        self._rejections.labels(reason).inc()
+
+    def saw(self, event: Event) -> None:
+        """Count what an event of a question says."""
+        if isinstance(event, Timings):
+            for stage, seconds in event.seconds.items():
+                self._stages.labels(stage).observe(seconds)
+        elif isinstance(event, Fallback):
+            self._fallbacks.labels(event.stage, event.cause).inc()
+        elif isinstance(event, Answer):
+            for section in event.sections:
+                for sentence in section.sentences:
+                    if sentence.doubt:
+                        self._doubts.labels(sentence.doubt).inc()
+
+    def work(self, stage: str, queued: int, busy: int) -> None:
+        """Set how much there is to do."""
+        self._queue.labels(stage).set(queued)
+        self._busy.labels(stage).set(busy)
+
+    def index(self, name: str, generation: int, digest: str) -> None:
+        """Set which index is served, in place of the last one."""
+        self._index.clear()
+        self._index.labels(name, str(generation), digest).set(1)
+
+    def standing(self, standing: Standing) -> None:
+        """Set what is served and what is not."""
+        self._standing = standing
+
+    def cache(self, counters: CacheCounters) -> None:
+        """Set what the cache of answers did and holds."""
+        self._cache = counters
+
+    def model(self, up: bool) -> None:
+        """Set whether the language model answers."""
+        self._model.set(up)
+
+    def text(self) -> bytes:
+        """Return all of it, as Prometheus scrapes it."""
+        return generate_latest(self._registry)
+
+    def _counted(self) -> Iterator[Metric]:
+        """Yield what is counted elsewhere."""
+        standing, cache = self._standing, self._cache
+        yield CounterMetricFamily("shrag_index_swaps", "Generations taken up since the start.", standing.swaps)
+        yield GaugeMetricFamily("shrag_index_closing", "Generations replaced that still answer.", len(standing.closing))
+        yield GaugeMetricFamily(
+            "shrag_index_refused", "1 where the published generation is refused.", bool(standing.problem)
+        )
+        if cache is None:
+            return
+        questions = CounterMetricFamily(
+            "shrag_cache_questions",
+            "Questions answered from what is kept, anew, or with another one's.",
+            labels=("how",),
+        )
+        for how, count in (("hit", cache.hits), ("miss", cache.misses), ("joined", cache.joined)):
+            questions.add_metric((how,), count)
+        yield questions
+        yield CounterMetricFamily("shrag_cache_evictions", "Kept answers pushed out by others.", cache.evicted)
+        yield GaugeMetricFamily("shrag_cache_answers", "Answers kept.", cache.answers)
+        yield GaugeMetricFamily("shrag_cache_bytes", "Memory that kept answers take.", cache.bytes)
+
+
+class _Counted(Collector):
+    """Gives the registry figures at the time it is asked."""
+
+    def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
+        self._collect = collect
+
+    def collect(self) -> Iterator[Metric]:
+        """See ``prometheus_client``."""
+        return self._collect()

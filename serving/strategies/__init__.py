@@ -1,0 +1,1 @@
+"""Retrieval and answering strategies, and their registry."""

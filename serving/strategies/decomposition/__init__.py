@@ -1,0 +1,1 @@
+"""Query decomposition: decompose, chain, rewrite."""

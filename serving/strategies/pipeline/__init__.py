@@ -1,0 +1,1 @@
+"""Pipelines of composable stages, and the eight presets."""

@@ -1,0 +1,152 @@
+"""Calibrate reranker scores to [0, 1].
+
+A cross-encoder's score is the logistic function of its output and is left as it is. Other scores are put on that scale
+by a curve learnt from the index itself, which needs no judgements: records are asked for by one of their own sentences,
+which they say word for word, and by a sentence of another record. The curve is the logistic
+``1 / (1 + exp(-(x - middle) / width))`` through two points: :data:`CHANCE` where nineteen in twenty records taken at
+random score less, and :data:`VERBATIM` where half of the records score for their own sentence.
+
+``x`` is the score divided by what the question scores for itself as if it were a record: scores by words grow with the
+length of a question and the rarity of its words, and that takes both away. Cosines are taken as they are. Source of
+fitting a sigmoid to scores: Platt, *Probabilistic outputs for support vector machines*, 1999; two quantiles stand in
+the place of his maximum likelihood, which has no end where the two kinds of pairs hardly overlap, as they do here.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shrag.corpora.text.sentences import split_sentences
+from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.storage.manifest import manifest_digest
+from shrag.indexing.vectors.vector_index import VectorReranker
+from shrag.models.encoders.cross_encoder import CrossEncoderReranker
+from shrag.models.reranker import Passage, Reranker
+
+CHANCE, VERBATIM = 0.1, 0.99
+"""What the curve gives at its two points; ``python -m bench.quality.score_calibration`` shows what they let through."""
+
+SAMPLED = 100
+"""Records that a curve is learnt from, evenly spaced over the index."""
+
+_LEAST_PAIRS = 20
+_UNLIKELY, _HALF = 0.95, 0.5
+_OTHERS = 3  # records each sentence is compared with beside its own
+_LEAST_WIDTH = 0.01
+_REMEMBERED = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A logistic curve: ``value`` is one half at ``middle``; ``width`` is how far from there it is 0.73."""
+
+    middle: float
+    width: float
+
+    def value(self, score: float) -> float:
+        """Return what a score is worth; 0 for minus infinity.
+
+        >>> [round(Curve(0.5, 0.1).value(score), 2) for score in (-math.inf, 0.0, 0.5, 1.0)]
+        [0.0, 0.01, 0.5, 0.99]
+        """
+        return 1 / (1 + math.exp(-max(-700.0, min(700.0, (score - self.middle) / self.width))))
+
+
+USUAL = Curve(0.4, 0.13)
+"""The curve of an index too small to learn from; about what those of all the development sets are."""
+
+
+class Calibration:
+    """What one re-ranker's scores over one index are worth. Made by :func:`calibrate`."""
+
+    def __init__(self, reranker: Reranker, index: OpenIndex, curve: Curve | None) -> None:
+        self._reranker = reranker
+        self._index = index
+        self.curve = curve
+
+    def values(self, question: str, scores: Sequence[float]) -> list[float]:
+        """Return what each of the ``scores`` for ``question`` is worth, in their order, from 0 to 1."""
+        if self.curve is None:
+            return [max(0.0, score) for score in scores]
+        own = _own_score(question, self._reranker, self._index)
+        return [self.curve.value(score / own) for score in scores]
+
+
+class _Pair(NamedTuple):
+    """A sentence of a record, and the record."""
+
+    sentence: str
+    passage: Passage
+
+
+_known: OrderedDict[tuple[str, str], Curve] = OrderedDict()
+_turn = threading.Lock()
+
+
+def calibrate(reranker: Reranker, index: OpenIndex) -> Calibration:
+    """Return the calibration of a re-ranker over an index; what was learnt once is kept for both."""
+    if isinstance(reranker, CrossEncoderReranker):
+        return Calibration(reranker, index, None)
+    key = manifest_digest(index.manifest), reranker.name
+    with _turn:  # learning takes a second: whoever comes meanwhile waits for it
+        curve = _known.get(key)
+        if curve is None:
+            curve = _known[key] = learn_curve(reranker, index)
+            if len(_known) > _REMEMBERED:
+                _known.popitem(last=False)
+    return Calibration(reranker, index, curve)
+
+
+def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
+    """Return the curve of a re-ranker over an index; :data:`USUAL` where there are too few records with text."""
+    pairs = [_pair(analysed) for analysed in index.store.sample(SAMPLED) if analysed.sentence_terms]
+    if len(pairs) < _LEAST_PAIRS:
+        return USUAL
+    verbatim: list[float] = []
+    chance: list[float] = []
+    for place, pair in enumerate(pairs):
+        # Others lie evenly over the sample, neighbours in an index being about the same things more often than not.
+        steps = [len(pairs) * step // (_OTHERS + 1) for step in range(1, _OTHERS + 1)]
+        others = [pairs[(place + step) % len(pairs)].passage for step in steps]
+        scale = _own_score(pair.sentence, reranker, index)
+        first, *rest = reranker.score(pair.sentence, [pair.passage, *others])
+        verbatim.append(first / scale)
+        chance.extend(score / scale for score in rest)
+    return fit(_quantile(chance, _UNLIKELY), _quantile(verbatim, _HALF))
+
+
+def fit(chance: float, verbatim: float) -> Curve:
+    """Return the curve that gives :data:`CHANCE` and :data:`VERBATIM` at these, but never one steeper than sense.
+
+    >>> curve = fit(0.1, 1.0)
+    >>> [round(curve.value(score), 2) for score in (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)]
+    [0.05, 0.1, 0.33, 0.69, 0.91, 0.99]
+    """
+    low, high = (math.log(value / (1 - value)) for value in (CHANCE, VERBATIM))
+    width = max(_LEAST_WIDTH, (verbatim - chance) / (high - low))
+    return Curve(chance - low * width, width)
+
+
+def _own_score(question: str, reranker: Reranker, index: OpenIndex) -> float:
+    """Return what ``question`` scores for itself as if it were a record; 1 for cosines, and where that is nothing."""
+    if isinstance(reranker, VectorReranker):
+        return 1.0
+    (terms,) = index.analyzer.terms([question])
+    (score,) = reranker.score(question, [Passage("", question, (), (terms,))])
+    return score if math.isfinite(score) and score > 0 else 1.0
+
+
+def _pair(analysed: AnalysedRecord) -> _Pair:
+    """Return the middle sentence of a record that has one, and the record."""
+    start, end = split_sentences(analysed.record.text)[len(analysed.sentence_terms) // 2]
+    return _Pair(analysed.record.text[start:end], as_passage(analysed))
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(int(share * len(values)), len(values) - 1)]

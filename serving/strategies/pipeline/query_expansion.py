@@ -1,0 +1,190 @@
+"""Multi-query, HyDE and translated queries.
+
+The first is HyDE's idea with more than one answer (Gao et al., *Precise zero-shot dense retrieval without relevance
+labels*, ACL 2023), the second is pseudo-relevance feedback by passages: what the likeliest records say where they say
+most of the question is how an answer may be worded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from shrag.corpora.text.cleaning import plain_line
+from shrag.corpora.text.sentences import split_sentences
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.query import any_of
+from shrag.serving.events import ModelCall, NodeKind
+from shrag.serving.llm.call_budget import RationedModel
+from shrag.serving.llm.structured_call import Step, ask
+from shrag.serving.question import AnswerLanguage, Question
+from shrag.serving.retrieval.keywords import rank_keywords
+from shrag.serving.retrieval.query_builder import choose_carried
+from shrag.serving.retrieval.query_terms import Word, matched_share, question_words, searchable
+
+LONGEST_QUERY = 300
+"""Characters of a text that is searched for beside the question."""
+
+
+class SearchQuery(NamedTuple):
+    """A query: its ``text``, the ``terms`` any of which is a match, and the ``words`` of it that the index has."""
+
+    text: str
+    terms: tuple[str, ...]
+    words: tuple[str, ...]
+    kind: NodeKind = "question"
+
+
+def query_of_text(text: str, index: OpenIndex, kind: NodeKind) -> SearchQuery:
+    """Return the query that a text is: all its terms, as a bag of words."""
+    (terms,) = index.analyzer.terms([text])
+    known = (word.text for word in question_words(text, index.analyzer, index.engine) if word.known)
+    return SearchQuery(text, tuple(terms), tuple(known), kind)
+
+
+def queries_of_texts(
+    texts: Iterable[str], question: Question, count: int, index: OpenIndex, kind: NodeKind
+) -> list[SearchQuery]:
+    """Return at most ``count`` queries that a model wrote for ``question``, without those that say nothing new."""
+    lines = (plain_line(text) for text in texts)
+    return distinct(query_of_text(line, index, kind) for line in lines if line and line != question.text)[:count]
+
+
+def query_of_words(words: Sequence[Word], kind: NodeKind) -> SearchQuery:
+    """Return the query that some words of a question are."""
+    texts = tuple(word.text for word in words)
+    return SearchQuery(" ".join(texts), tuple(chain.from_iterable(word.terms for word in words)), texts, kind)
+
+
+def translated(words: Sequence[Word], language: AnswerLanguage, kind: NodeKind) -> list[SearchQuery]:
+    """Return the query that the surest translations of a question's ``words`` are, none where there are none.
+
+    ``language`` is the question's. Words that both languages write alike go along: LSTM is LSTM in both.
+    """
+    carried = choose_carried(searchable(words), language)
+    if not carried:
+        return []
+    texts: dict[str, tuple[str, ...]] = {}
+    for word in carried[0]:
+        way = word.ways[0] if word.ways else word
+        texts.setdefault(way.text, way.terms)
+    return [SearchQuery(" ".join(texts), tuple(chain.from_iterable(texts.values())), tuple(texts), kind)]
+
+
+def distinct(queries: Iterable[SearchQuery]) -> list[SearchQuery]:
+    """Return the queries that have terms, each once: two of the same terms find the same."""
+    first: dict[tuple[str, ...], SearchQuery] = {}
+    for query in queries:
+        if query.terms:
+            first.setdefault(tuple(sorted(query.terms)), query)
+    return list(first.values())
+
+
+_FEWEST = 3  # keywords of which a part is another query
+
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_QUERY)]
+
+
+class _Queries(msgspec.Struct, frozen=True):
+    queries: Annotated[list[_Text], msgspec.Meta(min_length=1, max_length=16)]
+
+
+def augment_by_model(
+    question: Question, count: int, index: OpenIndex, model: RationedModel
+) -> tuple[list[SearchQuery], list[ModelCall]]:
+    """Return at most ``count`` queries that a model writes, none that says nothing; raises as :func:`ask` does."""
+    values = {"question": question.text, "count": str(count)}
+    written, calls = ask(model, Step("query", "augment", question.language, values), _Queries)
+    return queries_of_texts(written.queries, question, count, index, "augmentation"), calls
+
+
+def augment_by_words(
+    words: Sequence[Word], language: AnswerLanguage, count: int, index: OpenIndex
+) -> list[SearchQuery]:
+    """Return at most ``count`` queries made of the question's ``words``, the likeliest to find something else first.
+
+    They are: the question in the other language; its words by their other names, which the glossary has where two words
+    share a translation; the more important half of its keywords; all but the most important one; the other half. There
+    are fewer where a question has few keywords, and none twice.
+    """
+    whole = query_of_words(searchable(words), "augmentation")
+    made = distinct([whole, *_candidates(words, language, index)])
+    return [query for query in made if query is not whole][:count]
+
+
+def _candidates(words: Sequence[Word], language: AnswerLanguage, index: OpenIndex) -> Iterator[SearchQuery]:
+    yield from translated(words, language, "augmentation")
+    yield from _in_other_words(words, index)
+    ranked = [word for word, _ in rank_keywords(searchable(words), "tfidf", index.engine)]
+    if len(ranked) < _FEWEST:
+        return
+    half = -(-len(ranked) // 2)
+    for chosen in (ranked[:half], ranked[1:], ranked[half:]):
+        yield query_of_words(chosen, "augmentation")
+
+
+def _in_other_words(words: Sequence[Word], index: OpenIndex) -> list[SearchQuery]:
+    """Return the question with each keyword replaced by its surest other name, none where no keyword has one."""
+    if index.glossary is None:
+        return []
+    keywords = searchable(words)
+    texts: dict[str, tuple[str, ...]] = {}
+    for word in keywords:
+        back = index.glossary.look_up([word.ways[0].terms])[0] if word.ways else []
+        names = [
+            name
+            for entry in back
+            for name in ((entry.korean, entry.korean_terms), (entry.english, entry.english_terms))
+            if set(name[1]).isdisjoint((*word.terms, *word.ways[0].terms))
+        ]
+        text, terms = names[0] if names else (word.text, word.terms)
+        texts.setdefault(text, terms)
+    if all(word.text in texts for word in keywords):
+        return []
+    joined = tuple(term for terms in texts.values() for term in terms)
+    return [SearchQuery(" ".join(texts), joined, tuple(texts), "augmentation")]
+
+
+FIRST_SEARCH = 10
+"""Records of the first search whose sentences are supposed to answer."""
+
+_MOST_TERMS = 64
+
+
+class _Answers(msgspec.Struct, frozen=True):
+    answers: Annotated[list[_Text], msgspec.Meta(min_length=1, max_length=16)]
+
+
+def suppose_by_model(
+    question: Question, count: int, index: OpenIndex, model: RationedModel
+) -> tuple[list[SearchQuery], list[ModelCall]]:
+    """Return at most ``count`` answers that a model supposes, as queries; raises as :func:`ask` does."""
+    values = {"question": question.text, "count": str(count)}
+    written, calls = ask(model, Step("hypothesis", "hypotheses", question.language, values), _Answers)
+    return queries_of_texts(written.answers, question, count, index, "hypothesis"), calls
+
+
+def suppose_by_sentences(words: Sequence[Word], asked: SearchQuery, count: int, index: OpenIndex) -> list[SearchQuery]:
+    """Return the best sentence of each of the ``count`` records whose sentences hold most of the question, as queries.
+
+    ``words`` are the question's, ``asked`` is the question as a query. Records are those of a first search; ties go to
+    the better record. Of a text without full stops the first :data:`_MOST_TERMS` terms are its sentence.
+    """
+    if not asked.terms:
+        return []
+    (hits,) = index.engine.search([any_of(asked.terms)], FIRST_SEARCH)
+    best: list[tuple[float, SearchQuery]] = []
+    for analysed in index.store.fetch([hit.docid for hit in hits]):
+        if analysed is None or not analysed.record.complete or not analysed.sentence_terms:
+            continue
+        shares = [matched_share(words, frozenset(terms)) for terms in analysed.sentence_terms]
+        place = max(range(len(shares)), key=shares.__getitem__)
+        start, end = split_sentences(analysed.record.text)[place]
+        text = plain_line(analysed.record.text[start : min(end, start + LONGEST_QUERY)])
+        terms = tuple(analysed.sentence_terms[place][:_MOST_TERMS])
+        best.append((shares[place], SearchQuery(text, terms, (text,), "hypothesis")))
+    best.sort(key=lambda sentence: -sentence[0])
+    return distinct(query for share, query in best if share > 0)[:count]

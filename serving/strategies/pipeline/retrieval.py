@@ -1,0 +1,85 @@
+"""retrieve, dense and rrf stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.query import any_of
+from shrag.indexing.search_engine import Hit
+from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.serving.events import Found, Hits
+from shrag.serving.retrieval.fusion import reciprocal_ranks
+from shrag.serving.strategies.pipeline.query_expansion import SearchQuery
+
+
+class List(NamedTuple):
+    """What one query found, best first."""
+
+    query: SearchQuery
+    hits: Sequence[Hit]
+    by_vectors: bool
+
+
+class Pool(NamedTuple):
+    """The one list that all lists make: records with their scores, best first, and those left out as incomplete."""
+
+    records: list[AnalysedRecord]
+    scores: list[float]
+    left_out: list[str]
+
+
+def find_by_words(queries: Sequence[SearchQuery], depth: int, index: OpenIndex) -> list[List]:
+    """Ask the index for ``depth`` records a query, by BM25 over all terms of it; queries run side by side."""
+    asked = [query for query in queries if query.terms]
+    if not asked:
+        return []
+    found = index.engine.search([any_of(query.terms) for query in asked], depth)
+    return [List(query, hits, by_vectors=False) for query, hits in zip(asked, found, strict=True)]
+
+
+def find_by_vectors(queries: Sequence[SearchQuery], depth: int, dense: DenseIndex) -> list[List]:
+    """Ask the index for the ``depth`` records whose vectors are nearest to each query's."""
+    return [List(query, dense.search(dense.encode(query.text), depth), by_vectors=True) for query in queries]
+
+
+def pool_lists(lists: Sequence[List], most: int, index: OpenIndex) -> Pool:
+    """Return the ``most`` best complete records of the lists, fused by reciprocal ranks where there are several."""
+    if len(lists) == 1:
+        ranked = [(hit.docid, hit.score) for hit in lists[0].hits]
+    else:
+        ranked = reciprocal_ranks([[hit.docid for hit in one.hits] for one in lists])
+    pool = Pool([], [], [])
+    # By portions: of sixteen lists of a thousand each, few records may be wanted.
+    for start in range(0, len(ranked), most):
+        portion = ranked[start : start + most]
+        for (docid, score), analysed in zip(portion, index.store.fetch([docid for docid, _ in portion]), strict=True):
+            if len(pool.records) == most:
+                return pool
+            if analysed is None or not analysed.record.complete:
+                pool.left_out.append(docid)
+                continue
+            pool.records.append(analysed)
+            pool.scores.append(score)
+    return pool
+
+
+def pool_name(lists: Sequence[List], dense: DenseIndex | None) -> str:
+    """Return what the pool is ordered by, for the people who read it."""
+    if len(lists) > 1:
+        return f"reciprocal rank fusion of {len(lists)} lists"
+    return f"{dense.encoder.name} cosine" if dense and lists and lists[0].by_vectors else "BM25"
+
+
+def hits_event(lists: Sequence[List], pool: Pool, dense: DenseIndex | None) -> Hits:
+    """Return what is told of the search; the vectors' hits stand among the others, one list a query."""
+    return Hits(
+        hits=tuple(tuple(Found(hit.docid, hit.score) for hit in one.hits) for one in lists),
+        pool=tuple(analysed.record.docid for analysed in pool.records),
+        left_out=tuple(pool.left_out),
+        dense=next((tuple(Found(*hit) for hit in one.hits) for one in lists if one.by_vectors), ()),
+        encoder=dense.encoder.name if dense else "",
+        encoder_is_model=dense.encoder.is_model if dense else False,
+    )

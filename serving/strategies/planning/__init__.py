@@ -1,0 +1,1 @@
+"""Parts shared by strategies that ask several queries."""

@@ -1,0 +1,118 @@
+"""Second-hop queries from bridge entities, without an LLM.
+
+"Where was the director of Fortunella born?" finds the film. Its record matches "director" and "Fortunella" and names
+somebody whom the question does not; nothing of it matches "born". That name and the unmatched words are the next
+query, and a record found by it counts where the name is what it is about and it holds a word that was missing. On
+``multihop-en`` that finds all records of a question within ten for 0.610 of the questions instead of 0.461; on
+``multihop-ko``, whose questions have no such hops, 0.796 instead of 0.790.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from shrag.corpora.text.sentences import split_sentences
+from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.serving.question import LONGEST_QUESTION, Question
+from shrag.serving.retrieval.query_terms import Word
+from shrag.serving.strategies.planning.subquery import Found
+
+MOST_BRIDGES = 3
+"""Records of the first hop whose names are followed."""
+
+_NAMES, _SENTENCES, _LONGEST_TITLE = 4, 2, 5
+_LINK = r"(?:of|the|and|de|der|del|di|da|la|le|van|von)"
+_NAME = re.compile(rf"[A-Z][\w'’.-]*(?:\s+(?:{_LINK}\s+)*[A-Z0-9][\w'’.-]*)*")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+class Bridge(NamedTuple):
+    """Where a second hop starts: the record ``docid`` of the first, the ``names`` it brings, the words it misses."""
+
+    docid: str
+    names: tuple[str, ...]
+    missing: tuple[Word, ...]
+
+    def question(self, language: str) -> Question:
+        """Return what is asked on the second hop."""
+        words = [*self.names, *(word.text for word in self.missing)]
+        return Question(" ".join(words)[:LONGEST_QUESTION], "ko" if language == "ko" else "en")
+
+
+def find_bridges(found: Found, analyzer: Analyzer) -> list[Bridge]:
+    """Return the bridges of the best records, best first; none from a record that holds every word of the question."""
+    return [
+        bridge
+        for analysed in found.records(MOST_BRIDGES)
+        if (bridge := _bridge(analysed, found, analyzer)).names and bridge.missing
+    ]
+
+
+def arrivals(bridge: Bridge, found: Found, analyzer: Analyzer) -> Found:
+    """Return ``found``, the search of a bridge, with the records alone that the bridge leads to."""
+    names = _terms(bridge.names, analyzer)
+    kept = [
+        ranked
+        for ranked in found.ranking.records
+        if ranked.record.docid != bridge.docid
+        and _is_about(names, (titled := _terms([ranked.record.title], analyzer)[0]))
+        and any(
+            not (titled | _terms([ranked.record.text], analyzer)[0]).isdisjoint(word.terms) for word in bridge.missing
+        )
+    ]
+    return found.only(kept)
+
+
+def _bridge(analysed: AnalysedRecord, found: Found, analyzer: Analyzer) -> Bridge:
+    record = analysed.record
+    told = _told(record.text, found.words, analyzer)
+    matched = frozenset().union(*_terms([record.title, *told], analyzer))
+    asked = frozenset(_terms([found.question.text], analyzer)[0]).union(*map(_in_other_words, found.words))
+    titles = [record.title] if len(record.title.split()) <= _LONGEST_TITLE else []
+    names = [name for text in (*told, *titles) for name in _names(text, analyzer)]
+    new = [
+        name for name, terms in zip(names, _terms(names, analyzer), strict=True) if 2 * len(terms & asked) < len(terms)
+    ]
+    missing = tuple(word for word in found.words if matched.isdisjoint((*word.terms, *_in_other_words(word))))
+    return Bridge(record.docid, tuple(dict.fromkeys(new))[:_NAMES], missing)
+
+
+def _in_other_words(word: Word) -> frozenset[str]:
+    return frozenset(term for way in word.ways for term in way.terms)
+
+
+def _told(text: str, words: Sequence[Word], analyzer: Analyzer) -> list[str]:
+    """Return the sentences that hold most of the question, by idf, the better first, ties in the order of the text."""
+    sentences = [text[start:end] for start, end in split_sentences(text)]
+    held = [
+        sum(word.idf for word in words if not terms.isdisjoint(word.terms)) for terms in _terms(sentences, analyzer)
+    ]
+    order = sorted(range(len(sentences)), key=lambda place: -held[place])
+    return [sentences[place] for place in order[:_SENTENCES]]
+
+
+def _names(text: str, analyzer: Analyzer) -> Iterator[str]:
+    """Yield what may be names: in English runs of capitalised words, in Korean every noun and foreign word.
+
+    The one word that a sentence begins with has its capital for that alone.
+    """
+    if not _HANGUL.search(text):
+        for name in _NAME.finditer(text):
+            if name.start() or " " in name[0]:
+                yield name[0]
+        return
+    for token in analyzer.tokens([text])[0]:
+        if token.kind in ("noun", "foreign"):
+            yield text[token.start : token.end]
+
+
+def _is_about(names: Sequence[frozenset[str]], title: frozenset[str]) -> bool:
+    """Say whether one of the names makes at least half of the title."""
+    return any(name and name <= title and 2 * len(name) >= len(title) for name in names)
+
+
+def _terms(texts: Sequence[str], analyzer: Analyzer) -> list[frozenset[str]]:
+    return [frozenset(terms) for terms in analyzer.terms(texts)]

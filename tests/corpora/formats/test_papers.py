@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.formats.paper_sections import sections_of_text
+from shrag.corpora.formats.papers import replace_urls
+from shrag.corpora.formats.reader import ReadLine, read_source
+from shrag.corpora.formats.registry import FORMATS
+from shrag.corpora.records import Record
+
+MARKDOWN = """# Graphene shields
+
+Graphene is thin. Code is at https://example.invalid/a.b/c.
+
+## 1. Method
+
+Films were made
+from flakes.
+
+### 1.1 Acknowledgements
+
+We thank nobody.
+
+## 2. 결과
+
+차폐 효율은 30 dB였다.
+
+## References
+
+1. Hong G. Plates. 1961.
+
+### Books
+
+Kim A. Shields.
+
+## Appendix A
+
+Tables.
+
+# Postscript
+
+It worked.
+"""
+PRINTED = """Graphene shields
+
+Abstract
+Films shield.
+1 Introduction
+Graphene is thin and
+light.
+References
+[1] Hong, G.
+2 Kim A
+Appendix
+A.1 Tables
+Conclusion
+It worked.
+"""
+
+
+def records_of(path: Path) -> list[tuple[str, str, str]]:
+    outcomes = [line.outcome for line in read_source(path, FORMATS["papers"])]
+    assert all(isinstance(outcome, Record) for outcome in outcomes), outcomes
+    return [(outcome.docid, outcome.title, outcome.text) for outcome in outcomes if isinstance(outcome, Record)]
+
+
+def test_markdown_gives_chunks_with_title_and_section_and_drops_what_is_not_worth_searching(tmp_path: Path) -> None:
+    path = tmp_path / "shield paper.md"
+    path.write_text(MARKDOWN)
+    assert records_of(path) == [
+        ("shield_paper#0", "Graphene shields", "Graphene is thin. Code is at URL."),
+        ("shield_paper#1", "Graphene shields — Method", "Films were made from flakes."),
+        ("shield_paper#2", "Graphene shields — 결과", "차폐 효율은 30 dB였다."),
+        ("shield_paper#3", "Graphene shields — Postscript", "It worked."),
+    ]
+
+
+def test_printed_lines_are_joined_and_references_end_only_at_a_usual_heading(tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text(PRINTED)
+    assert records_of(path) == [
+        ("p#0", "Graphene shields — Abstract", "Films shield."),
+        ("p#1", "Graphene shields — Introduction", "Graphene is thin and light."),
+        ("p#2", "Graphene shields — Conclusion", "It worked."),
+    ]
+
+
+def test_short_lines_between_long_paragraphs_are_headings() -> None:
+    paragraph = "Graphene shields well, as was measured here. " * 8
+    _, sections = sections_of_text(f"Introduction\n{paragraph}\nA closer look\n{paragraph}\n")
+    assert [section.heading for section in sections] == ["Introduction", "A closer look"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"sections": [{"heading": "1 Method", "text": "Films."}, {"heading": "References", "text": "Hong."}]},
+        {"full_text": [{"section_name": "1 Method", "paragraphs": ["Films."]}]},
+        {"full_text": {"section_name": ["1 Method", "Appendix"], "paragraphs": [["Films."], ["Tables."]]}},
+        {"body_text": [{"section": "1 Method", "text": "Films."}]},
+        {"sections": [{"name": "1 Method", "text": "", "subsections": [{"title": "1 Method", "content": "Films."}]}]},
+    ],
+)
+def test_objects_of_every_known_shape_give_the_same_chunks(tmp_path: Path, body: dict[str, object]) -> None:
+    path = tmp_path / "a.jsonl"
+    paper = {"paper_id": "P1", "title": "Shields", "abstract": "Thin.", "authors": ["Kim, A."], "year": 2020, **body}
+    path.write_text(json.dumps(paper) + "\n")
+    first, second = read_source(path, FORMATS["papers"])
+    assert isinstance(first.outcome, Record)
+    assert isinstance(second.outcome, Record)
+    assert (first.outcome.docid, first.outcome.title, first.outcome.text) == ("P1#0", "Shields — Abstract", "Thin.")
+    assert (second.outcome.docid, second.outcome.title, second.outcome.text) == ("P1#1", "Shields — 1 Method", "Films.")
+    assert (second.outcome.authors, second.outcome.year, second.number) == (("Kim, A.",), 2020, 1)
+
+
+def test_a_body_with_headings_on_lines_of_their_own_needs_no_title(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"paper_id": "q", "text": "Introduction\nThin.\nMethod ::: Data\nFilms.", "qas": []}))
+    assert records_of(path)[0] == ("q#0", "Introduction", "Thin. Method ::: Data Films.")
+    long = "Films were made of flakes and measured. " * 10
+    path.write_text(json.dumps({"paper_id": "q", "text": f"Introduction\n{long}\nMethod ::: Data\n{long}"}))
+    assert {title for _, title, _ in records_of(path)} == {"Introduction", "Method: Data"}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.jsonl", b'{"paper_id": "P"}\n', "a paper without text: expected abstract, sections or text"),
+        ("a.jsonl", b'{"text": "a"}\n', "no identifier: 'paper_id' is missing or empty"),
+        ("a.jsonl", b'{"paper_id": "P", "sections": 7}\n', "the sections are no list of objects"),
+        ("a.txt", b"References\nHong.\n", "paper a has no text outside references, acknowledgements and appendices"),
+        ("a.txt", b"\xb0\xa1\n", "not UTF-8"),
+        ("a.txt", b"", "paper a has no text"),
+        ("a.pdf", b"%PDF-1.7\nnonsense", "the PDF cannot be read"),
+    ],
+)
+def test_what_is_no_paper_is_a_reason(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    (line,) = read_source(path, FORMATS["papers"])
+    assert isinstance(line, ReadLine)
+    assert str(line.outcome).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("see http://a.invalid/x?y=1&z.", "see URL."),
+        ("(http://a.invalid)", "(URL)"),
+        ("www.a.invalid, doi:10.1/a.b;", "URL, URL;"),
+        ("WWW is no address", "WWW is no address"),
+        ("주소는 https://a.invalid/논문 이다", "주소는 URL 이다"),
+    ],
+)
+def test_addresses_become_one_word(raw: str, clean: str) -> None:
+    assert replace_urls(raw) == clean

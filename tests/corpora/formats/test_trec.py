@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.formats import trec
+from shrag.corpora.formats.reader import ReadLine, read_source
+from shrag.corpora.formats.registry import FORMATS
+from shrag.corpora.readers import source as lines
+from shrag.corpora.records import Record
+
+# The layouts of newswire collections and of Cranfield as TREC, with texts of our own.
+NEWS = """<DOC>
+<DOCNO> FT-1 </DOCNO>
+<HEADLINE>
+Graphene shields &amp; more
+</HEADLINE>
+<BYLINE>By A. Kim</BYLINE>
+<DATE>1994-03-02</DATE>
+<TEXT>
+<P>First paragraph, 3 < 5.</P>
+<P>Second paragraph.</P>
+</TEXT>
+</DOC>
+"""
+CRANFIELD = """<doc><docno>7</docno><title>flow past a plate .</title>
+<author>hong,g.d.</author><bib>j. of plates 1, 1961.</bib><text>flow was measured .</text></doc>
+"""
+
+
+def read(tmp_path: Path, text: str | bytes) -> list[ReadLine]:
+    path = tmp_path / "a.trec"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return list(read_source(path, FORMATS["trec"]))
+
+
+def test_documents_of_both_layouts_are_read_with_their_places(tmp_path: Path) -> None:
+    assert read(tmp_path, NEWS + CRANFIELD) == [
+        ReadLine(
+            1,
+            0,
+            Record(
+                docid="FT-1",
+                title="Graphene shields & more",
+                text="First paragraph, 3 < 5. Second paragraph.",
+                language="en",
+                complete=True,
+                authors=("By A. Kim",),
+                year=1994,
+            ),
+        ),
+        ReadLine(
+            13,
+            len(NEWS),
+            Record(
+                docid="7",
+                title="flow past a plate .",
+                text="flow was measured .",
+                language="en",
+                complete=True,
+                authors=("hong,g.d.",),
+                journal="j. of plates 1, 1961.",
+                year=1961,
+            ),
+        ),
+    ]
+
+
+def test_without_a_text_tag_everything_else_is_the_text(tmp_path: Path) -> None:
+    (line,) = read(tmp_path, "<DOC><DOCNO>1</DOCNO><DOCHDR>http</DOCHDR><html><b>그래핀</b> 차폐</html></DOC>")
+    assert isinstance(line.outcome, Record)
+    assert line.outcome.text == "그래핀 차폐"
+
+
+@pytest.mark.parametrize(
+    ("text", "outcomes"),
+    [
+        ("<DOC><TEXT>a</TEXT></DOC>", ["no identifier: 'docid' is missing or empty"]),
+        ("<DOC><DOCNO>1</DOCNO></DOC>", ["document 1 has neither a title nor a text"]),
+        ("<DOC><DOCNO>1</DOCNO><TEXT>a", ["<DOC> is not closed by </DOC>"]),
+        ("<?xml version='1.0'?>\n<docs>\n\n</docs>\n", []),
+        ("text\n", ["text outside <DOC> … </DOC>"]),
+        (b"<DOC><DOCNO>1</DOCNO><TEXT>\xb0\xa1</TEXT></DOC>", ["not UTF-8: byte 0xb0 at position 22"]),
+    ],
+)
+def test_what_is_no_document_is_a_reason(tmp_path: Path, text: str | bytes, outcomes: list[str]) -> None:
+    assert [line.outcome for line in read(tmp_path, text)] == outcomes
+
+
+def test_a_document_that_is_not_closed_does_not_take_the_next_with_it(tmp_path: Path) -> None:
+    first, second = read(tmp_path, "<DOC><DOCNO>1</DOCNO><TEXT>a\n" + CRANFIELD)
+    assert (first.number, first.outcome) == (1, "<DOC> is not closed by </DOC>")
+    assert isinstance(second.outcome, Record)
+
+
+def test_a_document_beyond_the_limit_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trec, "LONGEST_LINE", 200)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 300)
+    for size, end in ((50, "\n"), (50, " ")):
+        text = "<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>" + ("word word" + end) * size + "\n</TEXT>\n</DOC>\n"
+        too_long, good = read(tmp_path, text + CRANFIELD)
+        assert str(too_long.outcome).startswith("longer than")
+        assert isinstance(good.outcome, Record)

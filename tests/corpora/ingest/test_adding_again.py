@@ -1,0 +1,210 @@
+"""One identifier with different contents, and a corpus that is added to again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.errors import ConflictingRecords, CorpusError
+from shrag.corpora.formats.mapped_json import JsonlKeys
+from shrag.corpora.formats.registry import jsonl_format
+from shrag.corpora.ingest.add import Addition, Changes, OnDuplicate, add_corpus
+from shrag.corpora.store.manifest import MANIFEST_FILE, Account
+from shrag.corpora.store.open_corpus import failed_rejects, iter_digests, list_corpora, open_corpus, stored_rejects
+
+
+def _line(docid: str, text: str = "초록.") -> str:
+    return json.dumps({"CN": docid, "title": f"제목 {docid}", "abstract": text}, ensure_ascii=False)
+
+
+def _file(path: Path, *lines: str) -> Path:
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def _add(
+    home: Path,
+    *sources: Path,
+    merge: bool = False,
+    on_duplicate: OnDuplicate = "error",
+    max_rejects: int = 0,
+) -> Addition:
+    return add_corpus(home, "c", "scienceon", sources, merge=merge, on_duplicate=on_duplicate, max_rejects=max_rejects)
+
+
+def _texts(home: Path) -> dict[str, str]:
+    return {record.docid: record.text for record in open_corpus(home, "c")[1]}
+
+
+def _counts(account: Account) -> tuple[int, ...]:
+    return (
+        account.lines,
+        account.records,
+        account.rejected,
+        account.duplicates,
+        account.superseded,
+        account.blank,
+    )
+
+
+def _bytes(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {path.name: (path.read_bytes(), path.stat().st_ino) for path in folder.iterdir() if path.name != ".lock"}
+
+
+def test_one_identifier_with_two_contents_is_an_error_that_names_both_places(tmp_path: Path) -> None:
+    first = _file(tmp_path / "1.jsonl", _line("A"), _line("B"))
+    second = _file(tmp_path / "2.jsonl", _line("C"), _line("B", "다른 초록."), _line("A", "또 다른 초록."))
+    with pytest.raises(ConflictingRecords) as caught:
+        _add(tmp_path, first, second, max_rejects=99)
+    message = str(caught.value)
+    assert "2 of 5 lines" in message
+    assert f"B, in {first} line 2 and in {second} line 2" in message
+    assert "--on-duplicate newest" in message
+    assert list_corpora(tmp_path) == []
+    left = failed_rejects(tmp_path, "c")
+    assert left is not None
+    assert [(reject.file, reject.line) for reject in left] == [(str(second), 2), (str(second), 3)]
+
+
+@pytest.mark.parametrize(
+    ("choice", "texts", "counts", "left_out"),
+    [
+        ("first", ["하나.", "나."], [(2, 2, 0, 0, 0, 0), (4, 0, 0, 2, 2, 0)], [("2.jsonl", 1), ("2.jsonl", 2)]),
+        ("newest", ["하나.", "나."], [(2, 1, 0, 0, 1, 0), (4, 1, 0, 1, 2, 0)], [("1.jsonl", 1), ("2.jsonl", 1)]),
+    ],
+)
+def test_the_caller_may_choose_which_content_stays_and_every_line_is_still_accounted_for(
+    tmp_path: Path,
+    choice: OnDuplicate,
+    texts: Sequence[str],
+    counts: list[tuple[int, ...]],
+    left_out: list[tuple[str, int]],
+) -> None:
+    first = _file(tmp_path / "1.jsonl", _line("A", "하나."), _line("B", "나."))
+    second = _file(tmp_path / "2.jsonl", _line("A", "둘."), _line("A", "셋."), _line("A", "하나."), _line("B", "나."))
+    manifest = _add(tmp_path, first, second, on_duplicate=choice).manifest
+    assert _texts(tmp_path) == dict(zip("AB", texts, strict=True))
+    assert [_counts(account) for account in manifest.sources] == counts
+    rejects = list(stored_rejects(tmp_path, "c"))
+    assert [(Path(reject.file).name, reject.line) for reject in rejects][:2] == left_out
+    assert len(rejects) == sum(account.superseded for account in manifest.sources)
+    assert rejects[0].reason.startswith("identifier A stands ")
+
+
+def test_newest_puts_the_record_where_it_was_read_last(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", _line("A", "하나."), _line("B"), _line("A", "둘."))
+    _add(tmp_path, source, on_duplicate="newest")
+    assert list(_texts(tmp_path).items()) == [("B", "초록."), ("A", "둘.")]
+
+
+def test_adding_again_says_what_was_added_changed_deleted_and_unchanged(tmp_path: Path) -> None:
+    assert _add(tmp_path, _file(tmp_path / "1.jsonl", *map(_line, "ABCD"))).changes == Changes(4, 0, 0, 0)
+    new = _file(tmp_path / "2.jsonl", _line("B"), _line("C", "새 초록."), _line("E"), _line("F"), _line("D"))
+    addition = _add(tmp_path, new)
+    assert addition.changes == Changes(added=2, changed=1, deleted=1, unchanged=2)
+    assert addition.stored
+    assert sorted(_texts(tmp_path)) == ["B", "C", "D", "E", "F"]
+
+
+def test_adding_the_same_again_touches_no_file(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", *map(_line, "AB"), "{broken", "", _line("A"))
+    first = _add(tmp_path, source, max_rejects=1)
+    before = _bytes(tmp_path / "c")
+    again = _add(tmp_path, source, max_rejects=1)
+    assert (again.manifest, again.changes, again.stored) == (first.manifest, Changes(0, 0, 0, 2), False)
+    assert _bytes(tmp_path / "c") == before
+
+
+def test_adding_the_same_again_mends_what_is_damaged(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", *map(_line, "AB"))
+    manifest = _add(tmp_path, source).manifest
+    records = tmp_path / "c" / manifest.records_file
+    whole = records.read_bytes()
+    for damaged in (b"", whole[:50] + b"\xff" + whole[51:], whole[:-9]):
+        records.write_bytes(damaged)
+        assert _add(tmp_path, source).stored
+        assert records.read_bytes() == whole
+    (tmp_path / "c" / MANIFEST_FILE).write_text("{}")
+    assert _add(tmp_path, source).manifest.fingerprint == manifest.fingerprint
+    (tmp_path / "c" / MANIFEST_FILE).write_text('{"format_version": 1}')
+    assert _add(tmp_path, source).changes == Changes(2, 0, 0, 0)
+
+
+def test_a_source_that_changed_without_its_records_is_told_from_one_that_did_not(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", *map(_line, "AB"))
+    before = _add(tmp_path, source).manifest
+    _file(source, "", *map(_line, "AB"))
+    addition = _add(tmp_path, source)
+    assert (addition.changes, addition.stored) == (Changes(0, 0, 0, 2), True)
+    assert addition.manifest.fingerprint == before.fingerprint
+    assert addition.manifest.sources[0].blank == 1
+
+
+def test_merging_adds_and_replaces_and_deletes_nothing(tmp_path: Path) -> None:
+    one = _file(tmp_path / "1.jsonl", *map(_line, "ABC"), "{broken")
+    _add(tmp_path, one, max_rejects=1)
+    two = _file(tmp_path / "2.jsonl", _line("B", "새 초록."), _line("C"), _line("D"))
+    addition = _add(tmp_path, two, merge=True)
+    assert addition.changes == Changes(added=1, changed=1, deleted=0, unchanged=2)
+    assert _texts(tmp_path) == {"A": "초록.", "C": "초록.", "B": "새 초록.", "D": "초록."}
+    counts = [_counts(account) for account in addition.manifest.sources]
+    assert counts == [(4, 2, 1, 0, 1, 0), (3, 2, 0, 1, 0, 0)]
+    reasons = [(Path(reject.file).name, reject.line) for reject in stored_rejects(tmp_path, "c")]
+    assert reasons == [("1.jsonl", 4), ("1.jsonl", 2)]
+    before = _bytes(tmp_path / "c")
+    again = _add(tmp_path, one, two, merge=True)
+    assert (again.manifest, again.changes, again.stored) == (addition.manifest, Changes(0, 0, 0, 4), False)
+    assert _bytes(tmp_path / "c") == before
+
+
+def test_merging_a_file_in_its_next_version_keeps_what_it_lost(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", *map(_line, "AB"))
+    _add(tmp_path, source)
+    _file(source, _line("B", "새 초록."), _line("C"))
+    assert _add(tmp_path, source, merge=True).changes == Changes(added=1, changed=1, deleted=0, unchanged=1)
+    assert sorted(_texts(tmp_path)) == ["A", "B", "C"]
+
+
+def test_merging_may_leave_the_stored_record_and_still_refuses_conflicts_of_its_own(tmp_path: Path) -> None:
+    _add(tmp_path, _file(tmp_path / "1.jsonl", _line("A")))
+    two = _file(tmp_path / "2.jsonl", _line("A", "새 초록."))
+    assert _add(tmp_path, two, merge=True, on_duplicate="first").changes == Changes(0, 0, 0, 1)
+    assert _texts(tmp_path) == {"A": "초록."}
+    three = _file(tmp_path / "3.jsonl", _line("A", "하나."), _line("A", "둘."))
+    with pytest.raises(ConflictingRecords, match=r"A, in .*3\.jsonl line 1 and in .*3\.jsonl line 2"):
+        _add(tmp_path, three, merge=True)
+    assert _texts(tmp_path) == {"A": "초록."}
+
+
+def test_there_must_be_something_whole_to_merge_into(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", _line("A"))
+    with pytest.raises(CorpusError, match="There is no corpus 'c'"):
+        _add(tmp_path, source, merge=True)
+    _add(tmp_path, source)
+    (tmp_path / "c" / MANIFEST_FILE).write_text('{"format_version": 1}')
+    with pytest.raises(CorpusError, match="corpus format 1, this SHRAG reads 2: add the corpus again"):
+        _add(tmp_path, source, merge=True)
+
+
+def test_digests_tell_an_update_what_changed(tmp_path: Path) -> None:
+    _add(tmp_path, _file(tmp_path / "1.jsonl", *map(_line, "ABC")))
+    before = dict(iter_digests(tmp_path, "c"))
+    _add(tmp_path, _file(tmp_path / "1.jsonl", _line("C"), _line("B", "새 초록."), _line("D")))
+    after = dict(iter_digests(tmp_path, "c"))
+    assert list(after) == ["C", "B", "D"]
+    assert before["C"] == after["C"]
+    assert before["B"] != after["B"]
+    assert {len(digest) for digest in after.values()} == {16}
+
+
+def test_merging_the_same_file_by_other_keys_reads_it_again(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", json.dumps({"id": "A", "title": "가", "one": "하나.", "two": "둘."}))
+    add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("one",))), [source])
+    addition = add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("two",))), [source], merge=True)
+    assert addition.changes == Changes(0, 1, 0, 0)
+    assert _texts(tmp_path) == {"A": "둘."}
+    assert [account.format for account in addition.manifest.sources] == ["jsonl text=one", "jsonl text=two"]
+    assert not add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("two",))), [source], merge=True).stored

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.readers import json_reader as json_array
+from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.json_reader import read_json_array
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+OBJECTS = st.dictionaries(TEXTS, st.one_of(TEXTS, st.integers(), st.none(), st.lists(TEXTS, max_size=3)), max_size=4)
+
+
+def items_of(tmp_path: Path, data: bytes) -> list[Item]:
+    path = tmp_path / "a.json"
+    path.write_bytes(data)
+    return list(read_json_array(path))
+
+
+def test_elements_have_the_line_and_byte_they_begin_at(tmp_path: Path) -> None:
+    data = '\ufeff[\n  {"가": 1},\n\n  {"b": [1, {"c": "],}"}]}\n]\n'.encode()
+    assert items_of(tmp_path, data) == [Item(2, 7, {"가": 1}), Item(4, 22, {"b": [1, {"c": "],}"}]})]
+    assert data[22:27] == b'{"b":'
+
+
+@pytest.mark.parametrize("data", [b"[]", b" [ \n ] \n"])
+def test_an_empty_array_has_no_elements(tmp_path: Path, data: bytes) -> None:
+    assert items_of(tmp_path, data) == []
+
+
+def test_what_is_no_object_is_a_reason_that_costs_no_other(tmp_path: Path) -> None:
+    found = items_of(tmp_path, b'[{"a":1}, 7, {"b":tru}, "x,y", {"c":1} {"d":1}, , {"e":"\xff"}, {"f":2}]')
+    assert [item.fields for item in found if isinstance(item.fields, dict)] == [{"a": 1}, {"f": 2}]
+    reasons = [item.fields for item in found if isinstance(item.fields, str)]
+    assert [reason.split(":")[0] for reason in reasons] == [f"element {number}" for number in (2, 3, 4, 5, 6, 7)]
+    assert "not UTF-8" in reasons[-1]
+
+
+def test_an_array_that_breaks_off_is_an_error_that_says_where(tmp_path: Path) -> None:
+    for data in (b'[{"a": 1}, {"b"', b'[{"a": 1}, "x]', b'[{"a": 1},'):
+        with pytest.raises(CorpusError, match="breaks off behind element 1"):
+            items_of(tmp_path, data)
+
+
+def test_what_follows_the_array_is_an_error_that_says_where(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="more behind the end of its JSON array, at byte 11"):
+        items_of(tmp_path, b'[{"a": 1}] {"b": 2}')
+
+
+def test_an_element_beyond_the_limit_is_a_reason_and_the_next_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_array, "LONGEST_LINE", 100)
+    monkeypatch.setattr(json_array, "_CHUNK", 16)
+    data = b'[{"a": "' + b'x\\",' * 100 + b'"},\n{"b": 1}]'
+    too_long, fits = items_of(tmp_path, data)
+    assert (too_long.number, too_long.offset) == (1, 1)
+    assert str(too_long.fields).startswith("element 1: longer than")
+    assert fits == Item(2, data.index(b'{"b"'), {"b": 1})
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    objects=st.lists(OBJECTS, max_size=8),
+    chunk=st.integers(1, 40),
+    indent=st.sampled_from([None, 1]),
+    raw=st.booleans(),
+)
+def test_any_array_is_cut_into_its_elements_wherever_the_chunks_end(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    objects: list[dict[str, object]],
+    chunk: int,
+    indent: int,
+    raw: bool,
+) -> None:
+    monkeypatch.setattr(json_array, "_CHUNK", chunk)
+    data = json.dumps(objects, indent=indent, ensure_ascii=raw).encode()
+    found = items_of(tmp_path, data)
+    assert [item.fields for item in found] == objects
+    assert all(data[item.offset :].startswith(b"{") for item in found)
+    assert all(data[: item.offset].count(b"\n") == item.number - 1 for item in found)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.ingest.ledger import Place
+from shrag.corpora.records import Record
+from shrag.corpora.store.parquet import (
+    RecordWriter,
+    Row,
+    read_digests,
+    read_parquet,
+    read_rows,
+    record_digest,
+    summarise,
+)
+
+
+def _row(record: Record, line: int = 1) -> Row:
+    return Row(record, record_digest(record), Place(0, line, 10 * line))
+
+
+def test_records_survive_in_order_with_all_their_fields(tmp_path: Path, record: Record) -> None:
+    full = replace(record, docid="B", authors=("가", "b"), journal="학회지", publisher="학회", year=1999, link="x")
+    full = replace(full, duplicate_of=record.docid)
+    with RecordWriter(tmp_path / "r") as writer:
+        assert writer.rows == 0
+        writer.write(_row(record))
+        writer.write(_row(full, 2))
+        assert writer.rows == 2
+    assert list(read_parquet(tmp_path / "r")) == [record, full]
+    assert list(read_rows(tmp_path / "r")) == [_row(record), _row(full, 2)]
+    assert dict(read_digests(tmp_path / "r")) == {"A#1": record_digest(record), "B": record_digest(full)}
+    found = summarise(tmp_path / "r")
+    assert (found.records, found.complete, found.linked, found.languages, found.sources) == (2, 2, 1, {"ko": 2}, {0: 2})
+
+
+def test_no_records_are_no_records(tmp_path: Path) -> None:
+    with RecordWriter(tmp_path / "r"):
+        pass
+    assert list(read_parquet(tmp_path / "r")) == []
+    assert summarise(tmp_path / "r").records == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"nonsense" * 100])
+def test_a_damaged_file_is_an_error_of_the_corpus(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / "r").write_bytes(damage)
+    with pytest.raises(CorpusError, match="add the corpus again"):
+        list(read_parquet(tmp_path / "r"))
+
+
+def test_any_flipped_byte_of_the_pages_is_an_error_of_the_corpus(tmp_path: Path, record: Record) -> None:
+    path = tmp_path / "r"
+    with RecordWriter(path) as writer:
+        for number in range(50):
+            writer.write(_row(replace(record, docid=f"D{number}")))
+    whole = path.read_bytes()
+    rows = list(read_rows(path))
+    silent = []
+    for position in range(4, len(whole), 97):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        try:
+            if list(read_rows(path)) != rows:
+                silent.append(position)
+        except CorpusError:
+            pass
+    assert silent == []
+
+
+def test_a_digest_tells_every_field_apart(record: Record) -> None:
+    others = [
+        replace(record, docid="A#2"),
+        replace(record, title=record.title + " "),
+        replace(record, complete=False),
+        replace(record, authors=("a",)),
+        replace(record, year=1),
+        replace(record, duplicate_of="A#0"),
+    ]
+    assert len({record_digest(each) for each in (record, *others)}) == 7
+    assert record_digest(record).hex() == record_digest(replace(record)).hex()
+    assert len(record_digest(record)) == 16

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shrag.evaluation.errors import ExperimentRejected
+from shrag.evaluation.experiments.spec_file import built_in, find_experiment, narrow, read_experiment
+from shrag.evaluation.questions.reference_answers import ReferenceSource
+
+HEAD = """
+title = "t"
+question = "q"
+baseline = "or"
+[[sets]]
+name = "s"
+index = "demo"
+topics = "t.tsv"
+qrels = "q.txt"
+"""
+CONDITIONS = """
+[[conditions]]
+name = "or"
+[[conditions]]
+name = "and"
+label = "그리고"
+settings = {ladder = "longest"}
+grid = {ands = [1, 9], glossary = [true, false]}
+"""
+
+
+def _write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "e.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_grid_becomes_a_condition_for_each_combination_named_and_labelled_after_it(tmp_path: Path) -> None:
+    experiment = read_experiment(_write(tmp_path, HEAD + CONDITIONS))
+    assert [(each.name, each.group) for each in experiment.conditions] == [
+        ("or", "or"),
+        ("and-ands-1-glossary-true", "and"),
+        ("and-ands-1-glossary-false", "and"),
+        ("and-ands-9-glossary-true", "and"),
+        ("and-ands-9-glossary-false", "and"),
+    ]
+    last = experiment.conditions[-1]
+    assert last.label == "그리고, ands 9, glossary false"
+    assert last.settings == {"ladder": "longest", "ands": 9, "glossary": False}
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
+    experiment = read_experiment(find_experiment(name))
+    assert experiment.title
+    assert experiment.question.endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (("title =", "titel ="), "unknown field `titel`"),
+        (('title = "t"', "title = 5"), r"Expected `str`, got `int` - at `\$.title`"),
+        (('title = "t"', 'title = "t'), "is not TOML"),
+        (('name = "or"', 'name = "or"\nsetting = 3'), r"unknown field `setting` - at `\$.conditions"),
+        (('name = "s"', 'name = "S/../x"'), "'S/../x' cannot name a set"),
+        (('name = "and"', 'name = "or"\ngrid_ = 1'), "unknown field `grid_`"),
+        (('baseline = "or"', 'baseline = "xor"'), "the baseline 'xor' is no condition"),
+        (('baseline = "or"', "k = 0"), "k is 0 and must be from 1 to 1000"),
+        (('baseline = "or"', "repeats = 0"), "repeats is 0 and must be at least 1"),
+        (('baseline = "or"', 'measures = ["nDGC@10"]'), "'nDGC@10' is no measure"),
+        (('baseline = "or"', "measures = []"), "measures names none"),
+        (("ands = [1, 9]", "ands = []"), "a grid gives each setting a list of values"),
+        (("ands = [1, 9]", "ands = 3"), "a grid gives each setting a list of values"),
+        (("ands = [1, 9]", "ants = [1, 9]"), "There is no setting 'ants'"),
+        (("ands = [1, 9]", "ands = [1, 11]"), "The setting ands is 11: use a whole number from 0 to 9"),
+        (('index = "demo"', ""), "the set s has neither a corpus nor an index"),
+        (('index = "demo"', 'index = "demo"\nencoder = "lsa"'), "names an encoder for the index demo"),
+        (('qrels = "q.txt"', ""), "the set s has neither qrels nor references to hold anything against"),
+        (('qrels = "q.txt"', "references = {answers = 'a'}"), "missing required field `path`"),
+        (('index = "demo"', 'index = "demo"\nsample = 0'), "sample of the set s is 0 and must be at least 1"),
+        (('name = "or"', 'name = "or"\nstrategy = "best"'), "There is no strategy 'best': use one of shrag, bm25"),
+        (('name = "or"', 'name = "or"\nstrategy = "retrieve(5) > rank(2)"'), "There is no stage"),
+        (('name = "or"', 'name = "or"\npeer = "x"\nanswers = true'), "is the peer x, which takes no settings of ours"),
+    ],
+)
+def test_what_is_wrong_is_named_before_a_question_is_asked(tmp_path: Path, changed: tuple[str, str], says: str) -> None:
+    with pytest.raises(ExperimentRejected, match=says):
+        read_experiment(_write(tmp_path, (HEAD + CONDITIONS).replace(*changed)))
+
+
+@pytest.mark.parametrize(
+    ("plot", "says"),
+    [
+        ('kind = "bars"\ny = ["QSR@50"]', "shows 'QSR@50', which is not measured"),
+        ('kind = "bars"\ny = []', "a plot shows nothing"),
+        ('kind = "line"\ny = ["collected"]', "a plot of lines has no x"),
+        ('kind = "line"\nx = "nots"\ny = ["collected"]', "has 'nots' as x, which no condition sets"),
+        ('kind = "pie"\ny = ["collected"]', "Invalid enum value 'pie'"),
+    ],
+)
+def test_a_plot_of_what_there_is_not_is_refused(tmp_path: Path, plot: str, says: str) -> None:
+    with pytest.raises(ExperimentRejected, match=says):
+        read_experiment(_write(tmp_path, HEAD + CONDITIONS + "[[plots]]\n" + plot))
+
+
+def test_references_are_a_file_or_one_in_others_words(tmp_path: Path) -> None:
+    for given, source in (
+        ('"r.jsonl"', ReferenceSource("r.jsonl")),
+        (
+            '{path = "r.jsonl", choices = ["a", "b"], choice = "c"}',
+            ReferenceSource("r.jsonl", "answers", ("a", "b"), "c"),
+        ),
+        ('{path = "r.jsonl", choices = "options"}', ReferenceSource("r.jsonl", choices="options")),
+    ):
+        (judged_set,) = read_experiment(
+            _write(tmp_path, HEAD.replace('qrels = "q.txt"', f"references = {given}") + CONDITIONS)
+        ).sets
+        assert judged_set.reference_source == source
+        assert judged_set.qrels == ""
+
+
+def test_no_set_and_no_condition_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentRejected, match=r"there is no condition: give at least one \[\[conditions\]\]"):
+        read_experiment(_write(tmp_path, HEAD.replace('baseline = "or"', "conditions = []")))
+
+
+def test_an_experiment_is_found_by_path_or_by_name(tmp_path: Path) -> None:
+    path = _write(tmp_path, HEAD)
+    assert find_experiment(str(path)) == path
+    assert find_experiment("demo").name == "demo.toml"
+    with pytest.raises(ExperimentRejected, match=r"no experiment 'nope': give a TOML file or one of .*demo"):
+        find_experiment("nope")
+    with pytest.raises(ExperimentRejected, match="cannot be read: No such file"):
+        read_experiment(tmp_path / "gone.toml")
+
+
+def test_narrowing_keeps_the_baseline_and_takes_a_whole_grid_by_its_name(tmp_path: Path) -> None:
+    experiment = read_experiment(_write(tmp_path, HEAD + CONDITIONS))
+    assert narrow(experiment, [], [], None) == experiment
+    assert len(narrow(experiment, ["s"], ["and"], None).conditions) == 5
+    plotted = read_experiment(
+        _write(tmp_path, HEAD + CONDITIONS + '[[plots]]\nkind = "line"\nx = "ands"\ny = ["collected"]')
+    )
+    assert len(narrow(plotted, [], ["and"], None).plots) == 1
+    assert narrow(plotted, [], ["or"], None).plots == ()
+    narrowed = narrow(experiment, [], ["and-ands-9-glossary-true"], 7)
+    assert [each.name for each in narrowed.conditions] == ["or", "and-ands-9-glossary-true"]
+    assert [each.sample for each in narrowed.sets] == [7]
+    with pytest.raises(ExperimentRejected, match="There is no set 'x': use one of s"):
+        narrow(experiment, ["x"], [], None)
+    with pytest.raises(ExperimentRejected, match="There is no condition 'x': use one of or, and-ands-1"):
+        narrow(experiment, [], ["x"], None)

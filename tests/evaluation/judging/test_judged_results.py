@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from shrag.cli.main import run
+from shrag.evaluation.errors import EvaluationError, ResultsMismatch
+from shrag.evaluation.experiments.part import Part, read_outcomes
+from shrag.evaluation.judging.judged_results import JUDGEMENTS_FILE, judge_results
+from shrag.evaluation.reports.result_folder import open_results
+from shrag.models.errors import ModelUnavailable
+from tests.evaluation.judging.test_llm_judge import ScriptedJudge, marks
+from tests.support.small_experiment import OR, SMALL, run_small
+
+
+@pytest.fixture
+def folder(results_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(results_folder, tmp_path / "copy"))
+
+
+def _answered(folder: Path) -> int:
+    outcomes = read_outcomes(folder, Part("demo", "bm25"))
+    return sum(outcome.answer is not None and not outcome.answer.reason for outcome in outcomes)
+
+
+def test_every_answer_is_marked_once_and_the_results_stay_as_they_are(folder: Path) -> None:
+    count = _answered(folder)
+    assert count >= 9
+    judge = ScriptedJudge(*(marks(8, 50, True) for _ in range(count)))
+    (found,) = judge_results(open_results(folder)[0], judge)
+    assert (found.set, found.condition, found.refused) == ("demo", "bm25", 10 - count)
+    assert (found.summary.judge, found.summary.marked) == ("scripted-judge", count)
+    assert found.summary.relevance is not None
+    assert found.summary.relevance[0] == 8.0
+    # No line is left to write: a second asking would fail.
+    assert judge_results(open_results(folder)[0], judge) == [found]
+
+
+def test_a_judge_that_was_stopped_goes_on_behind_the_last_whole_line(folder: Path) -> None:
+    count = _answered(folder)
+    with pytest.raises(ModelUnavailable):
+        judge_results(open_results(folder)[0], ScriptedJudge(marks(2, 0, False), ModelUnavailable("gone")))
+    with (folder / JUDGEMENTS_FILE).open("a", encoding="utf-8") as stream:
+        stream.write('{"set": "demo", "condi')
+    judge = ScriptedJudge(*(marks(8, 50, True) for _ in range(count - 1)))
+    (found,) = judge_results(open_results(folder)[0], judge)
+    assert judge.lines == []
+    assert found.summary.relevance is not None
+    assert found.summary.relevance[0] == pytest.approx((2 + 8 * (count - 1)) / count)
+    assert len((folder / JUDGEMENTS_FILE).read_bytes().splitlines()) == count
+
+
+def test_another_judge_marks_for_itself(folder: Path) -> None:
+    count = _answered(folder)
+    judge_results(open_results(folder)[0], ScriptedJudge(*(marks(8, 50, True) for _ in range(count))))
+    other = ScriptedJudge(*(marks(2, 0, False) for _ in range(count)))
+    other.name = "other"
+    (found,) = judge_results(open_results(folder)[0], other)
+    assert found.summary.judge == "other"
+    assert found.summary.relevance is not None
+    assert found.summary.relevance[0] == 2.0
+
+
+def test_results_without_answers_and_a_damaged_file_are_refused(demo_home: Path, folder: Path, tmp_path: Path) -> None:
+    import msgspec
+
+    run_small(demo_home, tmp_path / "none", msgspec.structs.replace(SMALL, conditions=(OR,), plots=()))
+    with pytest.raises(EvaluationError, match=r"has no answers to judge: run it with `answers = true`"):
+        judge_results(open_results(tmp_path / "none")[0], ScriptedJudge())
+    (folder / JUDGEMENTS_FILE).write_text("{}\n")
+    with pytest.raises(ResultsMismatch, match=r"judgements.jsonl line 1 is no judgement"):
+        judge_results(open_results(folder)[0], ScriptedJudge())
+
+
+def test_the_command_prints_each_mean_with_the_judges_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    count = _answered(folder)
+    judge = ScriptedJudge(*(marks(8, 50, True) for _ in range(count - 1)), "none", "none")
+    judge.close = lambda: None  # type: ignore[attr-defined]
+    monkeypatch.setattr("shrag.cli.commands.judge.open_language_model", lambda settings: judge)
+    assert run(["judge", str(folder)]) == 0
+    header, line = (each.split("\t") for each in capsys.readouterr().out.splitlines())
+    assert header == [
+        "set",
+        "condition",
+        "judge",
+        "marked",
+        "unmarked",
+        "refused",
+        "relevance",
+        "answerability",
+        "valid",
+    ]
+    assert line[:6] == ["demo", "bm25", "scripted-judge", str(count - 1), "1", str(10 - count)]
+    assert line[6:8] == ["8.000 [8.000, 8.000]", "0.500 [0.500, 0.500]"]
+    assert line[8].startswith("1.000 [0.")
+
+
+def test_the_command_needs_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["judge", str(folder)]) == 2
+    assert "Judging needs a language model and none is configured" in capsys.readouterr().err

@@ -1,0 +1,51 @@
+""""""
+
+from __future__ import annotations
+
+import pytest
+
+from shrag.evaluation.measures.citations import citation_support, refusals
+from shrag.serving.events import Answer, Section, Sentence
+
+
+def _answer(*sentences: Sentence) -> Answer:
+    title = Section("title", (Sentence("제목", ()),))
+    return Answer("generated", "ko", (title, Section("body", sentences)) if sentences else (), ())
+
+
+def test_precision_is_over_citations_and_recall_over_sentences() -> None:
+    # Four sentences, citing 2, 1, 1 and none; the third does not hold: 3 of 4 citations, 2 of 4 sentences.
+    found = citation_support(
+        _answer(
+            Sentence("가", (1, 2)),
+            Sentence("나", (3,)),
+            Sentence("다", (1,), sound=False, doubt="number"),
+            Sentence("라", (), sound=False, doubt="no_citation"),
+        )
+    )
+    assert found == (3 / 4, 2 / 4)
+
+
+def test_a_citation_of_a_record_that_is_not_there_counts_against_precision() -> None:
+    missing = Sentence("나", (), sound=False, doubt="no_such_record")
+    assert citation_support(_answer(Sentence("가", (1,)), missing)) == (0.5, 0.5)
+
+
+def test_a_refusal_has_neither_and_an_answer_without_citations_has_no_precision() -> None:
+    assert citation_support(_answer()) == (None, None)
+    assert citation_support(_answer(Sentence("가", ()))) == (None, 0.0)
+
+
+def test_refusals_are_counted_and_their_shares_are_by_hand() -> None:
+    # Refused: 3 that have no answer, 1 that has; answered: 4 that have, 2 that have none.
+    found = refusals([(True, False)] * 3 + [(True, True)] + [(False, True)] * 4 + [(False, False)] * 2)
+    assert found == (3, 1, 4, 2)
+    assert found.accuracy == pytest.approx(7 / 10)
+    assert found.precision == pytest.approx(3 / 4)
+    assert found.recall == pytest.approx(3 / 5)
+
+
+def test_shares_of_nothing_are_none() -> None:
+    assert (refusals([]).accuracy, refusals([]).precision, refusals([]).recall) == (None, None, None)
+    never = refusals([(False, True)])
+    assert (never.accuracy, never.precision, never.recall) == (1.0, None, None)

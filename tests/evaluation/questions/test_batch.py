@@ -1,0 +1,52 @@
+""""""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.records import Topic
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.measures.trec_run import read_run
+from shrag.evaluation.questions.batch import write_run
+from shrag.serving.engine import Engine
+
+TOPICS = [Topic("a", "그래핀 전자파 차폐"), Topic("b", "???"), Topic("c", "salt marsh blue carbon")]
+
+
+@pytest.mark.parametrize("strategy", ["shrag", "bm25", "way-2", "retrieve(9) > rerank(3)"])
+def test_a_run_is_what_the_engine_ranks(demo: Engine, tmp_path: Path, strategy: str) -> None:
+    assert write_run(demo, TOPICS, tmp_path / "r", k=5, strategy=strategy) == (1, 0)
+    lines = read_run(tmp_path / "r")
+    for topic in TOPICS:
+        ranked = demo.search(topic.text, k=5, strategy=strategy).ranking.records
+        assert [line.docid for line in lines if line.qid == topic.qid] == [r.record.docid for r in ranked]
+    assert {line.tag for line in lines} == {f"shrag-{strategy}".replace(" ", "")}
+
+
+@pytest.mark.parametrize("strategy", ["shrag", "bm25"])
+def test_a_run_ranks_a_paper_under_each_of_its_numbers(demo: Engine, tmp_path: Path, strategy: str) -> None:
+    write_run(demo, [Topic("a", "재택근무 강도와 일-가정 갈등")], tmp_path / "r", k=5, strategy=strategy)
+    assert {"DEMO-SOC-004", "DEMO-SOC-012"} <= {line.docid for line in read_run(tmp_path / "r")}
+
+
+def test_two_runs_of_the_same_are_the_same_bytes(demo: Engine, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_run(demo, TOPICS, tmp_path / name, k=100, strategy="shrag")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_name_in_gz_gives_the_same_run_compressed(demo: Engine, tmp_path: Path) -> None:
+    for name in ("run", "run.gz"):
+        write_run(demo, TOPICS, tmp_path / name, k=5, strategy="bm25")
+    assert (tmp_path / "run.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert read_run(tmp_path / "run.gz") == read_run(tmp_path / "run")
+
+
+def test_a_topic_that_cannot_be_asked_is_named_and_leaves_no_half_run(demo: Engine, tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="Topic x cannot be asked: The question is empty"):
+        write_run(demo, [TOPICS[0], Topic("x", " ")], tmp_path / "r", k=5, strategy="shrag")
+    assert list(tmp_path.glob("*r*")) == []
+    with pytest.raises(EvaluationError, match="cannot be written"):
+        write_run(demo, TOPICS, tmp_path / "no" / "r", k=5, strategy="shrag")

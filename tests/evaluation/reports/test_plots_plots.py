@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from shrag.evaluation.errors import PlotLibraryMissing
+from shrag.evaluation.experiments.spec import Plot
+from shrag.evaluation.reports import plots
+from shrag.evaluation.reports.plots import check_plots, draw, draw_plots
+from shrag.evaluation.reports.table import Cell, ResultTable, Row, SetTable
+
+LINE = Plot("line", ("RR", "collected"), x="ands", title="그림 $3")
+BARS = Plot("bars", ("RR",))
+
+
+def _table(label: str = "조건 $1 <b>") -> ResultTable:
+    rows = tuple(
+        Row(
+            f"and-{number}", f"{label} {number}", "and", {"ands": number}, 5, 0, 0, 0,
+            {"RR": Cell(0.5, 0.4, 0.6, (0.5,)), "collected": Cell(10.0 * number, 1.0, 99.0, (10.0,))},
+        )
+        for number in range(4)
+    )  # fmt: skip
+    return ResultTable("t", "q", "", "", ("RR",), ("collected",), (SetTable("s", 5, rows), SetTable("t_$x", 5, rows)))
+
+
+@pytest.mark.parametrize("plot", [LINE, BARS])
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_same_table_gives_the_same_bytes(plot: Plot, kind: str) -> None:
+    drawn = draw(plot, _table(), kind)
+    assert drawn == draw(plot, _table(), kind)
+    assert drawn.startswith(b"\x89PNG" if kind == "png" else b"<?xml")
+    assert drawn != draw(plot, _table("other"), kind) or plot is LINE
+
+
+def test_an_svg_has_its_text_as_text_and_neither_date_nor_script() -> None:
+    svg = draw(LINE, _table(), "svg")
+    texts = {"".join(element.itertext()) for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"그림 $3", "RR", "collected", "ands", "s", "t_$x", "0", "3"} <= texts
+    assert b"<dc:date>" not in svg
+    assert b"<script" not in svg
+    assert "조건 $1 &lt;b&gt; 0" in draw(BARS, _table(), "svg").decode()
+
+
+def test_without_a_korean_font_a_png_has_the_names_of_the_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every warning is an error here: a letter that the font lacks would be one.
+    monkeypatch.setattr(plots, "KOREAN_FONTS", ())
+    assert plots.korean_font() == ""
+    named = draw(BARS, _table(), "png")
+    assert named == draw(BARS, _table("또 다른"), "png")
+    assert named != draw(BARS, _table("English"), "png")
+    draw(LINE, _table(), "png")
+
+
+def test_each_plot_is_two_files(tmp_path: Path) -> None:
+    drawn = draw_plots(tmp_path / "plots", [LINE, BARS], _table())
+    assert [path.name for path in drawn] == ["plot-1.png", "plot-1.svg", "plot-2.png", "plot-2.svg"]
+    assert all(path.stat().st_size > 1_000 for path in drawn)
+
+
+def test_a_missing_matplotlib_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(PlotLibraryMissing, match=r"pip install shrag\[evaluation\]`, or run with --no-plots"):
+        check_plots()

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.statistics.comparison import Change, compare, compare_all, largest_changes
+from shrag.evaluation.statistics.intervals import bootstrap_interval
+
+A = {"RR@10": {"q1": 0.5, "q2": 1.0, "q3": 0.0, "q4": 0.2}, "R@5": {"q1": 0.0, "q2": 0.0, "q3": 0.0, "q4": 1.0}}
+B = {"RR@10": {"q4": 0.2, "q1": 1.0, "q2": 0.5, "q3": 1.0}, "R@5": {"q1": 1.0, "q2": 1.0, "q3": 1.0, "q4": 1.0}}
+
+
+def test_means_wins_ties_and_losses_are_counted_by_topic() -> None:
+    first, second = compare(A, B)
+    assert first.measure == "RR@10"
+    assert first[1:4] == pytest.approx((0.425, 0.675, 0.25))
+    assert (first.wins, first.ties, first.losses) == (2, 1, 1)
+    assert (second.wins, second.ties, second.losses) == (3, 1, 0)
+    assert second.interval == bootstrap_interval([1.0, 1.0, 1.0, 0.0])
+
+
+def test_p_is_exact_and_corrected_over_the_measures() -> None:
+    first, second = compare(A, B)
+    # Differences +.5 -.5 +1: all sums but 0 are as large as 1: 6 of 8. Differences 1 1 1: 2 of 8.
+    assert (first.p, second.p) == (6 / 8, 2 / 8)
+    assert (first.p_holm, second.p_holm) == (0.75, 0.5)
+
+
+def test_several_runs_share_one_correction() -> None:
+    found = compare_all(A, {"b": B, "same": A})
+    assert [each.p for each in found["same"]] == [1.0, 1.0]
+    assert [each.p_holm for each in found["b"]] == [1.0, 1.0]
+    assert found["same"][0].interval == (0.0, 0.0)
+
+
+def test_exchanging_the_runs_turns_the_signs_only() -> None:
+    for one, other in zip(compare(A, B), compare(B, A), strict=True):
+        assert one.difference == -other.difference
+        assert one.p == other.p
+        assert (one.wins, one.losses) == (other.losses, other.wins)
+
+
+def test_the_largest_changes_come_first_and_no_change_is_none() -> None:
+    assert largest_changes(A["RR@10"], B["RR@10"], 2) == [Change("q3", 0.0, 1.0), Change("q1", 0.5, 1.0)]
+    assert [change.qid for change in largest_changes(A["RR@10"], B["RR@10"], 10)] == ["q3", "q1", "q2"]
+    assert largest_changes(A["RR@10"], A["RR@10"], 10) == []
+
+
+def test_other_measures_or_topics_are_refused() -> None:
+    with pytest.raises(EvaluationError, match=r"the same measures, got RR@10, R@5 and RR@10"):
+        compare(A, {"RR@10": B["RR@10"]})
+    with pytest.raises(EvaluationError, match=r"1 have RR@10 in one of them only, such as q4"):
+        compare({"RR@10": A["RR@10"]}, {"RR@10": {"q1": 0.1, "q2": 0.1, "q3": 0.1}})
+    with pytest.raises(EvaluationError, match="RR@10 has no topic"):
+        compare({"RR@10": {}}, {"RR@10": {}})

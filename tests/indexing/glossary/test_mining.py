@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.records import Record
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary.mining import mine_glossary
+from shrag.indexing.glossary.store import Entry
+
+
+def _records(*texts: tuple[str, str]) -> list[Record]:
+    return [
+        Record(f"r{number}", title, text, "ko" if "다" in text else "en", complete=True)
+        for number, (title, text) in enumerate(texts)
+    ]
+
+
+def _mine(analyzer: KoreanEnglishAnalyzer, folder: Path, *texts: tuple[str, str]) -> dict[tuple[str, str], Entry]:
+    entries = mine_glossary(_records(*texts), analyzer, folder / "scratch")
+    assert list(folder.iterdir()) == []
+    return {(entry.korean, entry.english.lower()): entry for entry in entries if entry.source != "general"}
+
+
+@pytest.mark.parametrize(
+    ("text", "korean", "english"),
+    [
+        ("본 논문은 배터리의 열폭주(thermal runaway)를 다룬다.", "열폭주", "thermal runaway"),
+        ("수명을 늘리기 위한 고체 전해질(solid electrolyte)을 제안한다.", "고체 전해질", "solid electrolyte"),
+        ("빠르게 성장하는 수직 농장(vertical farm)의 사례이다.", "수직 농장", "vertical farm"),
+        ("이때 ‘도시 열섬’(urban heat)을 살핀다.", "도시 열섬", "urban heat"),
+    ],
+)
+def test_the_term_begins_where_the_phrase_does(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path, text: str, korean: str, english: str
+) -> None:
+    assert set(_mine(analyzer, tmp_path, ("제목", text))) == {(korean, english)}
+
+
+def test_what_most_contexts_share_is_the_term(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    found = _mine(
+        analyzer,
+        tmp_path,
+        ("제목", "정부 주도 열섬 현상(heat island)을 줄인다."),
+        ("제목", "여름철 열섬 현상(heat island)이 나타난다."),
+        ("제목", "도시의 열섬 현상(heat islands)을 잰다."),
+    )
+    assert found["열섬 현상", "heat island"].records == 3
+
+
+def test_an_acronym_brings_what_it_stands_for(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    found = _mine(
+        analyzer,
+        tmp_path,
+        ("제목", "교통 예측 모델(TPM)을 쓴다."),
+        ("제목", "교통 예측 모델(TPM)이다."),
+        ("Study", "A traffic prediction model (TPM) is trained."),
+    )
+    assert {english for _, english in found} == {"tpm", "traffic prediction model"}
+
+
+def test_an_example_in_brackets_is_no_translation(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    assert _mine(analyzer, tmp_path, ("제목", "검색 서비스(Google)를 쓴다. 언어모델(BERT)을 쓴다.")) == {}
+
+
+def test_borrowed_words_meet_their_origin(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    found = _mine(
+        analyzer,
+        tmp_path,
+        ("플랫폼", "플랫폼을 만든다. 컨테이너를 본다."),
+        *[("플랫폼", "플랫폼이다. 컨테이너를 쓴다.")] * 3,
+        ("Platform", "A platform and a container."),
+        ("Platform", "The container of a platform."),
+        *[("Other", "An unrelated abstract.")] * 2,
+    )
+    assert set(found) == {("플랫폼", "platform"), ("컨테이너", "container")}
+    assert {entry.source for entry in found.values()} == {"sound"}
+
+
+def test_titles_above_abstracts_of_the_other_language_align_terms(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path
+) -> None:
+    abstracts = ["We measured milk yield in barns.", "We sold cheese in markets.", "We watched bees on meadows."]
+    titles = ["젖소의 우유", "시장의 치즈", "초원의 꿀벌"]
+    texts = [(title, abstract) for title, abstract in zip(titles, abstracts, strict=True) for _ in range(8)]
+    found = _mine(analyzer, tmp_path, *texts, *[("Other", "An unrelated abstract.")] * 4)
+    assert all(entry.records == 8 for entry in found.values() if entry.source == "alignment")
+    korean = {"우유": 0, "치즈": 1, "꿀벌": 2, "젖소": 0, "시장": 1, "초원": 2}
+    for (ours, theirs), entry in found.items():
+        assert entry.source == "alignment"
+        assert theirs in abstracts[korean[ours]]
+
+
+def test_the_same_records_in_any_order_give_the_same_glossary(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    records = _records(
+        ("열폭주", "열폭주(thermal runaway)를 다룬다."),
+        ("Runaway", "Thermal runaway."),
+        ("전해질", "전해질(electrolyte)이다."),
+    )
+    forward = mine_glossary(records, analyzer, tmp_path / "scratch")
+    assert mine_glossary(records[::-1], analyzer, tmp_path / "scratch") == forward
+    assert mine_glossary([], analyzer, tmp_path / "scratch") == []

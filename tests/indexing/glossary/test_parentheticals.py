@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shrag.indexing.glossary.parentheticals import Expansion, Mention, find_mentions
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return [(" ".join(m.korean), m.english) for m in find_mentions(text) if isinstance(m, Mention)]
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("인공신경망(Artificial Neural Network)을", [("인공신경망", "Artificial Neural Network")]),
+        ("인공신경망 (ANN)을", [("인공신경망", "ANN")]),
+        ("신경망(Neural Network; NN)", [("신경망", "Neural Network"), ("신경망", "NN")]),
+        ("신경망(NN, Neural Network)", [("신경망", "Neural Network"), ("신경망", "NN")]),
+        ("전이학습（transfer learning）은", [("전이학습", "transfer learning")]),
+        ("ANN(인공신경망)은", [("인공신경망", "ANN")]),
+        ("Artificial Neural Network(인공신경망)", [("인공신경망", "Artificial Neural Network")]),
+        ("OCR(Optical Character Recognition, 광학 문자 인식)", [
+            ("광학 문자 인식", "Optical Character Recognition"), ("광학 문자 인식", "OCR"),
+        ]),
+        ("‘순환 신경망’(recurrent neural network)", [("순환 신경망", "recurrent neural network")]),
+        ("뇌-컴퓨터 인터페이스(brain-computer interface)", [("뇌-컴퓨터 인터페이스", "brain-computer interface")]),
+        ("우유(milk), 치즈(cheese)", [("우유", "milk"), ("치즈", "cheese")]),
+    ],
+)  # fmt: skip
+def test_what_a_bracket_names_is_found(text: str, pairs: list[tuple[str, str]]) -> None:
+    assert _pairs(text) == pairs
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "보고되었다 (Kim et al., 2020).",
+        "보고되었다(Kim, 2020; Lee, 2021).",
+        "무게는 30이다(kg).",
+        "유의하였다(p<0.05).",
+        "실험군(n=30)과",
+        "과일(apple, pear, plum)을",
+        "과일(apple, pear)을",
+        "예시(e.g. apple)는",
+        "그림에서(Fig. 2)",
+        "두 집단(A, B)은",
+        "닫히지 않은 괄호(Artificial Neural",
+        "열리지 않은 괄호 Network)를",
+        "빈 괄호()와 (  )와",
+        "주소(https://example.org)는",
+        "설명은 다음과 같다(이는 매우 긴 설명으로서 이름이 아니라 문장이며 다섯 낱말보다 훨씬 더 길다).",
+        "(Artificial Neural Network)",
+    ],
+)
+def test_what_is_no_name_is_left_alone(text: str) -> None:
+    assert _pairs(text) == []
+
+
+def test_a_nested_bracket_says_what_the_inner_one_does() -> None:
+    assert _pairs("모델(합성곱 신경망(convolutional neural network) 기반)은") == [
+        ("합성곱 신경망", "convolutional neural network")
+    ]
+
+
+def test_what_an_acronym_stands_for_is_read_from_english_text() -> None:
+    found = list(find_mentions("We train a convolutional neural network (CNN) and random forests (see below)."))
+    assert found == [Expansion("CNN", "convolutional neural network")]
+    assert list(find_mentions("the results were good (CNN).")) == []
+
+
+@given(st.text(alphabet=st.sampled_from("가나다 ()（）[]ABab.,;:-'\"‘’=<>1\n"), max_size=120))
+def test_any_text_is_read(text: str) -> None:
+    for found in find_mentions(text):
+        if isinstance(found, Mention):
+            assert found.korean
+            assert found.english.isascii()
+
+
+def test_brackets_in_great_number_take_little_time() -> None:
+    assert list(find_mentions("(" * 100_000 + ")" * 100_000)) == []
+    assert list(find_mentions("(가 " * 50_000)) == []

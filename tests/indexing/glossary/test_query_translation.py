@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.bm25 import idf
+from shrag.indexing.glossary.query_translation import all_terms, carry_over, compensation, is_korean, weigh_translations
+from shrag.indexing.glossary.store import Entry
+from shrag.indexing.search_engine import FieldStatistics
+
+ENTRIES = [
+    Entry("인공 신경망", "neural network", ("인공", "신경망"), ("neural", "network"), 9, "brackets", 1.0),
+    Entry("신경망", "network", ("신경망",), ("network",), 2, "alignment", 0.5),
+    Entry("우유", "milk", ("우유",), ("milk",), 40, "brackets", 1.0),
+    Entry("우유", "dairy", ("우유",), ("dairi",), 1, "brackets", 0.6),
+]
+
+
+class _Book:
+    """A glossary in memory."""
+
+    def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
+        """See :class:`Phrasebook`."""
+        return [
+            [entry for entry in ENTRIES if tuple(phrase) in (entry.korean_terms, entry.english_terms)]
+            for phrase in phrases
+        ]
+
+
+def _carried(analyzer: KoreanEnglishAnalyzer, question: str) -> list[tuple[tuple[str, ...], list[tuple[str, float]]]]:
+    (tokens,) = analyzer.tokens([question])
+    return [(each.terms, [(way.text, way.share) for way in each.translations]) for each in carry_over(tokens, _Book())]
+
+
+def test_the_longest_phrase_is_carried_over_and_its_words_share_it(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _carried(analyzer, "인공신경망과 신경망") == [
+        (("인공",), [("neural network", 0.5)]),
+        (("신경망",), [("neural network", 0.5)]),
+        (("신경망",), [("network", 1.0)]),
+        (("인공신경망",), []),
+    ]
+    assert _carried(analyzer, "neural networks") == [
+        (("neural",), [("인공 신경망", 0.5)]),
+        (("network",), [("인공 신경망", 0.5)]),
+    ]
+
+
+def test_a_hyphen_does_not_hide_a_phrase(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _carried(analyzer, "neural-network") == [
+        (("neural", "neuralnetwork", "network"), [("인공 신경망", 1.0)]),
+    ]
+
+
+def test_a_pair_seen_once_beside_one_seen_often_is_not_used(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _carried(analyzer, "우유") == [(("우유",), [("milk", 1.0)])]
+
+
+def test_without_a_glossary_words_stay_as_they_are(analyzer: KoreanEnglishAnalyzer) -> None:
+    (tokens,) = analyzer.tokens(["GPT-4와 우유"])
+    spoken = carry_over(tokens, None)
+    assert [(each.terms, each.translations) for each in spoken] == [(("gpt", "gpt4", "4"), ()), (("우유",), ())]
+    assert all_terms(spoken) == ["gpt", "gpt4", "4", "우유"]
+
+
+def test_a_translation_weighs_as_its_word_and_what_is_missing_is_made_up_for(analyzer: KoreanEnglishAnalyzer) -> None:
+    (tokens,) = analyzer.tokens(["우유 가격"])
+    spoken = carry_over(tokens, _Book())
+    contents = FieldStatistics(100, 50.0, {"우유": 5, "milk": 5, "가격": 5})
+    assert [[way.weight for way in ways] for ways in weigh_translations(spoken, contents)] == [[1.0], []]
+    assert compensation(spoken, contents) == pytest.approx(2.0)
+    rarer = FieldStatistics(100, 50.0, {"우유": 5, "milk": 20, "가격": 5})
+    ((way,), _) = weigh_translations(spoken, rarer)
+    assert way.weight == pytest.approx((idf(5, 100) / idf(20, 100)) ** 0.5)
+    assert compensation(carry_over([], _Book()), contents) == 1.0
+
+
+def test_a_text_is_korean_where_a_fifth_of_its_terms_are() -> None:
+    assert is_korean(["우유", "a", "b", "c", "d"])
+    assert not is_korean(["우유", "a", "b", "c", "d", "e"])
+
+
+@pytest.mark.parametrize(
+    ("terms", "korean"),
+    [
+        ([], True),
+        (["film"] * 4, False),
+        (["film"] * 4 + ["그래핀"], True),
+        (["film"] * 5 + ["그래핀"], False),
+        (["café", "é"], False),
+        (["film"] * 28 + ["그래핀"] * 7, True),
+        (["film"] * 29 + ["그래핀"] * 7, False),
+    ],
+)
+def test_terms_are_korean_where_a_fifth_of_them_is(terms: list[str], korean: bool) -> None:
+    assert is_korean(terms) is korean

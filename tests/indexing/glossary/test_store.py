@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
+
+ENTRIES = [
+    Entry("인공 신경망", "Neural Network", ("인공", "신경망"), ("neural", "network"), 9, "brackets", 0.9),
+    Entry("인공 신경망", "ANN", ("인공", "신경망"), ("ann",), 4, "brackets", 0.75),
+    Entry("망", "network", ("망",), ("network",), 0, "user", 1.0),
+]  # fmt: skip
+
+
+def test_what_is_written_is_found_from_both_languages_the_surest_first(tmp_path: Path) -> None:
+    path = tmp_path / "glossary.sqlite"
+    assert write_glossary(path, ENTRIES) == 3
+    glossary = Glossary(path)
+    assert len(glossary) == 3
+    assert glossary.look_up([("인공", "신경망"), ("network",), ("신경망",), ("ann",), ()]) == [
+        ENTRIES[:2], [ENTRIES[2]], [], [ENTRIES[1]], [],
+    ]  # fmt: skip
+    assert list(glossary.entries()) == [ENTRIES[2], ENTRIES[0], ENTRIES[1]]
+    glossary.close()
+
+
+def test_the_entries_seen_most_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    seen = [entry._replace(records=records) for entry, records in zip(ENTRIES, (1, 9, 4), strict=True)]
+    write_glossary(tmp_path / "seen", seen)
+    glossary = Glossary(tmp_path / "seen")
+    assert [entry.records for entry in glossary.most_seen(2)] == [9, 4]
+    assert [entry.records for entry in glossary.most_seen(10)] == [9, 4, 1]
+    assert glossary.most_seen(0) == []
+    glossary.close()
+
+
+def test_the_same_entries_make_the_same_file(tmp_path: Path) -> None:
+    write_glossary(tmp_path / "one", ENTRIES)
+    write_glossary(tmp_path / "two", ENTRIES[::-1])
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_an_empty_glossary_is_one(tmp_path: Path) -> None:
+    assert write_glossary(tmp_path / "none", []) == 0
+    assert Glossary(tmp_path / "none").look_up([("a",)]) == [[]]
+
+
+def test_what_is_asked_for_twice_and_again_is_found_each_time(tmp_path: Path) -> None:
+    write_glossary(tmp_path / "twice", ENTRIES)
+    glossary = Glossary(tmp_path / "twice")
+    for _ in range(2):
+        assert glossary.look_up([("망",), ("인공",), ("망",)]) == [[ENTRIES[2]], [], [ENTRIES[2]]]
+    assert glossary.look_up([]) == []
+    glossary.close()
+
+
+def test_a_term_written_alike_in_both_languages_is_found_once(tmp_path: Path) -> None:
+    alike = Entry("DNA", "DNA", ("dna",), ("dna",), 3, "keywords", 0.8)
+    write_glossary(tmp_path / "alike", [alike, *ENTRIES])
+    assert Glossary(tmp_path / "alike").look_up([("dna",)]) == [[alike]]

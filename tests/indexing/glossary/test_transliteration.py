@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shrag.indexing.glossary.transliteration import may_be_borrowed, sound_distance, sound_key, spelling_keys
+
+
+@pytest.mark.parametrize(
+    ("korean", "english"),
+    [
+        ("트랜스포머", "transformer"), ("네트워크", "network"), ("시뮬레이션", "simulation"),
+        ("클러스터링", "clustering"),
+        ("아키텍처", "architecture"), ("소프트웨어", "software"), ("플랫폼", "platform"), ("프레임워크", "framework"),
+        ("챗봇", "chatbot"), ("베이지안", "bayesian"), ("파라미터", "parameter"), ("온톨로지", "ontology"),
+    ],
+)  # fmt: skip
+def test_a_borrowed_word_sounds_like_its_origin(korean: str, english: str) -> None:
+    assert sound_distance(korean, english) < 0.14
+    assert sound_key(korean) in spelling_keys(english)
+    assert may_be_borrowed(korean)
+
+
+@pytest.mark.parametrize(("korean", "english"), [("신경망", "network"), ("학습", "learning"), ("단백질", "protein")])
+def test_a_korean_word_does_not(korean: str, english: str) -> None:
+    assert sound_distance(korean, english) > 0.3
+    assert not may_be_borrowed(korean)
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_any_two_strings_have_a_distance(korean: str, english: str) -> None:
+    assert sound_distance(korean, english) >= 0
+    sound_key(korean)
+    spelling_keys(english)

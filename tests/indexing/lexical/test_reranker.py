@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from shrag.indexing.bm25 import idf
+from shrag.indexing.lexical.reranker import LONGEST_SENTENCE, SENTENCE_WEIGHT, LexicalReranker
+from shrag.models.reranker import Passage
+from shrag.serving.engine import Engine
+
+QUESTION = "graphene shielding"
+WORDS = ("graphen", "shield")
+
+
+@pytest.fixture
+def reranker(demo: Engine) -> LexicalReranker:
+    index = demo.open_index
+    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
+
+
+def _passage(*sentences: list[str]) -> Passage:
+    return Passage("", "", [], sentences)
+
+
+def _apart(distance: int) -> list[str]:
+    """Return a sentence with as many other terms between the question's two, and 200 terms in all."""
+    return [WORDS[0], *["other"] * distance, WORDS[1], *["other"] * (198 - distance)]
+
+
+def test_in_a_text_without_full_stops_words_far_apart_are_not_in_one_sentence(
+    reranker: LexicalReranker, demo: Engine
+) -> None:
+    terms = _apart(150)
+    near, far, apart = reranker.score(
+        QUESTION, [_passage(_apart(0)), _passage(terms), _passage(terms[:100], terms[100:])]
+    )
+    assert near > far == apart
+    contents = demo.open_index.engine.statistics(WORDS).contents
+    rarest_left_out = min(idf(contents.document_frequencies[word], contents.documents) for word in WORDS)
+    assert near - far == pytest.approx(SENTENCE_WEIGHT * rarest_left_out)
+
+
+def test_a_sentence_as_long_as_sentences_are_is_taken_whole(reranker: LexicalReranker) -> None:
+    ends = [WORDS[0], *["other"] * (LONGEST_SENTENCE - 2), WORDS[1]]
+    filled = [*WORDS, *["other"] * (LONGEST_SENTENCE - 2)]
+    whole, together = reranker.score(QUESTION, [_passage(ends), _passage(filled)])
+    assert whole == together
+
+
+@pytest.mark.parametrize("place", [0, 7, 9, 10, 11, 19, 21, 95, 179])
+def test_words_side_by_side_are_found_together_wherever_they_stand(reranker: LexicalReranker, place: int) -> None:
+    terms = ["other"] * place + list(WORDS)
+    filled = terms + ["other"] * (200 - len(terms))
+    assert reranker.score(QUESTION, [_passage(filled)]) == reranker.score(QUESTION, [_passage(_apart(0))])

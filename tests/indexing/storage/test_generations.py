@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.errors import CorpusError
+from shrag.indexing.build.builder import build_index
+from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
+from shrag.indexing.open_index import open_index
+from shrag.indexing.storage.checksums import MANIFEST_FILE
+from shrag.indexing.storage.generations import CURRENT_FILE, current_generation
+
+
+@pytest.fixture
+def home(tmp_path: Path, demo_home: Path) -> Path:
+    """Return a copy of the demonstration home that a test may damage."""
+    subprocess.run(["cp", "-r", str(demo_home), str(tmp_path / "copy")], check=True)
+    return tmp_path / "copy"
+
+
+def test_the_index_accounts_for_every_line_of_its_sources(demo_home: Path) -> None:
+    folder, manifest = current_generation(demo_home / "indexes" / "demo")
+    assert folder.name == "gen-000001"
+    (account,) = manifest.source.sources
+    assert manifest.records == manifest.source.records == account.records == 170
+    assert account.lines == account.records + account.rejected + account.duplicates + account.blank
+    assert (manifest.bm25.k1, manifest.bm25.b, manifest.bm25.title_boost) == (0.9, 0.4, 0.2)
+    assert {"lucene/segments_1", "words.sqlite"} <= manifest.files.keys()
+
+
+def test_a_missing_index_is_answered_with_the_command_and_those_there_are(home: Path) -> None:
+    with pytest.raises(IndexMissing, match=r"no index 'other' .*there is demo.*`shrag index other`"):
+        open_index(home / "indexes", "other")
+    (home / "indexes" / "demo" / CURRENT_FILE).write_text("gen-1\n")
+    with pytest.raises(IndexDamaged, match="does not name a generation"):
+        open_index(home / "indexes", "demo")
+
+
+def test_an_index_of_another_analyser_or_format_is_refused_with_what_to_do(home: Path) -> None:
+    changes: list[tuple[dict[str, object], str]] = [
+        ({"analyzer": "kiwipiepy 0.1"}, r"analysed by \[kiwipiepy 0.1\].*build it again with `shrag index demo`"),
+        (
+            {"format_version": 99},
+            r"Index demo was built by SHRAG 0.1.0 in format 99, this is SHRAG .* reads format 2: build",
+        ),
+    ]
+    for change, problem in changes:
+        _rewrite_manifest(home / "indexes" / "demo", change)
+        with pytest.raises(IndexMismatch, match=problem):
+            open_index(home / "indexes", "demo")
+
+
+def test_lucene_files_of_another_corpus_are_refused(home: Path) -> None:
+    index = home / "indexes" / "demo"
+    folder, manifest = current_generation(index)
+    source = json.loads((folder / MANIFEST_FILE).read_text())["source"] | {"fingerprint": "0" * 64}
+    _rewrite_manifest(index, {"source": source})
+    with pytest.raises(IndexDamaged, match="its manifest says otherwise"):
+        open_index(home / "indexes", "demo")
+    assert manifest.source.fingerprint != "0" * 64
+
+
+def test_building_again_is_not_needed_until_something_changed(home: Path) -> None:
+    before = current_generation(home / "indexes" / "demo")[1]
+    assert build_index(home / "corpora", home / "indexes", "demo") == (before, False)
+    after, new = build_index(home / "corpora", home / "indexes", "demo", force=True)
+    assert (new, after.generation) == (True, 2)
+    assert after.source == before.source
+
+
+def test_two_generations_are_kept_and_no_more(home: Path) -> None:
+    for _ in range(3):
+        build_index(home / "corpora", home / "indexes", "demo", force=True)
+    names = sorted(path.name for path in (home / "indexes" / "demo").iterdir())
+    assert names == [".lock", "CURRENT", "gen-000003", "gen-000004"]
+
+
+def test_an_open_index_answers_on_after_its_files_are_gone(home: Path) -> None:
+    index = open_index(home / "indexes", "demo")
+    for _ in range(2):
+        build_index(home / "corpora", home / "indexes", "demo", force=True)
+    assert not (home / "indexes" / "demo" / "gen-000001").exists()
+    (found,) = index.store.fetch(["DEMO-AI-001"])
+    assert found is not None
+    index.close()
+
+
+def test_a_killed_build_publishes_nothing_and_the_next_one_succeeds(home: Path) -> None:
+    code = (
+        "import sys, os; from pathlib import Path; from shrag.indexing.build.builder import BuildOptions, build_index\n"
+        "home = Path(sys.argv[1]); stage = sys.argv[2]\n"
+        "options = BuildOptions(report=lambda what, done: os.kill(os.getpid(), 9) if what == stage else None)\n"
+        "build_index(home / 'corpora', home / 'indexes', 'demo', force=True, options=options)"
+    )
+    for stage in ("records indexed", "sealing"):
+        killed = subprocess.run([sys.executable, "-c", code, str(home), stage], check=False)
+        assert killed.returncode == -9
+        assert current_generation(home / "indexes" / "demo")[1].generation == 1
+        assert list((home / "indexes" / "demo").glob("build-*"))
+    manifest, _ = build_index(home / "corpora", home / "indexes", "demo", force=True)
+    assert manifest.generation == 2
+    assert not list((home / "indexes" / "demo").glob("build-*"))
+
+
+def test_a_corpus_that_is_not_there_cannot_be_indexed(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="There is no corpus 'nothing'"):
+        build_index(tmp_path, tmp_path, "nothing")
+
+
+def test_a_corpus_with_fewer_records_than_it_says_is_not_published(home: Path) -> None:
+    path = home / "corpora" / "demo" / "manifest.json"
+    path.write_text(path.read_text().replace('"records": 170', '"records": 171', 1))
+    with pytest.raises((CorpusError, IndexingError), match=r"counts do not add up|says 171 records and 170 are in"):
+        build_index(home / "corpora", home / "indexes", "demo", force=True)
+    assert current_generation(home / "indexes" / "demo")[1].generation == 1
+
+
+def _rewrite_manifest(index: Path, change: dict[str, object]) -> None:
+    """Change the manifest and publish it as it then is, as another version of SHRAG would have."""
+    import hashlib
+
+    folder = index / "gen-000001"
+    manifest = json.loads((folder / MANIFEST_FILE).read_text()) | change
+    data = json.dumps(manifest).encode()
+    (folder / MANIFEST_FILE).write_bytes(data)
+    (index / CURRENT_FILE).write_text(f"gen-000001 {hashlib.sha256(data).hexdigest()}\n")

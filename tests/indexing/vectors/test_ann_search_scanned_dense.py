@@ -1,0 +1,77 @@
+"""An inexact scan made exact: rounding up to the margin, more ties than were asked for, a limit to the depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from shrag.indexing.vectors.ann_search import ScannedSearch
+from shrag.indexing.vectors.exact_search import BlockSearch
+from shrag.indexing.vectors.store import HalfVectors
+from shrag.models.encoder import Vectors
+
+MARGIN = 1e-3
+
+
+class RoundedScan:
+    """Scores with an error of up to ``MARGIN``, another for each row, and keeps count of the depths asked for."""
+
+    def __init__(self, vectors: HalfVectors) -> None:
+        self._vectors = vectors.astype(np.float32)
+        self._error = np.random.default_rng(5).uniform(-MARGIN, MARGIN, len(vectors)).astype(np.float32)
+        self.depths: list[int] = []
+
+    def __call__(self, questions: Vectors, depth: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        self.depths.append(depth)
+        scores = questions @ self._vectors.T + self._error
+        rows = np.argsort(-scores, axis=1)[:, :depth]
+        return np.take_along_axis(scores, rows, axis=1), rows
+
+
+def _docids(numbers: Sequence[int]) -> list[str]:
+    return [f"d{number * 7919 % 100_003:06d}" for number in numbers]
+
+
+@pytest.fixture(scope="module")
+def vectors() -> HalfVectors:
+    """Return 5,000 rows, many of them within a margin of each other, 400 equal, some nothing."""
+    rows = np.random.default_rng(3).normal(size=(5_000, 8))
+    rows[:400] = rows[0]
+    rows[400:2_000] = rows[400] + np.random.default_rng(4).normal(size=(1_600, 8)) * 1e-3
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows[::1000] = 0
+    return rows.astype(np.float16)
+
+
+def _questions(vectors: HalfVectors) -> Vectors:
+    rows = np.concatenate([vectors[[1, 401, 3_001]], np.random.default_rng(6).normal(size=(5, 8))]).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows.astype(np.float32)
+
+
+@pytest.mark.parametrize("k", [1, 10, 300, 5_000, 9_999])
+@pytest.mark.parametrize("deepest", [None, 256])
+def test_hits_are_those_of_reading_every_vector(vectors: HalfVectors, k: int, deepest: int | None) -> None:
+    questions = _questions(vectors)
+    search = ScannedSearch(vectors, _docids, RoundedScan(vectors), margin=MARGIN, deepest=deepest)
+    assert search.search(questions, k) == BlockSearch(vectors, _docids).search(questions, k)
+
+
+def test_deeper_is_asked_only_where_more_could_tie(vectors: HalfVectors) -> None:
+    questions = _questions(vectors)
+    scan = RoundedScan(vectors)
+    search = ScannedSearch(vectors, _docids, scan, margin=MARGIN)
+    search.search(questions[2:3], 3)
+    assert scan.depths == [67]
+    scan.depths.clear()
+    search.search(questions[:1], 3)
+    assert scan.depths == [67, 268, 1_072]
+
+
+def test_with_a_margin_smaller_than_the_rounding_hits_are_lost(vectors: HalfVectors) -> None:
+    questions = _questions(vectors)
+    careless = ScannedSearch(vectors, _docids, RoundedScan(vectors), margin=0.0)
+    assert careless.search(questions, 10) != BlockSearch(vectors, _docids).search(questions, 10)

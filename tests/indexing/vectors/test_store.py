@@ -1,0 +1,190 @@
+""""""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.storage.vector_card import FILE, VectorCard
+from shrag.indexing.vectors.store import STAGE_FILE, open_vectors, read_ahead, write_vectors
+from shrag.models.encoder import Vectors
+from shrag.models.reranker import Passage
+
+
+def test_items_come_in_order_and_one_is_made_while_the_last_is_worked_on() -> None:
+    made: list[int] = []
+    second = threading.Event()
+
+    def items() -> Iterator[int]:
+        for number in range(4):
+            made.append(number)
+            if number == 1:
+                second.set()
+            yield number
+
+    taken = []
+    with read_ahead(items()) as ahead:
+        for item in ahead:
+            if item == 0:
+                assert second.wait(5)
+            taken.append(item)
+    assert taken == made == [0, 1, 2, 3]
+
+
+def test_what_goes_wrong_is_raised_after_the_items_before_it() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise KeyError("two")
+
+    taken: list[int] = []
+    with pytest.raises(KeyError, match="two"), read_ahead(items()) as ahead:
+        taken.extend(ahead)
+    assert taken == [1]
+    with read_ahead(iter(())) as nothing:
+        assert list(nothing) == []
+
+
+def test_who_stops_early_waits_for_nothing_but_the_item_in_the_making() -> None:
+    with read_ahead(iter(range(1_000_000))) as ahead:
+        assert next(ahead) == 0
+
+
+class Documents:
+    """``count`` documents, each with its number as its only term."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.read: list[int] = []
+
+    def count(self) -> int:
+        return self._count
+
+    def docids(self, numbers: Sequence[int]) -> list[str]:
+        return [f"d{number}" for number in numbers]
+
+    def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
+        for number in numbers:
+            self.read.append(number)
+            yield AnalysedRecord(Record(f"d{number}", "", "x", "en", complete=True), [], [[str(number)]])
+
+
+class AngleEncoder:
+    """A passage whose term is n points n degrees round; a multiple of 10 has nothing to encode."""
+
+    name, settings, digest, is_model, dimension, batch_rows = "angle", "angle 1", "0" * 64, False, 2, 512
+
+    def __init__(self, dies_at: int = -1, length: float = 1.0) -> None:
+        self._dies_at = dies_at
+        self._length = length
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        return np.array([self._point(int(text)) for text in texts], dtype=np.float32).reshape(-1, 2)
+
+    def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
+        return self.encode_queries([passage.sentence_terms[0][0] for passage in passages])
+
+    def _point(self, degrees: int) -> list[float]:
+        if degrees == self._dies_at:
+            raise KeyboardInterrupt
+        if degrees % 10 == 0:
+            return [0.0, 0.0]
+        angle = np.deg2rad(degrees)
+        return [float(np.cos(angle)) * self._length, float(np.sin(angle)) * self._length]
+
+
+def _write(folder: Path, documents: Documents, encoder: AngleEncoder | None = None, source: str = "s") -> int:
+    return write_vectors(folder / "v", folder / "stage", documents, encoder or AngleEncoder(), source, shard_rows=8)
+
+
+def _card(rows: int, dimension: int = 2) -> VectorCard:
+    return VectorCard("angle", "angle 1", "0" * 64, dimension, rows)
+
+
+def test_a_row_stands_where_its_document_does_and_has_unit_length(tmp_path: Path) -> None:
+    assert _write(tmp_path, Documents(21)) == 21
+    vectors = open_vectors(tmp_path / "v", _card(21))
+    assert vectors.dtype == np.float16
+    assert (tmp_path / "v" / FILE).stat().st_size == 21 * 2 * 2
+    lengths = np.linalg.norm(vectors.astype(np.float32), axis=1)
+    assert [row for row in range(21) if lengths[row] == 0] == [0, 10, 20]
+    assert lengths[lengths > 0] == pytest.approx(np.ones(18), abs=1e-3)
+    assert vectors[15].tolist() == pytest.approx([0.9659, 0.2588], abs=5e-4)
+
+
+@pytest.mark.parametrize("dies_at", [1, 7, 8, 9, 15, 16, 19])
+def test_a_killed_run_goes_on_from_its_whole_shards_and_ends_alike(tmp_path: Path, dies_at: int) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in (whole, killed):
+        folder.mkdir()
+    _write(whole, Documents(20))
+    with pytest.raises(KeyboardInterrupt):
+        _write(killed, Documents(20), AngleEncoder(dies_at))
+    documents = Documents(20)
+    _write(killed, documents)
+    assert documents.read == list(range(dies_at // 8 * 8, 20))
+    assert (killed / "v" / FILE).read_bytes() == (whole / "v" / FILE).read_bytes()
+    again = Documents(20)
+    _write(killed, again)
+    assert again.read == []
+
+
+@pytest.mark.parametrize(
+    "damage", ["half a shard more", "a flipped byte", "a cut log", "a log of another input", "no log"]
+)
+def test_what_a_crash_left_behind_is_not_trusted(tmp_path: Path, damage: str) -> None:
+    _write(tmp_path, Documents(20))
+    data, log = tmp_path / "v" / FILE, tmp_path / "stage" / STAGE_FILE
+    expected = data.read_bytes()
+    kept = 20
+    if damage == "half a shard more":
+        data.write_bytes(expected + b"\x01\x02\x03")
+    elif damage == "a flipped byte":
+        data.write_bytes(expected[:40] + bytes([expected[40] ^ 1]) + expected[41:])
+        kept = 8
+    elif damage == "a cut log":
+        log.write_bytes(log.read_bytes()[:-20])
+        kept = 16
+    elif damage == "a log of another input":
+        log.write_bytes(b'{"input":"other"}\n' + log.read_bytes().partition(b"\n")[2])
+        kept = 0
+    else:
+        log.unlink()
+        kept = 0
+    documents = Documents(20)
+    _write(tmp_path, documents)
+    assert documents.read == list(range(kept, 20))
+    assert data.read_bytes() == expected
+
+
+def test_another_corpus_under_the_same_folder_starts_anew(tmp_path: Path) -> None:
+    _write(tmp_path, Documents(20))
+    documents = Documents(12)
+    _write(tmp_path, documents, source="other")
+    assert documents.read == list(range(12))
+    assert open_vectors(tmp_path / "v", _card(12)).shape == (12, 2)
+
+
+def test_no_documents_are_no_rows(tmp_path: Path) -> None:
+    assert _write(tmp_path, Documents(0)) == 0
+    assert open_vectors(tmp_path / "v", _card(0)).shape == (0, 2)
+
+
+def test_a_file_of_another_size_is_not_opened(tmp_path: Path) -> None:
+    _write(tmp_path, Documents(20))
+    with pytest.raises(IndexDamaged, match="has 80 bytes where 21 vectors of 2 half-precision numbers take 84"):
+        open_vectors(tmp_path / "v", _card(21))
+    with pytest.raises(IndexDamaged, match="is missing"):
+        open_vectors(tmp_path / "nothing", _card(21))
+
+
+@pytest.mark.parametrize("length", [0.9, 2.0, float("nan"), float("inf")])
+def test_an_encoder_without_unit_rows_is_refused(tmp_path: Path, length: float) -> None:
+    with pytest.raises(IndexingError, match="angle gave a vector of length"):
+        _write(tmp_path, Documents(20), AngleEncoder(length=length))

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from shrag.models.chat.circuit_breaker import FAILURES, CircuitModel
+from shrag.models.errors import ModelError, ModelRefused, ModelUnavailable
+from shrag.models.language_model import Completion, Message
+
+ASKED = [Message("user", "?")]
+
+
+class _Stream:
+    def __init__(self, model: _Model) -> None:
+        self._model = model
+        self.closed = threading.Event()
+
+    def __iter__(self) -> Iterator[str]:
+        yield "a"
+        if self._model.hangs:
+            self.closed.wait(20)
+            raise ModelUnavailable("let go")
+        if self._model.fails:
+            raise self._model.fails
+
+    def close(self) -> None:
+        self.closed.set()
+
+    @property
+    def completion(self) -> Completion:
+        return Completion("a", "stop", 1, 1, 0.0, 0.0)
+
+
+class _Model:
+    """Fails as it is told to, and counts how often it was asked."""
+
+    name = "fake"
+
+    def __init__(self) -> None:
+        self.fails: ModelError | None = None
+        self.hangs = False
+        self.asked = 0
+
+    def complete(self, messages: object, schema: object = None, *, max_tokens: int = 1024) -> Completion:
+        self.asked += 1
+        if self.fails:
+            raise self.fails
+        return Completion("a", "stop", 1, 1, 0.0, 0.0)
+
+    def stream(self, messages: object, *, max_tokens: int = 1024) -> _Stream:
+        self.asked += 1
+        if self.hangs and max_tokens == 1:
+            time.sleep(0.3)
+        elif self.fails and max_tokens == 1:
+            raise self.fails
+        return _Stream(self)
+
+
+def _fail(circuit: CircuitModel, times: int) -> None:
+    for _ in range(times):
+        with pytest.raises(ModelUnavailable):
+            circuit.complete(ASKED)
+
+
+def test_after_three_failures_the_model_is_asked_no_more_and_the_reason_is_kept() -> None:
+    model = _Model()
+    model.fails = ModelUnavailable("nobody listens.")
+    circuit = CircuitModel(model)
+    _fail(circuit, FAILURES - 1)
+    assert circuit.state == "closed"
+    _fail(circuit, 1)
+    assert (circuit.state, circuit.last_failure, model.asked) == ("open", "nobody listens.", 3)
+    _fail(circuit, 5)
+    with pytest.raises(ModelUnavailable, match=r"nobody listens\. It is asked again"):
+        circuit.stream(ASKED)
+    assert model.asked == 3
+
+
+def test_a_success_between_failures_starts_the_count_again() -> None:
+    model = _Model()
+    circuit = CircuitModel(model)
+    for _ in range(4):
+        model.fails = ModelUnavailable("away.")
+        _fail(circuit, FAILURES - 1)
+        model.fails = None
+        circuit.complete(ASKED)
+    assert (circuit.state, circuit.last_failure) == ("closed", "")
+
+
+def test_a_refusal_is_an_answer_and_opens_nothing() -> None:
+    model = _Model()
+    model.fails = ModelRefused("too long a prompt.")
+    circuit = CircuitModel(model)
+    for _ in range(10):
+        with pytest.raises(ModelRefused):
+            circuit.complete(ASKED)
+    assert circuit.state == "closed"
+
+
+def test_a_stream_that_breaks_counts_and_one_that_the_caller_gave_up_does_not() -> None:
+    model = _Model()
+    model.fails = ModelUnavailable("broke off.")
+    circuit = CircuitModel(model)
+    for _ in range(FAILURES):
+        with pytest.raises(ModelUnavailable):
+            list(circuit.stream(ASKED))
+    assert circuit.state == "open"
+    model.fails, model.hangs = None, True
+    given_up = CircuitModel(model)
+    for _ in range(FAILURES):
+        stream = given_up.stream(ASKED)
+        pieces = iter(stream)
+        next(pieces)
+        stream.close()
+        with pytest.raises(ModelUnavailable, match="let go"):
+            next(pieces)
+    assert (given_up.state, given_up.last_failure) == ("closed", "")
+
+
+def test_a_check_closes_the_circuit_once_a_token_comes_and_opens_it_when_none_does() -> None:
+    model = _Model()
+    model.fails = ModelUnavailable("away.")
+    circuit = CircuitModel(model)
+    states = []
+    assert not circuit.check(1.0)
+    states.append(circuit.state)
+    model.fails = None
+    assert circuit.check(1.0)
+    states.append(circuit.state)
+    assert states == ["open", "closed"]
+
+
+def test_a_model_that_hangs_is_given_up_in_time_and_its_late_stream_is_closed() -> None:
+    model = _Model()
+    model.hangs = True
+    circuit = CircuitModel(model)
+    started = time.monotonic()
+    assert not circuit.check(0.1)
+    assert time.monotonic() - started < 0.25
+    assert circuit.last_failure == "fake gave no token within 0.1 s."
+
+
+def test_its_silence_is_counted_from_the_last_answer() -> None:
+    now = [100.0]
+    circuit = CircuitModel(_Model(), clock=lambda: now[0])
+    now[0] = 130.0
+    assert circuit.silent_seconds == 30.0
+    circuit.complete(ASKED)
+    assert circuit.silent_seconds == 0.0
+
+
+def test_the_name_is_known_without_asking_once_it_was_asked_for() -> None:
+    circuit = CircuitModel(_Model())
+    assert circuit.known_name == ""
+    assert (circuit.name, circuit.known_name) == ("fake", "fake")
+
+
+def test_keywords_that_come_each_time_do_not_hide_answers_that_never_do() -> None:
+    model = _Model()
+    circuit = CircuitModel(model)
+    for _ in range(FAILURES):
+        assert circuit.state == "closed"
+        circuit.complete(ASKED)
+        model.fails = ModelUnavailable("gone")
+        with pytest.raises(ModelUnavailable):
+            list(circuit.stream(ASKED))
+        model.fails = None
+    assert (circuit.state, circuit.last_failure) == ("open", "gone")
+    with pytest.raises(ModelUnavailable):
+        circuit.complete(ASKED)
+    assert circuit.check(1)
+    assert (circuit.state, circuit.last_failure) == ("closed", "")
+
+
+class _Probed(_Model):
+    """Counts how often it is asked for its name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called = "first"
+        self.probes = 0
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        self.probes += 1
+        return self.called
+
+
+def test_the_name_is_learnt_from_a_model_that_answers_and_asked_for_no_more() -> None:
+    model = _Probed()
+    circuit = CircuitModel(model)
+    assert (circuit.name, circuit.name) == ("first", "first")
+    assert model.probes == 2  # it may be the address only: nothing has answered yet
+    circuit.complete(ASKED)
+    assert ([circuit.name for _ in range(5)], model.probes) == (["first"] * 5, 3)
+
+
+def test_a_failing_model_is_not_asked_for_its_name_and_one_that_is_back_once() -> None:
+    model = _Probed()
+    circuit = CircuitModel(model)
+    assert circuit.name == "first"
+    model.fails = ModelUnavailable("away")
+    for _ in range(FAILURES):
+        with pytest.raises(ModelUnavailable):
+            circuit.complete(ASKED)
+    assert ([circuit.name for _ in range(5)], model.probes) == (["first"] * 5, 1)
+    model.fails, model.called = None, "second"
+    assert circuit.check(5)
+    assert ([circuit.name for _ in range(5)], model.probes) == (["second"] * 5, 2)

@@ -1,0 +1,70 @@
+"""What an endpoint says of itself, and what is no endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+
+from shrag.models.chat.endpoint import EndpointHealth, Timeouts, read_address
+from shrag.models.chat.endpoint_probe import explain, probe, shown
+from shrag.models.chat.http_client import EndpointClient
+from shrag.models.errors import ModelRefused, ModelUnavailable
+from tests.support.fake_endpoint import Endpoint, Handler, answers, serving
+
+
+@contextmanager
+def _client(endpoint: Endpoint) -> Iterator[EndpointClient]:
+    with serving(endpoint) as url, closing(EndpointClient(read_address(url), Timeouts(2, 2, 2))) as client:
+        yield client
+
+
+def test_name_context_and_engine_are_told() -> None:
+    with _client(Endpoint(answers(""), models=("a", "b"))) as client:
+        assert probe(client, "b") == EndpointHealth(("a", "b"), "b", 2048, "vLLM 0.32.0")
+    with _client(Endpoint(answers(""), version=None)) as client:
+        assert probe(client) == EndpointHealth(("m",), "m", 2048, "")
+
+
+def test_no_models_at_all_are_told() -> None:
+    with _client(Endpoint(answers(""), models=())) as client, pytest.raises(ModelRefused, match="serves nothing"):
+        probe(client)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "words"),
+    [
+        (404, b"", ModelRefused, "no OpenAI-compatible endpoint"),
+        (200, b"<html>", ModelRefused, "no OpenAI-compatible endpoint"),
+        (200, b'{"data": 5}', ModelRefused, "no OpenAI-compatible endpoint"),
+        (403, b"", ModelRefused, "SHRAG_LLM_API_KEY"),
+        (503, b"", ModelUnavailable, "starting"),
+    ],
+)
+def test_what_is_no_endpoint_or_not_yet_one_is_told_apart(
+    status: int, body: bytes, kind: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def get(handler: Handler) -> None:
+        handler.send(status, body)
+
+    monkeypatch.setattr(Handler, "do_GET", get)
+    with _client(Endpoint(answers(""))) as client, pytest.raises(kind, match=words):
+        probe(client)
+
+
+def test_an_endpoints_words_are_one_line_without_control_characters_and_not_long() -> None:
+    assert shown("a\n\tb\x1b[31m\x00 c\u202e") == "a b [31m c"
+    assert shown("가" * 500) == "가" * 299 + "…"
+    assert shown("") == ""
+
+
+def test_other_engines_words_for_too_long_are_known() -> None:
+    for message in (
+        "the request exceeds the available context size, try increasing it",
+        "Input validation error: `inputs` tokens + `max_new_tokens`: prompt is too long",
+        "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
+        "This model's maximum context length is 2048 tokens.",
+    ):
+        assert "longer than the context of 'm'" in str(explain("here", "m", 400, message))
+    assert "longer than" not in str(explain("here", "m", 400, "temperature must be positive"))

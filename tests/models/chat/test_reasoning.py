@@ -1,0 +1,44 @@
+"""A leading block of thinking is left out, wherever the pieces are cut."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shrag.models.chat.reasoning import ThinkingFilter, without_thinking
+
+CASES = [
+    ("답이다.", "답이다."),
+    ("<think>음…</think>\n\n답이다.", "답이다."),
+    ("\n <think>\n</think>답", "답"),
+    ("<think>끝나지 않는 생각 </thin", ""),
+    ("<think></think>", ""),
+    ("<thin 답", "<thin 답"),
+    ("<thi", "<thi"),
+    ("  답 <think>둘</think>", "  답 <think>둘</think>"),
+    ("<think>a</think><think>b</think>c", "<think>b</think>c"),
+    ("", ""),
+    ("   ", "   "),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), CASES)
+def test_only_a_leading_block_is_left_out(text: str, wanted: str) -> None:
+    assert without_thinking(text) == wanted
+
+
+@given(
+    text=st.one_of(
+        st.sampled_from([text for text, _ in CASES]),
+        st.lists(st.sampled_from(["<think>", "</think>", "<", "think", ">", " ", "답", "/"])).map("".join),
+    ),
+    cuts=st.lists(st.integers(0, 60)),
+)
+def test_where_the_pieces_are_cut_changes_nothing(text: str, cuts: list[int]) -> None:
+    thinking = ThinkingFilter()
+    ends = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    pieces = [thinking.feed(text[a:b]) for a, b in pairwise(ends)]
+    assert "".join(pieces) + thinking.end() == without_thinking(text)

@@ -1,0 +1,64 @@
+"""The settings of the language model: what fits together, and what is not shown."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from shrag.models.chat.settings import LlmSettings
+
+
+def test_without_an_address_or_a_command_there_is_no_model() -> None:
+    settings = LlmSettings()
+    assert (settings.url, settings.arguments) == ("", ())
+
+
+def test_a_command_and_flags_are_words_as_a_shell_splits_them_or_a_list() -> None:
+    one = LlmSettings(command="'/a b/python' -m vllm", weights="w", flags="--max-model-len 4096")
+    assert one.arguments == ("/a b/python", "-m", "vllm")
+    assert one.extra_flags == ("--max-model-len", "4096")
+    assert LlmSettings(command=["/a b/python", "-m"], weights="w").arguments == ("/a b/python", "-m")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"url": "unix:/s", "command": "vllm", "weights": "w"}, "two ways to one model"),
+        ({"command": "vllm"}, "no weights"),
+        ({"url": "localhost:8000"}, "no address"),
+        ({"command": "vllm", "weights": "w", "flags": "--uds=/s"}, "flags holds --uds=/s"),
+        ({"command": "vllm", "weights": "w", "flags": ["--host", "0.0.0.0"]}, "flags holds --host"),
+        ({"timeout": 0}, "timeout is 0.0 and must be above 0"),
+        ({"read_timeout": float("nan")}, "read_timeout is nan"),
+        ({"max_tokens": -1}, "max_tokens is -1"),
+        ({"retries": 11}, "retries is 11"),
+        ({"modle": "x"}, "unknown field `modle`"),
+        ({"max_tokens": "many"}, "Expected `int`"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(given: dict[str, object], words: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=words):
+        msgspec.convert(given, LlmSettings, strict=False)
+
+
+def test_the_key_is_not_shown() -> None:
+    shown = repr(LlmSettings(url="http://127.0.0.1:8000/v1", api_key="very-secret"))
+    assert "very-secret" not in shown
+    assert "api_key='…'" in shown
+    assert "http://127.0.0.1:8000/v1" in shown
+
+
+def test_the_fingerprint_changes_with_what_determines_an_answer_and_with_nothing_else() -> None:
+    settings = LlmSettings(url="http://127.0.0.1:8000/v1", model="m")
+    same = LlmSettings(url="http://127.0.0.1:8000/v1", model="m", api_key="k", timeout=9.0, retries=0, log="a.log")
+    others = [
+        LlmSettings(url="http://127.0.0.1:8001/v1", model="m"),
+        LlmSettings(url="http://127.0.0.1:8000/v1", model="n"),
+        LlmSettings(url="http://127.0.0.1:8000/v1", model="m", max_tokens=9),
+        LlmSettings(url="http://127.0.0.1:8000/v1", model="m", seed=1),
+        LlmSettings(command="vllm", weights="w"),
+        LlmSettings(command="vllm", weights="v"),
+        LlmSettings(command="vllm", weights="w", flags="--dtype float16"),
+    ]
+    assert same.fingerprint == settings.fingerprint
+    assert len({each.fingerprint for each in [settings, *others]}) == 8

@@ -1,0 +1,88 @@
+"""A stream's own rules, over chunks that are played."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from shrag.models.chat.stream import ChatChunk, ChatStream, ChunkChoice, Text, Usage
+from shrag.models.errors import ModelError, ModelUnavailable
+
+
+class Played:
+    """Gives its chunks, then ends or fails; keeps who shut and closed it."""
+
+    def __init__(self, *chunks: ChatChunk | ModelError) -> None:
+        self.chunks = list(chunks)
+        self.shuts = 0
+        self.closes: list[str] = []
+        self.waiting = threading.Event()
+        self.ended = threading.Event()
+
+    def next(self) -> ChatChunk | None:
+        if not self.chunks:
+            return None
+        chunk = self.chunks.pop(0)
+        if isinstance(chunk, ModelError):
+            if "wait" in str(chunk):
+                self.waiting.set()
+                assert self.ended.wait(10)
+            raise chunk
+        return chunk
+
+    def shut(self) -> None:
+        self.shuts += 1
+        self.ended.set()
+
+    def close(self) -> None:
+        self.closes.append(threading.current_thread().name)
+
+
+def _chunk(text: str | None, finish: str | None = None, usage: Usage | None = None) -> ChatChunk:
+    return ChatChunk([ChunkChoice(Text(text), finish)], usage)
+
+
+def test_the_completion_is_what_was_given_and_the_usage_may_come_with_the_last_piece_or_after_it() -> None:
+    for chunks in (
+        [_chunk("가"), _chunk("나", "stop", Usage(5, 2))],
+        [_chunk("가"), _chunk("나", "stop"), ChatChunk([], Usage(5, 2))],
+    ):
+        stream = ChatStream(Played(*chunks), "here", 0.0)
+        assert list(stream) == ["가", "나"]
+        completion = stream.completion
+        assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == ("가나", 5, 2)
+
+
+def test_a_stream_without_a_text_is_an_empty_answer() -> None:
+    stream = ChatStream(Played(_chunk(None), _chunk("", "stop")), "here", 0.0)
+    assert list(stream) == []
+    assert (stream.completion.text, stream.completion.finish_reason) == ("", "stop")
+
+
+def test_a_finished_stream_is_not_shut_when_it_is_closed() -> None:
+    played = Played(_chunk("a", "stop"))
+    stream = ChatStream(played, "here", 0.0)
+    assert list(stream) == ["a"]
+    stream.close()
+    assert (played.shuts, len(played.closes)) == (0, 1)
+
+
+def test_an_error_between_two_pieces_lets_go_of_the_connection() -> None:
+    played = Played(_chunk("a"), ModelUnavailable("gone"))
+    stream = ChatStream(played, "here", 0.0)
+    with pytest.raises(ModelUnavailable, match="gone"):
+        list(stream)
+    assert len(played.closes) == 1
+
+
+def test_who_closes_while_another_reads_leaves_the_letting_go_to_the_reader() -> None:
+    played = Played(ModelUnavailable("wait"))
+    stream = ChatStream(played, "here", 0.0)
+    given: list[str] = []
+    reader = threading.Thread(target=lambda: given.extend(stream), name="reader")
+    reader.start()
+    assert played.waiting.wait(10)
+    stream.close()
+    reader.join(10)
+    assert (given, played.shuts, played.closes) == ([], 1, ["reader"])

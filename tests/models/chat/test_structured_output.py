@@ -1,0 +1,154 @@
+"""Typed answers: what is asked for, what is let through, what is repaired, and what is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+
+from shrag.models.chat.structured_output import complete_structured, output_schema
+from shrag.models.errors import InvalidOutput, ModelUnavailable
+from shrag.models.language_model import Completion, CompletionStream, Message
+
+
+class Keyword(msgspec.Struct, frozen=True):
+    text: Annotated[str, msgspec.Meta(max_length=20)]
+    language: Literal["ko", "en"]
+
+
+class Keywords(msgspec.Struct, frozen=True):
+    keywords: Annotated[list[Keyword], msgspec.Meta(min_length=1, max_length=3)]
+    note: str | None = None
+
+
+class Tree(msgspec.Struct):
+    children: list[Tree]
+
+
+VALID = '{"keywords": [{"text": "그래핀", "language": "ko"}], "note": null}'
+VALUE = Keywords([Keyword("그래핀", "ko")])
+ASK = [Message("user", "그래핀이란?")]
+
+
+class Scripted:
+    """A model that says what it is told to, and keeps what it was asked."""
+
+    name = "scripted"
+
+    def __init__(self, *texts: str | Exception, finish_reason: Literal["stop", "length"] = "stop") -> None:
+        self.texts = list(texts)
+        self.finish_reason = finish_reason
+        self.asked: list[tuple[Sequence[Message], Mapping[str, object] | None, int]] = []
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        self.asked.append((messages, schema, max_tokens))
+        text = self.texts.pop(0)
+        if isinstance(text, Exception):
+            raise text
+        return Completion(text, self.finish_reason, 10, 5, 0.1, 0.1)
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
+        raise NotImplementedError
+
+
+def test_a_valid_answer_is_its_value_and_the_schema_was_asked_for() -> None:
+    model = Scripted(VALID)
+    found = complete_structured(model, ASK, Keywords, max_tokens=77)
+    assert (found.value, found.repaired, len(found.completions)) == (VALUE, False, 1)
+    assert model.asked == [(ASK, output_schema(Keywords), 77)]
+
+
+def test_the_schema_is_closed_and_without_references() -> None:
+    assert output_schema(Keywords) == {
+        "title": "Keywords",
+        "type": "object",
+        "properties": {
+            "keywords": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 3,
+                "items": {
+                    "title": "Keyword",
+                    "type": "object",
+                    "properties": {"text": {"type": "string", "maxLength": 20}, "language": {"enum": ["en", "ko"]}},
+                    "required": ["text", "language"],
+                    "additionalProperties": False,
+                },
+            },
+            "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        },
+        "required": ["keywords", "note"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_kind_without_a_bound_on_its_depth_is_refused() -> None:
+    with pytest.raises(TypeError, match="Tree contains itself"):
+        output_schema(Tree)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{VALID}\n```",
+        f"여기 있습니다:\n{VALID}\n도움이 되었기를.",
+        '{"keywords": [{"text": "그래핀", "language": "ko", "weight": 1}]}',
+    ],
+)
+def test_prose_fences_and_extra_fields_around_a_sound_value_are_let_through(text: str) -> None:
+    assert complete_structured(Scripted(text), ASK, Keywords).value == VALUE
+
+
+def test_raw_control_characters_in_strings_are_let_through() -> None:
+    text = '{"keywords": [{"text": "그\n래\t핀\x01", "language": "ko"}]}'
+    assert complete_structured(Scripted(text), ASK, Keywords).value.keywords[0].text == "그\n래\t핀\x01"
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ("그래핀입니다.", "it holds no JSON object"),
+        ("", "it holds no JSON object"),
+        ('{"keywords": []}', "length >= 1"),
+        ('{"keywords": [{"text": "graphene", "language": "de"}]}', "Invalid enum value 'de'"),
+        ('{"keywords": [{"text": "graph', "Unterminated string"),
+        ('{"keywords": NaN}', "NaN is no JSON"),
+        ('{"keywords": ' + "[" * 100_000, "nested too deeply"),
+        ('{"keywords": [{"text": "\\ud83d", "language": "ko"}]}', "half a character"),
+    ],
+)
+def test_a_broken_answer_is_shown_to_the_model_once_with_what_is_wrong(broken: str, why: str) -> None:
+    model = Scripted(broken, VALID)
+    found = complete_structured(model, ASK, Keywords)
+    assert (found.value, found.repaired, len(found.completions)) == (VALUE, True, 2)
+    again = model.asked[1][0]
+    assert again[:1] == (ASK[0],)
+    assert again[1] == Message("assistant", broken[:2000])
+    assert again[2].role == "user"
+    assert why in again[2].content
+    assert '"required":["keywords","note"]' in again[2].content
+    assert model.asked[1][1] == output_schema(Keywords)
+
+
+def test_that_an_answer_was_cut_off_is_said() -> None:
+    model = Scripted('{"keywords": [{"te', VALID, finish_reason="length")
+    complete_structured(model, ASK, Keywords)
+    assert "cut off before its end" in model.asked[1][0][2].content
+
+
+def test_two_broken_answers_are_an_error_that_names_both() -> None:
+    model = Scripted("no", "{", VALID)
+    with pytest.raises(
+        InvalidOutput, match=r"scripted was asked twice for JSON as Keywords .* no JSON object; then Expecting"
+    ):
+        complete_structured(model, ASK, Keywords)
+    assert len(model.texts) == 1
+
+
+def test_a_model_that_goes_away_is_not_an_invalid_answer() -> None:
+    with pytest.raises(ModelUnavailable):
+        complete_structured(Scripted("no", ModelUnavailable("gone")), ASK, Keywords)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shrag.models.errors import PlanRejected
+from shrag.models.memory_plan.byte_sizes import GIB, MIB
+from shrag.models.memory_plan.gpu_cards import GpuCard, find_card, load_cards
+from shrag.models.memory_plan.model_size import load_profiles, profile_size
+from shrag.models.memory_plan.plan import KV_CACHE, SLACK, WEIGHTS, BudgetPlan, Part, PlanRequest, Shortfall, lay_out
+from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
+
+HERE = Path("weights")
+FIFTY = 50 * 10**9
+RETRIEVAL = retrieval_parts(DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable(1_486_752, 768), HERE)
+
+
+def request(card: str = "H200", model: str = "qwen3.8-27b-fp8", **changes: object) -> PlanRequest:
+    wanted = PlanRequest(find_card(card), FIFTY, profile_size(model, HERE), RETRIEVAL)
+    return replace(wanted, **changes)  # type: ignore[arg-type]
+
+
+def laid_out(wanted: PlanRequest) -> BudgetPlan:
+    plan = lay_out(wanted)
+    assert isinstance(plan, BudgetPlan), plan
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("card", "model", "pool", "sequences_8k", "sequences_16k", "share"),
+    [
+        # MiB of cache, and --gpu-memory-utilization.
+        ("L40S", "qwen3.8-27b-fp8", 6_808, 9, 5, 0.845),
+        ("L40S", "qwen3-30b-a3b-2507-fp8", 5_378, 7, 3, 0.845),
+        ("A100-80", "qwen3.8-27b-fp8", 9_436, 13, 7, 0.507),
+        ("A100-80", "qwen3-30b-a3b-2507-fp8", 8_006, 10, 5, 0.507),
+        ("A100-80", "qwen3.6-35b-a3b-fp8", 2_951, 12, 7, 0.507),
+        ("H200", "qwen3.8-27b-fp8", 9_436, 13, 7, 0.287),
+        ("24GB", "qwen3.5-4b", 4_759, 15, 8, 0.706),
+    ],
+)
+def test_fifty_gigabytes_hold_so_much_on_each_card(
+    card: str, model: str, pool: int, sequences_8k: int, sequences_16k: int, share: float
+) -> None:
+    plan = laid_out(request(card, model))
+    assert plan.kv_pool // MIB == pool
+    assert (plan.sequences(8_192), plan.sequences(16_384)) == (sequences_8k, sequences_16k)
+    assert plan.gpu_memory_utilization == share
+    assert plan.max_num_seqs == min(sequences_16k, 16)
+
+
+def test_the_parts_are_named_in_the_order_of_who_holds_them() -> None:
+    plan = laid_out(request())
+    assert [part.name for part in plan.parts] == [
+        WEIGHTS, KV_CACHE, "activations", "CUDA graphs", "vLLM's CUDA context",
+        *(part.name for part in RETRIEVAL), SLACK,
+    ]  # fmt: skip
+    assert 0 <= plan.request.limit - sum(part.size for part in plan.parts) < MIB
+    assert plan.in_use == sum(part.size for part in plan.parts) - 3 * GIB // 2
+
+
+def test_what_rests_on_an_estimate_says_so() -> None:
+    exact = {part.name: part.exact for part in laid_out(request(model="qwen3-30b-a3b-2507-fp8")).parts}
+    assert (exact[WEIGHTS], exact[KV_CACHE], exact["FAISS vectors"]) == (False, True, True)
+    assert not {part.name: part.exact for part in laid_out(request()).parts}[KV_CACHE]
+
+
+def test_without_cuda_graphs_the_cache_gets_their_memory() -> None:
+    eager = laid_out(request(eager=True))
+    assert eager.kv_pool - laid_out(request()).kv_pool == 614 * MIB
+    assert {part.name: part.size for part in eager.parts}["CUDA graphs"] == 0
+
+
+def test_activations_follow_the_batch_down_to_a_floor() -> None:
+    sizes = [
+        {part.name: part.size for part in laid_out(request(batch=batch)).parts}["activations"]
+        for batch in (16_384, 8_192, 2_048, 512)
+    ]
+    assert sizes == [4 * GIB, 2 * GIB, GIB // 2, GIB // 2]
+
+
+def test_prefixes_are_cached_except_with_states_unless_asked() -> None:
+    assert request(model="qwen3-30b-a3b-2507-fp8").caches_prefixes
+    assert not request().caches_prefixes
+    assert request(prefix_caching=True).caches_prefixes
+    assert (laid_out(request(prefix_caching=True)).sequences(8_192), laid_out(request()).sequences(8_192)) == (11, 13)
+
+
+def test_the_context_is_the_models_where_that_is_shorter_and_nothing_was_asked() -> None:
+    short = replace(profile_size("qwen3-1.7b", HERE), longest=4_096)
+    assert request(model="qwen3-1.7b").context == 16_384
+    wanted = replace(request(), model=short)
+    assert wanted.context == 4_096
+    with pytest.raises(PlanRejected, match="was made for 4,096 tokens, --max-model-len asks for 8,192"):
+        lay_out(replace(wanted, max_model_len=8_192))
+
+
+def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
+    wanted = request("A100-80", max_num_seqs=8)
+    short = lay_out(wanted)
+    assert isinstance(short, Shortfall)
+    assert short.missing == short.needed - FIFTY > 0
+    assert laid_out(replace(wanted, budget=short.needed)).max_num_seqs == 8
+    assert isinstance(lay_out(replace(wanted, budget=short.needed - 1)), Shortfall)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"max_model_len": 0}, "--max-model-len must be at least 1, got 0"),
+        ({"batch": 0}, "--max-num-batched-tokens must be at least 1, got 0"),
+        ({"max_num_seqs": 0}, "--max-num-seqs must be from 1"),
+        ({"max_num_seqs": 8_193}, r"--max-num-batched-tokens \(8192\), got 8193"),
+        ({"budget": 0}, "A budget of 0 bytes"),
+        ({"slack": -1}, "less -1 of slack"),
+    ],
+)
+def test_what_no_budget_makes_possible_is_rejected(changes: dict[str, object], says: str) -> None:
+    with pytest.raises(PlanRejected, match=says):
+        lay_out(replace(request(), **changes))  # type: ignore[arg-type]
+
+
+REQUESTS = st.builds(
+    PlanRequest,
+    card=st.one_of(
+        st.sampled_from(list(load_cards().values())),
+        st.builds(GpuCard, st.just("x"), st.just("x"), st.integers(GIB, 200 * GIB), st.just(9.0)),
+    ),
+    budget=st.integers(1, 200 * 10**9),
+    model=st.sampled_from([profile_size(name, HERE) for name in load_profiles()]),
+    retrieval=st.sampled_from([(), RETRIEVAL, RETRIEVAL[:1], (Part("x", 7, True, ""),)]),
+    max_model_len=st.one_of(st.none(), st.integers(1, 32_768)),
+    max_num_seqs=st.one_of(st.none(), st.integers(1, 64)),
+    batch=st.integers(64, 16_384),
+    kv_dtype=st.sampled_from(["auto", "fp8"]),
+    prefix_caching=st.sampled_from([None, True, False]),
+    eager=st.booleans(),
+    slack=st.integers(0, 3 * GIB),
+)
+
+
+@given(wanted=REQUESTS)
+def test_the_parts_never_sum_above_the_budget_or_the_card(wanted: PlanRequest) -> None:
+    plan = lay_out(wanted)
+    if isinstance(plan, Shortfall):
+        assert plan.missing > 0
+        return
+    assert all(part.size >= 0 for part in plan.parts)
+    assert sum(part.size for part in plan.parts) <= min(wanted.budget, wanted.card.usable - GIB // 2)
+    assert plan.gpu_memory_utilization * wanted.card.usable <= wanted.limit
+    assert plan.kv.blocks(wanted.context) * plan.max_num_seqs * plan.kv.block_bytes <= plan.kv_pool
+
+
+@given(wanted=REQUESTS, more=st.integers(0, 100 * 10**9))
+def test_more_budget_never_fits_less(wanted: PlanRequest, more: int) -> None:
+    before, after = lay_out(wanted), lay_out(replace(wanted, budget=wanted.budget + more))
+    if isinstance(before, BudgetPlan):
+        assert isinstance(after, BudgetPlan)
+        assert after.kv_pool >= before.kv_pool
+        assert after.max_num_seqs >= before.max_num_seqs
+
+
+@given(wanted=REQUESTS)
+def test_the_bytes_said_to_be_needed_are_enough_and_one_less_is_not(wanted: PlanRequest) -> None:
+    plan = lay_out(wanted)
+    if isinstance(plan, Shortfall):
+        roomy = replace(wanted, card=GpuCard("x", "x", plan.needed + GIB, 9.0), budget=plan.needed)
+        assert isinstance(lay_out(roomy), BudgetPlan)
+        assert isinstance(lay_out(replace(roomy, budget=plan.needed - 1)), Shortfall)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shrag.models.errors import UnknownName, WeightsMissing, WeightsRejected
+from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
+
+MIRACL_KO = VectorTable(1_486_752, 768)
+
+
+def sizes(parts: tuple[tuple[str, int, bool, str], ...]) -> dict[str, int]:
+    return {part[0]: part[1] for part in parts}
+
+
+def test_the_usual_encoder_reranker_and_vectors_take_five_parts_and_one_context(tmp_path: Path) -> None:
+    assert sizes(retrieval_parts(DEFAULT_ENCODER, DEFAULT_RERANKER, MIRACL_KO, tmp_path)) == {
+        "encoder gte-multilingual-base": 610_736_640,
+        "re-ranker gte-multilingual-reranker-base": 611_919_362,
+        "encoder activations": 32_768 * 28 * 1024,
+        "FAISS vectors": 1_486_752 * 768 * 2,
+        "FAISS scratch": 256 * 2**20,
+        "retrieval's CUDA context": 512 * 2**20,
+    }
+
+
+def test_nothing_on_the_card_takes_nothing(tmp_path: Path) -> None:
+    assert retrieval_parts("none", "none", None, tmp_path) == ()
+    assert retrieval_parts("lsa", "none", VectorTable(0, 768), tmp_path) == ()
+
+
+def test_the_short_name_of_the_default_encoder_is_known(tmp_path: Path) -> None:
+    assert retrieval_parts("gte", "none", None, tmp_path)[0].size == 610_736_640
+
+
+def test_a_folder_without_whole_weights_is_not_replaced_by_what_is_known(tmp_path: Path) -> None:
+    (tmp_path / DEFAULT_ENCODER).mkdir()
+    with pytest.raises(WeightsMissing, match=r"has neither model\.safetensors"):
+        retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)
+
+
+def test_vectors_alone_still_need_a_context(tmp_path: Path) -> None:
+    assert sizes(retrieval_parts("none", "none", VectorTable(10, 4), tmp_path)) == {
+        "FAISS vectors": 80, "FAISS scratch": 256 * 2**20, "retrieval's CUDA context": 512 * 2**20,
+    }  # fmt: skip
+
+
+def test_weights_that_are_there_are_read_and_counted_in_half_precision(tmp_path: Path) -> None:
+    folder = tmp_path / DEFAULT_ENCODER
+    folder.mkdir()
+    header = json.dumps({"w": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}).encode()
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(24))
+    part = retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)[0]
+    assert (part.size, part.exact) == (12, True)
+    assert retrieval_parts(str(folder), "none", None, tmp_path / "other")[0].size == 12
+    (folder / "model.safetensors").write_bytes(b"cut")
+    with pytest.raises(WeightsRejected, match="is cut"):
+        retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["my-encoder", ""])
+def test_an_encoder_of_unknown_size_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UnknownName, match=f"There are no weights of '{name}' under .*: give a folder, none, or one of"):
+        retrieval_parts(name, "none", None, tmp_path)

@@ -1,0 +1,98 @@
+""""""
+
+from __future__ import annotations
+
+import pytest
+
+from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalysedRecord, analyse_record
+from shrag.serving.answering.citations import check_quotes, doubt_about
+from shrag.serving.engine import Engine
+from shrag.serving.events import Answer, Doubt, Section, Sentence
+
+
+def test_only_what_stands_in_the_record_cited_is_sound(record: Record) -> None:
+    sentences = {
+        "그래핀(graphene) 필름을 만들었다.": (1,),
+        "그래핀 차폐재": (1,),
+        "그래핀(graphene) 필름을 만들었다": (1,),
+        "그래핀(graphene) 필름을 부수었다.": (1,),
+        "차폐 효율은 30 dB였다.": (2,),
+        "차폐 효율은 30 dB였다": (0,),
+        "차폐 효율은": (1, 2),
+        "무엇이나": (),
+    }
+    section = Section("body", tuple(Sentence(text, numbers) for text, numbers in sentences.items()))
+    checked = check_quotes(Answer("extractive", "ko", (section,), ()), [record])
+    assert [sentence.sound for sentence in checked.sections[0].sentences] == [
+        True, True, True, False, False, False, False, True,
+    ]  # fmt: skip
+
+
+KOREAN = Record(
+    "K",
+    "그래핀 복합재의 전자파 차폐",
+    "COVID19 이후 그래핀(graphene) 필름 1,200장을 만들었다. 차폐 효율은 30.5 dB였고 세 가지 두께를 견주었다. "
+    "저자는 “얇을수록 차폐가 약하다”고 보았다.",
+    "ko",
+    complete=True,
+    year=2021,
+)
+ENGLISH = Record(
+    "E",
+    "Telework and family conflict in Daejeon",
+    "A survey of 412 parents found that telework increased conflict between work and family. LSTM models were unused.",
+    "en",
+    complete=True,
+)
+
+
+@pytest.fixture(scope="module")
+def evidence(demo: Engine) -> list[AnalysedRecord]:
+    return [analyse_record(record, demo.open_index.analyzer) for record in (KOREAN, ENGLISH)]
+
+
+@pytest.mark.parametrize(
+    ("text", "citations", "doubt"),
+    [
+        ("그래핀 필름 1200장의 차폐 효율은 30.5 dB였다.", (1,), ""),
+        ("그래핀 필름의 두께 3가지를 견주었다.", (1,), ""),
+        ("2021년 연구에서 COVID-19 이후 필름을 만들었다.", (1,), ""),
+        ("저자는 “얇을수록 차폐가 약하다”고 하였다.", (1,), ""),
+        ("그래핀 필름의 차폐 효율은 31 dB였다.", (1,), "number"),
+        ("그래핀 필름 4가지를 견주었다.", (1,), "number"),
+        ("그래핀 필름은 MXene보다 차폐가 약하다.", (1,), "name"),
+        ("저자는 “두꺼울수록 차폐가 약하다”고 하였다.", (1,), "quote"),
+        ("고양이는 우유를 좋아하지만 개는 그렇지 않다.", (1,), "unrelated"),
+        ("그래핀 필름의 차폐 효율을 쟀다.", (), "no_citation"),
+        ("그래핀 필름의 차폐 효율을 쟀다.", (1, 3), "no_such_record"),
+        ("그래핀 필름의 차폐 효율을 쟀다.", (0,), "no_such_record"),
+        ("Telework increased conflict for 412 parents in Daejeon.", (2,), ""),
+        ("Telework increased conflict for parents in Busan.", (2,), "name"),
+        ("Transformers and LSTM models predicted the conflict.", (1,), "name"),
+        ("Cats drink milk while dogs bark at strangers.", (2,), "unrelated"),
+        # In the other language words are told apart by numbers and names alone.
+        ("부모 412명을 조사하니 재택근무가 갈등을 키웠다.", (2,), ""),
+        ("부모 413명을 조사하니 재택근무가 갈등을 키웠다.", (2,), "number"),
+        ("The film of Seoul shields 30.5 dB.", (1,), ""),
+        ("Film and telework: 30.5 dB for 412 parents.", (1, 2), ""),
+    ],
+)
+def test_a_sentence_is_doubted_for_what_its_records_do_not_bear_out(
+    demo: Engine, evidence: list[AnalysedRecord], text: str, citations: tuple[int, ...], doubt: Doubt
+) -> None:
+    assert doubt_about(Sentence(text, citations), evidence, demo.open_index) == doubt
+
+
+def test_every_sentence_of_a_record_is_borne_out_by_that_record(demo: Engine) -> None:
+    index = demo.open_index
+    ranked = demo.search("연구", k=60).ranking.records + demo.search("study", k=60).ranking.records
+    doubted = 0
+    sentences = 0
+    for each in ranked:
+        (analysed,) = index.store.fetch([each.record.docid])
+        assert analysed is not None
+        for sentence in each.record.text.split(". "):
+            sentences += 1
+            doubted += bool(doubt_about(Sentence(sentence, (1,)), [analysed], index))
+    assert (sentences > 200, doubted) == (True, 0)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from shrag.serving.answering.formats import choice_line
+from shrag.serving.answering.multiple_choice import LETTERS, LONGEST_CHOICE, choices_text, read_choices
+from shrag.serving.engine import Engine
+from shrag.serving.errors import QuestionError
+from shrag.serving.events import Answer
+
+
+def test_choices_are_plain_lines_and_none_are_none() -> None:
+    assert read_choices([]) == ()
+    assert read_choices([" a\n b ", "c\u202e"]) == ("a b", "c")
+    assert len(read_choices([str(number) for number in range(10)])) == len(LETTERS) == 10
+    assert choices_text((), "ko") == ""
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (["one"], "from 2 to 10 choices or none, got 1"),
+        ([str(number) for number in range(11)], "got 11"),
+        (["a", " \u200b "], "Choice B is empty"),
+        (["a", "b", "a "], "Choice C is choice A again"),
+        (["a", "b" * (LONGEST_CHOICE + 1)], "Choice B has 501 characters, at most 500"),
+    ],
+)
+def test_choices_that_cannot_be_are_refused_by_letter(demo: Engine, raw: list[str], says: str) -> None:
+    for ask in (demo.ask, demo.search, demo.events):
+        with pytest.raises(QuestionError, match=says) as caught:
+            ask("What is it?", choices=raw)
+        assert caught.value.code == "choices_invalid"
+
+
+def test_without_a_model_the_choice_is_the_one_whose_words_the_answer_has(demo: Engine) -> None:
+    question = "At four weeks, how large was the error of the LSTM network for onion prices?"
+    choices = ["groundwater", "boosting", "photosynthesis"]
+    answer = demo.ask(question, choices=choices).answer
+    assert answer.choice == "B"
+    assert choice_line(answer, choices) == "Answer: B. boosting"
+    assert demo.ask(question, choices=choices[::-1]).answer.choice == "B"
+    assert demo.ask(question, choices=choices[1::-1]).answer.choice == "A"
+    assert demo.ask(question).answer.choice == ""
+
+
+def test_without_a_model_none_is_chosen_where_nothing_can_be_said_for_one_of_them(demo: Engine) -> None:
+    question = "How well does LSTM forecast onion prices?"
+    others = ("seasonal ARIMA", "no", "onion forecasts")
+    assert [demo.ask(question, choices=["7.8%", other]).answer.choice for other in others] == ["B", "", ""]
+
+
+def test_choices_of_one_question_are_another_question(demo: Engine) -> None:
+    one = demo.search("What is it?", choices=["yes", "no"]).question
+    assert one.choices == ("yes", "no")
+    assert one != demo.search("What is it?").question
+
+
+def test_a_choice_that_no_record_bears_out_says_so() -> None:
+    unaided = Answer("unaided", "ko", (), (), choice="A")
+    assert choice_line(unaided, ["예", "아니오"]) == "답: A. 예 (뒷받침하는 기록이 없습니다)"
+    refused = Answer("generated", "en", (), (), "nothing_fits", choice="B")
+    assert choice_line(refused, ["yes", "no"]) == "Answer: B. no (no record bears this out)"
+    assert choice_line(Answer("extractive", "en", (), ()), ["yes", "no"]) == "None of the choices was made."

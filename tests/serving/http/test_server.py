@@ -1,0 +1,105 @@
+"""The real server, as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shrag.indexing.storage.generations import generation_folder
+from shrag.serving.http.server import listen
+from tests.support.published import open_files, publish_copy, wait_for
+
+COMMAND = [sys.executable, "-m", "shrag.cli.main"]
+
+
+@contextmanager
+def serve_process(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run the server on a free port; give the process and the address it printed."""
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from shrag.cli.commands.serve import main; main()",
+        *arguments,
+        "--port",
+        "0",
+    ]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "SHRAG_HOME": str(home)})
+    try:
+        assert server.stderr is not None
+        first = server.stderr.readline()
+        match = re.search(r"http://\S+/", first)
+        assert match, first
+        yield server, match.group()
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def _get(address: str) -> tuple[int, str]:
+    with urllib.request.urlopen(address, timeout=10) as response:
+        return response.status, response.read().decode()
+
+
+def test_it_serves_until_told_to_stop_and_ends_with_0(demo_home: Path) -> None:
+    with serve_process(demo_home, "demo") as (server, address):
+        assert address.startswith("http://127.0.0.1:")
+        status, body = _get(address + "health/ready")
+        assert (status, json.loads(body)["records"]) == (200, 170)
+        assert "SHRAG" in _get(address)[1]
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=12) == 0
+
+
+def test_a_missing_index_is_one_line_that_names_the_command(tmp_path: Path) -> None:
+    started = time.monotonic()
+    command = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "nope", "--port", "0"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "SHRAG_HOME": str(tmp_path)}, check=False
+    )
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.count("\n") == 1
+    assert "build it with `shrag index nope`" in done.stderr
+    assert time.monotonic() - started < 10
+
+
+def test_a_taken_port_and_an_open_address_are_refused_in_one_line(demo_home: Path) -> None:
+    environment = {**os.environ, "SHRAG_HOME": str(demo_home)}
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        run = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "demo"]
+        done = subprocess.run([*run, "--port", port], capture_output=True, text=True, env=environment, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"127.0.0.1:{port} cannot be listened on" in done.stderr
+    done = subprocess.run([*run, "--host", "0.0.0.0"], capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert "0.0.0.0 can be reached from other machines" in done.stderr
+
+
+def test_answers_are_not_held_back_until_their_headers_are_acknowledged() -> None:
+    # What asyncio looks at before it sets TCP_NODELAY on a connection.
+    with listen("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
+def test_a_generation_published_while_it_serves_is_taken_up_within_seconds(index: Path, contents: Path) -> None:
+    with serve_process(index.parents[1], "demo") as (server, address):
+
+        def ready() -> dict[str, object]:
+            return dict(json.loads(_get(address + "health/ready")[1]))
+
+        assert (ready()["index_generation"], ready()["index_problem"]) == (1, "")
+        publish_copy(index, generation_folder(contents, 2))
+        assert wait_for(lambda: ready()["index_generation"] == 2)
+        assert wait_for(lambda: open_files(index, server.pid) == {"gen-000002"}, 5)

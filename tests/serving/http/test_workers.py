@@ -1,0 +1,227 @@
+"""Workers as processes: of a few lines of their own, which are quick, and of the real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from shrag.serving.http.server import reserve
+
+_SCRIPT = """
+import os, signal, sys, time
+from shrag.serving.http.workers import run_workers
+
+def work(tell):
+    print("worker", os.getpid(), flush=True)
+    {body}
+
+sys.exit(run_workers(int(sys.argv[1]), work, lambda text: print("said", text, flush=True)))
+"""
+_SERVES = 'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep(60)'
+
+
+@contextmanager
+def _workers(count: int, body: str = _SERVES) -> Iterator[tuple[subprocess.Popen[str], Callable[[str], list[str]]]]:
+    """Run workers of ``body``; give the process, and a function that reads on to a line that starts as it is told."""
+    command = [sys.executable, "-c", _SCRIPT.format(body=body), str(count)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    lines = iter(process.stdout)
+
+    def until(start: str) -> list[str]:
+        read = []
+        for line in lines:
+            read.append(line.strip())
+            if line.startswith(start):
+                return read
+        raise AssertionError(f"no line {start!r} behind {read}")
+
+    try:
+        yield process, until
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _pids(lines: list[str]) -> list[int]:
+    return [int(line.split()[1]) for line in lines if line.startswith("worker")]
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def _wait(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    until = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return found
+
+
+def test_it_is_said_once_that_workers_serve_when_the_last_of_them_does() -> None:
+    with _workers(3) as (process, until):
+        lines = until("said")
+        assert len(set(_pids(lines))) == 3
+        assert lines[-1] == "said hello"
+        process.terminate()
+        assert process.wait(20) == 0
+        assert process.stdout is not None
+        assert process.stdout.read() == ""
+
+
+def test_a_worker_that_was_killed_is_replaced_and_that_is_said() -> None:
+    with _workers(2) as (process, until):
+        first, second = _pids(until("said"))
+        os.kill(first, signal.SIGKILL)
+        told, started = until("worker")
+        assert told == f"said Worker {first} ended with status -9: another is started in 1 s."
+        assert int(started.split()[1]) not in {first, second}
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def test_where_the_first_worker_cannot_start_no_other_is_and_its_status_is_returned() -> None:
+    with _workers(4, "sys.exit(4)") as (process, _):
+        output, _ = process.communicate(timeout=20)
+        assert process.returncode == 4
+        assert output.count("worker") == 1
+
+
+def test_where_a_worker_ends_without_serving_while_others_start_all_are_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = "import pathlib; mark = pathlib.Path(os.environ['MARK']); sys.exit(5) if mark.exists() else mark.touch(); "
+    monkeypatch.setenv("MARK", str(tmp_path / "mark"))
+    with _workers(2, first + _SERVES) as (process, _):
+        assert process.wait(20) == 5
+
+
+def test_the_second_signal_reaches_workers_that_take_their_time() -> None:
+    stubborn = 'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: None); time.sleep(0.1); '
+    stubborn += "signal.pause(); print('once', flush=True); signal.pause(); print('twice', flush=True)"
+    with _workers(1, stubborn) as (process, until):
+        until("said")
+        time.sleep(0.5)
+        process.terminate()
+        until("once")
+        process.terminate()
+        until("twice")
+        assert process.wait(20) == 0
+
+
+def test_workers_end_when_what_started_them_is_killed() -> None:
+    with _workers(2) as (process, until):
+        pids = _pids(until("said"))
+        process.kill()
+        assert _wait(lambda: all(map(_gone, pids)))
+
+
+def test_an_address_that_is_held_for_workers_can_be_shared_and_one_that_is_served_is_taken(demo_home: Path) -> None:
+    with reserve("127.0.0.1", 0) as held:
+        port = str(held.getsockname()[1])
+    with _served(demo_home, "--port", port) as (_, address):
+        assert address == f"http://127.0.0.1:{port}/"
+        done = _run({"SHRAG_HOME": str(demo_home)}, "demo", "--workers", "2", "--port", port)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"127.0.0.1:{port} cannot be listened on" in done.stderr
+
+
+def test_two_workers_answer_alike_on_one_address_and_one_that_is_killed_costs_no_later_answer(demo_home: Path) -> None:
+    with _served(demo_home) as (server, address):
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+        workers = [int(pid) for pid in children.read_text().split()]
+        assert len(workers) == 2
+        answers = {_ask(address) for _ in range(40)}
+        assert len(answers) == 1
+        # Each worker counts what it has answered itself.
+        counts = {_answered(address) for _ in range(40)}
+        assert sum(counts) == 40 if len(counts) == 2 else counts == {20}
+        os.kill(workers[0], signal.SIGKILL)
+        # Connections that wait for it are lost with it, until the last of its threads has ended.
+        assert server.stderr is not None
+        assert any(f"Worker {workers[0]} ended with status -9" in line for line in server.stderr)
+        assert {_ask(address) for _ in range(20)} == answers
+        assert _wait(lambda: len(children.read_text().split()) == 2)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=25) == 0
+        assert _gone(workers[1])
+
+
+def test_an_index_that_is_missing_is_said_once_for_all_workers(tmp_path: Path) -> None:
+    done = _run({"SHRAG_HOME": str(tmp_path)}, "nope", "--workers", "3")
+    assert (done.returncode, done.stderr.count("\n")) == (4, 1)
+    assert "build it with `shrag index nope`" in done.stderr
+
+
+def test_a_language_model_that_each_worker_would_start_is_refused(demo_home: Path) -> None:
+    model = {"SHRAG_LLM_COMMAND": "vllm", "SHRAG_LLM_WEIGHTS": "qwen"}
+    done = _run({"SHRAG_HOME": str(demo_home), **model}, "demo", "--workers", "2")
+    assert done.returncode == 2
+    assert "Each worker would start a language model of its own" in done.stderr
+
+
+def _run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a server that is to end by itself."""
+    command = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "--port", "0", *arguments]
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+
+
+@contextmanager
+def _served(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run a server of two workers; give the process and the address it printed."""
+    port = () if "--port" in arguments else ("--port", "0")
+    command = [
+        sys.executable,
+        "-c",
+        "from shrag.cli.commands.serve import main; main()",
+        "demo",
+        "--workers",
+        "2",
+        "--no-cache",
+    ]
+    environment = {**os.environ, "SHRAG_HOME": str(home)}
+    server = subprocess.Popen([*command, *arguments, *port], stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert server.stderr is not None
+        first = server.stderr.readline()
+        match = re.search(r"http://\S+/", first)
+        assert match, first
+        assert "by 2 workers" in first
+        yield server, match.group()
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def _ask(address: str) -> str:
+    """Return an answer to one question, on a connection of its own, without what differs from time to time."""
+    with urllib.request.urlopen(address + "v1/search?q=transformer%20attention", timeout=20) as response:
+        answer = json.load(response)
+    for changing in ("seconds", "trace_id"):
+        del answer[changing]
+    return json.dumps(answer)
+
+
+def _answered(address: str) -> int:
+    """Return how many searches the worker that is reached now has answered."""
+    with urllib.request.urlopen(address + "metrics", timeout=20) as response:
+        found = re.search(
+            r'shrag_request_duration_seconds_count{method="GET",route="/v1/search",status="200"} (\d+)',
+            response.read().decode(),
+        )
+    return int(found.group(1)) if found else 0

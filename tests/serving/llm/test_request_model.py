@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
+from shrag.serving.errors import PlanSpent, UnusableOutput
+from shrag.serving.events import CutShort, Event, Fallback, ModelCall
+from shrag.serving.llm.request_model import attempt, fallen_back
+
+CALL = ModelCall("step", "m", 10, 2, 0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ModelUnavailable("away"), Fallback("step", "unavailable", "away")),
+        (ModelRefused("too long"), Fallback("step", "refused", "too long")),
+        (InvalidOutput("no JSON"), Fallback("step", "invalid_output", "no JSON")),
+        (PlanSpent("calls", 48), CutShort("calls", 48)),
+    ],
+)
+def test_a_stage_without_the_model_says_how_it_failed_or_what_ran_out(error: ModelError, told: Event) -> None:
+    def work() -> tuple[str, list[ModelCall]]:
+        raise error
+
+    assert fallen_back("step", error) == [told]
+    assert attempt("step", work) == (None, [told])
+
+
+def test_calls_whose_answers_cannot_be_used_are_told_before_that() -> None:
+    assert fallen_back("step", UnusableOutput("no JSON", [CALL, CALL])) == [
+        CALL,
+        CALL,
+        Fallback("step", "invalid_output", "no JSON"),
+    ]
+
+
+def test_what_a_model_made_comes_with_its_calls_also_where_it_is_empty() -> None:
+    assert attempt("step", lambda: ("", [CALL])) == ("", [CALL])
+
+
+def test_what_is_no_failure_of_the_model_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        attempt("step", lambda: (1 // 0, []))

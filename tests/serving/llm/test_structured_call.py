@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import pytest
+
+from shrag.models.language_model import Completion, Message
+from shrag.serving.errors import UnusableOutput
+from shrag.serving.events import ModelCall
+from shrag.serving.llm.call_budget import RationedModel
+from shrag.serving.llm.structured_call import Step, ask
+from tests.support.scripted_models import ScriptedStream
+
+ASKED = Step("query", "query", "en", {"question": "Which letter?"})
+
+
+class _Letter(msgspec.Struct, frozen=True):
+    letter: str
+
+
+class _Writing:
+    """A model that writes one text after the other."""
+
+    name = "writing"
+
+    def __init__(self, *texts: str) -> None:
+        self._texts = list(texts)
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        return Completion(self._texts.pop(0), "stop", 100 + len(messages), 20, 0.5, 0.25)
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ScriptedStream:
+        raise NotImplementedError
+
+
+def test_a_call_is_told_with_its_purpose_its_tokens_and_its_time() -> None:
+    letter, calls = ask(_Writing('{"letter": "a"}'), ASKED, _Letter)
+    assert letter == _Letter("a")
+    assert calls == [ModelCall("query", "writing", 102, 20, 0.5, 0.25, repaired=False)]
+
+
+def test_an_answer_that_was_asked_for_again_took_two_calls() -> None:
+    letter, calls = ask(_Writing("a", '{"letter": "a"}'), ASKED, _Letter)
+    assert letter == _Letter("a")
+    assert [(call.prompt_tokens, call.repaired) for call in calls] == [(102, True), (104, True)]
+
+
+def test_calls_are_told_also_where_nothing_that_came_can_be_used() -> None:
+    with pytest.raises(UnusableOutput, match=r"^writing was asked twice for JSON") as caught:
+        ask(_Writing("a", "b"), ASKED, _Letter)
+    assert [(call.stage, call.prompt_tokens, call.repaired) for call in caught.value.calls] == [
+        ("query", 102, True),
+        ("query", 104, True),
+    ]
+
+
+def test_a_call_whose_answer_two_steps_were_given_is_told_of_once() -> None:
+    model = RationedModel(_Writing('{"letter": "a"}'))
+    assert [len(ask(model, ASKED, _Letter)[1]) for _ in range(2)] == [1, 0]

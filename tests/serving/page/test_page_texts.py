@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import re
+from typing import get_args, get_type_hints
+
+from shrag.serving.answering.formats import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_label
+from shrag.serving.engine import STRATEGIES
+from shrag.serving.errors import Lack
+from shrag.serving.events import (
+    Answer,
+    Doubt,
+    Fallback,
+    KeywordOrder,
+    NodeKind,
+    NodeState,
+    Part,
+    Purpose,
+    Reason,
+    Spent,
+)
+from shrag.serving.page.facets import RECORD_KINDS
+from shrag.serving.page.rendering import PAGE_FOLDER, SAID, page_words
+from shrag.serving.page.start import strategy_words
+from shrag.serving.question import AnswerLanguage
+from shrag.serving.strategies.pipeline.syntax import KINDS
+
+
+def test_both_languages_have_the_same_words_with_the_same_blanks() -> None:
+    words = page_words()
+    assert words["ko"].keys() == words["en"].keys()
+    blanks = re.compile(r"\{(\w+)\}")
+    for key in words["ko"]:
+        assert sorted(blanks.findall(words["ko"][key])) == sorted(blanks.findall(words["en"][key])), key
+
+
+def test_every_word_is_used_and_every_word_used_is_there() -> None:
+    templates = "".join(path.read_text(encoding="utf-8") for path in (PAGE_FOLDER / "templates").iterdir())
+    used = set(re.findall(r"words\.(\w+)", templates))
+    computed = {"question_empty", "question_too_long", "question_problem", "example"}
+    computed |= {f"problem_{code}" for code in (*SAID, "away")}
+    # What is wrong with an index or a strategy's line is said in the words of the error, which name it and the way out.
+    in_words_of_the_error = {"index_damaged", "strategy_unavailable", "unknown_strategy"}
+    computed |= {f"problem_{code}_detail" for code in {*SAID, "away"} - in_words_of_the_error}
+    computed |= {f"kind_{kind}" for kind in RECORD_KINDS}
+    computed |= {f"step_{step}" for step in ("keywords", "pool", "ranking", "whole")}
+    computed |= {f"language_{language}" for language in ("ko", "en", "und")}
+    computed |= {f"order_{order}" for order in get_args(KeywordOrder)}
+    computed |= {f"stage_{stage}" for stage in _stages()}
+    computed |= {f"purpose_{purpose}" for purpose in get_args(Purpose)}
+    computed |= {f"node_{kind}" for kind in get_args(NodeKind)}
+    computed |= {f"explain_{kind}" for kind in ("bridging", "intersection", "comparison", "hybrid")}
+    computed |= {f"state_{state}" for state in (*get_args(NodeState), "found")}
+    computed |= {f"cut_{spent}" for spent in get_args(Spent)}
+    computed |= {f"lacks_{lack}{detail}" for lack in get_args(Lack) for detail in ("", "_detail")}
+    computed |= {f"group_{group}" for group in (*{words["group"] for words in strategy_words().values()}, "own")}
+    assert used | computed == page_words()["ko"].keys()
+
+
+def _stages() -> set[str]:
+    """Return every stage whose time is told: those that the sources name, and those that compositions are made of."""
+    sources = (path.read_text(encoding="utf-8") for path in PAGE_FOLDER.parent.rglob("*.py"))
+    named = {stage for text in sources for stage in re.findall(r'(?:\.stage|\.over)\(\s*"(\w+)"', text)}
+    assert len(named) > 5
+    return named | set(KINDS) | {"cache"}
+
+
+def test_every_strategy_has_its_words_in_both_languages_and_stands_in_its_group() -> None:
+    words = strategy_words()
+    assert words.keys() == STRATEGIES.keys()
+    for name, said in words.items():
+        assert said.keys() == {"group", "ko", "en"}, name
+    for language in ("ko", "en"):
+        assert all(said[language].keys() == {"name", "does"} for said in words.values())
+        assert all(said[language]["does"].endswith(".") for said in words.values())
+        assert len({said[language]["name"] for said in words.values()}) == len(words)
+    assert {said["group"] for name, said in words.items() if name.startswith("way-")} == {"ways"}
+
+
+def test_every_part_and_reason_has_its_phrase_in_both_languages() -> None:
+    parts, reasons, doubts = (set(get_args(kind)) - {""} for kind in (Part, Reason, Doubt))
+    causes = set(get_args(get_type_hints(Fallback)["cause"]))
+    languages: tuple[AnswerLanguage, ...] = ("ko", "en")
+    for language in languages:
+        assert HEADINGS[language].keys() == parts
+        assert REASONS[language].keys() == reasons
+        assert DOUBTS[language].keys() == doubts
+        assert FALLBACKS[language].keys() == causes
+        labels = {answer_label(Answer(kind, language, (), (), model="M")) for kind in ("extractive", "generated")}
+        assert len(labels) == 2
+        assert sum("M" in label for label in labels) == 1

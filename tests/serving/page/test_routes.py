@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from fastapi.testclient import TestClient
+
+from shrag.indexing.errors import IndexDamaged
+from shrag.serving.app import create_app
+from shrag.serving.engine import Engine
+from shrag.serving.errors import Overloaded, Stopping
+from shrag.serving.page.rendering import PAGE_FOLDER
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+
+
+@pytest.fixture
+def client(demo: Engine) -> TestClient:
+    """Return a client of the application, which does not close the engine."""
+    return TestClient(create_app(demo), base_url="http://127.0.0.1", raise_server_exceptions=False)
+
+
+def test_the_page_streams_its_pieces(client: TestClient) -> None:
+    response = client.get("/stream", params={"q": QUESTION, "ui": "en"})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    blocks = [block.split("\n") for block in response.text.strip().split("\n\n")]
+    assert {name for name, _ in blocks} == {"event: piece", "event: step", "event: whole"}
+    assert json.loads(blocks[-1][1].removeprefix("data: "))["says"] == "The answer is complete."
+
+
+@pytest.mark.parametrize("query", ["", "?q=", "?q=%20", f"?q={'a' * 2001}"])
+def test_a_question_that_cannot_be_read_is_a_problem_and_no_stream(client: TestClient, query: str) -> None:
+    response = client.get(f"/stream{query}")
+    assert (response.status_code, response.headers["content-type"]) == (422, "application/problem+json")
+
+
+def test_references_are_files_of_the_records_named(client: TestClient) -> None:
+    named = {"docid": ["DEMO-SOC-012", "DEMO-AI-005", "DEMO-SOC-012"]}
+    bibtex = client.get("/references", params=named)
+    assert bibtex.headers["content-type"] == "application/x-bibtex; charset=utf-8"
+    assert bibtex.headers["content-disposition"] == 'attachment; filename="shrag.bib"'
+    assert [line for line in bibtex.text.splitlines() if line.startswith("@")] == [
+        "@article{DEMO-SOC-012,", "@article{DEMO-AI-005,",
+    ]  # fmt: skip
+    ris = client.get("/references", params=named | {"form": "ris"})
+    assert ris.headers["content-disposition"] == 'attachment; filename="shrag.ris"'
+    assert ris.text.count("ER  - ") == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("", 422),
+        ("?docid=a&form=html", 422),
+        ("?docid=nothing", 404),
+        ("?docid=DEMO-SOC-012&docid=../../etc/passwd", 404),
+        ("?" + "&".join(f"docid={n}" for n in range(51)), 422),
+    ],
+)
+def test_references_of_what_is_not_there_are_a_problem(client: TestClient, query: str, status: int) -> None:
+    response = client.get(f"/references{query}")
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+
+
+def test_filters_in_the_address_hide_records_and_point_their_citations_to_the_sources(client: TestClient) -> None:
+    html = client.get("/", params={"q": QUESTION, "ui": "en", "from": "1900", "to": "1901"}).text
+    assert html.count(" hidden>\n      <article") == 9
+    assert "0 of 9" in html
+    assert '<a class="mark" href="#source-1"' in html
+    assert '<a class="mark" href="#record-' not in html
+    assert '<details class="filter" open>' in html
+
+
+def test_a_language_or_journal_that_no_record_has_stays_chosen_in_the_form(client: TestClient) -> None:
+    html = client.get("/", params={"q": QUESTION, "ui": "en", "lang": "en", "journal": "<none>"}).text
+    assert '<input type="radio" name="lang" value="en" checked> English <small>0</small>' in html
+    assert '<option value="&lt;none&gt;" selected>&lt;none&gt; (0)</option>' in html
+
+
+def test_more_records_can_be_asked_for(client: TestClient) -> None:
+    html = client.get("/", params={"q": QUESTION, "ui": "ko", "k": "20"}).text
+    assert '<span aria-current="true">20</span>' in html
+    assert '<input type="hidden" name="k" value="20">' in html
+    assert "&amp;k=50" in html
+    assert html.count('<li id="record-') > 9
+
+
+def test_a_damaged_index_is_said_on_the_page(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object, **__: object) -> None:
+        raise IndexDamaged("The index <x> is damaged: build it again.")
+
+    monkeypatch.setattr(Engine, "ask", damaged)
+    page = client.get("/", params={"q": QUESTION, "ui": "en"})
+    assert page.status_code == 503
+    assert "The index &lt;x&gt; is damaged: build it again." in page.text
+
+
+def test_the_scripts_and_styles_name_no_outside_address_and_make_html_in_one_place() -> None:
+    static = PAGE_FOLDER / "static"
+    texts = {path.name: path.read_text(encoding="utf-8") for path in static.iterdir()}
+    assert len(texts) > 10
+    assert not [name for name, text in texts.items() if "//" in text.replace("// ", "") and name.endswith(".js")]
+    for sink in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "createContextualFragment"):
+        assert [name for name, text in texts.items() if sink in text] in ([], ["pieces.js"]), sink
+    assert not [name for name, text in texts.items() if "style=" in text or 'setAttribute("style"' in text]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(Overloaded("full", 9), 429), (Stopping("going", 5), 503), (RuntimeError("secret"), 500)]
+)
+def test_what_a_browser_is_refused_is_a_page_and_what_a_program_is_refused_a_problem(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Engine, "ask", fails)
+    monkeypatch.setattr(Engine, "events", fails)
+    page = client.get("/", params={"q": QUESTION, "ui": "en"})
+    assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert "secret" not in page.text
+    assert page.headers["x-request-id"]
+    stream = client.get("/stream", params={"q": QUESTION, "ui": "en"})
+    assert (stream.status_code, stream.headers["content-type"]) == (status, "application/problem+json")
+    assert page.headers.get("retry-after") == stream.headers.get("retry-after")
+
+
+def test_a_record_has_a_page_and_one_that_is_not_there_has_one_that_says_so(client: TestClient) -> None:
+    for docid, status in (("DEMO-SOC-012", 200), ("nothing", 404), ("../../etc/passwd", 404)):
+        page = client.get("/record", params={"docid": docid, "ui": "en"})
+        assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+        assert client.get("/record/text", params={"docid": docid}).status_code == status
+    for wrong in ({}, {"docid": ""}, {"docid": "x" * 513}, {"docid": "a", "part": "0"}, {"docid": "a", "part": "x"}):
+        assert client.get("/record", params=wrong).status_code == 422, wrong
+
+
+def test_a_page_of_50_records_holds_passages_and_not_whole_abstracts(client: TestClient, demo: Engine) -> None:
+    html = client.get("/", params={"q": "재택근무와 교육 data 연구", "ui": "ko", "k": "50"}).text
+    assert html.count('<li id="record-') == 50
+    assert len(html.encode()) < 130_000
+    record = demo.document("DEMO-SOC-012")
+    assert record is not None
+    assert record.text not in html
+
+
+def test_filters_that_hide_records_say_how_many_and_lead_to_all(client: TestClient) -> None:
+    html = client.get("/", params={"q": QUESTION, "ui": "en", "from": "1900", "to": "1901"}).text
+    assert 'class="hidden-by-filters all"><span' in html
+    assert "Records hidden by the filters: 9." in html
+    assert 'class="hidden-by-filters" hidden>' in client.get("/", params={"q": QUESTION, "ui": "en"}).text

@@ -1,0 +1,118 @@
+""""""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.serving.page.snippets import (
+    LONGEST_PASSAGE,
+    Segment,
+    best_sentences,
+    join_names,
+    mark_matches,
+    matched_passage,
+    shorten,
+)
+
+
+def _terms(analyzer: KoreanEnglishAnalyzer, word: str) -> set[str]:
+    (terms,) = analyzer.terms([word])
+    return set(terms)
+
+
+def _text(segments: list[Segment]) -> str:
+    return "".join(segment.text for segment in segments)
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "shown"),
+    [
+        ("", 1, ""),
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab…"),
+        ("abcd", 1, "…"),
+        ("one two three", 12, "one two thr…"),
+        ("one two three four", 16, "one two three…"),
+        ("x" * 10_000_000, 300, "x" * 299 + "…"),
+        ("가나 다라마바사", 4, "가나…"),
+    ],
+)
+def test_a_text_is_cut_at_a_space_near_its_end_or_where_it_must(text: str, most: int, shown: str) -> None:
+    assert shorten(text, most) == shown
+    assert len(shorten(text, most)) <= most
+
+
+def test_no_room_is_an_error() -> None:
+    with pytest.raises(ValueError, match="most is 0"):
+        shorten("a", 0)
+
+
+def test_of_500_authors_three_are_named_and_the_rest_counted() -> None:
+    assert join_names([f"A{n}" for n in range(500)], 3) == "A0, A1, A2 +497"
+    assert join_names([], 3) == ""
+    assert len(join_names(["x" * 100_000] * 500, 3)) < 400
+
+
+def test_a_passage_is_the_sentences_that_match_best(analyzer: KoreanEnglishAnalyzer) -> None:
+    text = "We cook rice. We made graphene films. It rained. Graphene shields well."
+    segments = matched_passage(text, _terms(analyzer, "graphene"), analyzer)
+    assert _text(segments) == "… We made graphene films. … Graphene shields well."
+    assert [segment.text for segment in segments if segment.matched] == ["graphene", "Graphene"]
+
+
+def test_a_short_text_is_its_own_passage_and_an_empty_one_has_none(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _text(matched_passage("그래핀을 만들었다.", _terms(analyzer, "그래핀"), analyzer)) == "그래핀을 만들었다."
+    assert matched_passage("", _terms(analyzer, "그래핀"), analyzer) == []
+
+
+def test_a_sentence_without_an_end_is_shown_around_its_first_match(analyzer: KoreanEnglishAnalyzer) -> None:
+    text = "rice " * 1_000 + "graphene " + "rice " * 1_000
+    segments = matched_passage(text, _terms(analyzer, "graphene"), analyzer)
+    shown = _text(segments)
+    assert len(shown) == LONGEST_PASSAGE
+    assert shown.startswith("…")
+    assert shown.endswith("…")
+    assert [segment.text for segment in segments if segment.matched] == ["graphene"]
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000_000, "graphene films. " * 625_000, "e\u0301\u0300" * 1_000_000])
+def test_a_text_of_ten_megabytes_has_a_passage_of_bounded_length(analyzer: KoreanEnglishAnalyzer, text: str) -> None:
+    shown = _text(matched_passage(text, _terms(analyzer, "graphene"), analyzer))
+    assert shown.endswith("…")
+    assert 0 < len(shown) <= LONGEST_PASSAGE
+
+
+ANALYZER = KoreanEnglishAnalyzer()
+
+
+def test_a_morpheme_is_marked_inside_its_word() -> None:
+    assert mark_matches("검색엔진을 GPT-4로", {"검색", "gpt"}, ANALYZER) == [
+        Segment("검색", matched=True),
+        Segment("엔진을 ", matched=False),
+        Segment("GPT", matched=True),
+        Segment("-4로", matched=False),
+    ]
+
+
+def test_touching_matches_are_one() -> None:
+    assert mark_matches("인공지능", {"인공", "지능"}, ANALYZER) == [Segment("인공지능", matched=True)]
+    assert mark_matches("", {"a"}, ANALYZER) == []
+
+
+@settings(deadline=None)
+@given(st.text(alphabet=st.sampled_from(list("검색 엔진a1-<>&㎏.")), max_size=50))
+def test_segments_joined_are_the_text(text: str) -> None:
+    segments = mark_matches(text, {"검색", "a", "1", "kg"}, ANALYZER)
+    assert "".join(segment.text for segment in segments) == text
+    assert all(segment.text for segment in segments)
+
+
+def test_the_best_sentences_stand_in_order_with_their_gaps_marked() -> None:
+    text = "하나는 탄소이다. 둘은 그래핀 필름이다. 셋은 물이다. 넷은 그래핀이다."
+    assert best_sentences(text, {"그래핀", "필름"}, ANALYZER, 2) == "… 둘은 그래핀 필름이다. … 넷은 그래핀이다."
+    assert best_sentences(text, set(), ANALYZER, 1) == "하나는 탄소이다. …"
+    assert best_sentences("하나뿐이다.", set(), ANALYZER, 2) == "하나뿐이다."
+    assert best_sentences("", set(), ANALYZER, 2) == ""

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from shrag.corpora.records import Record
+from shrag.models.errors import ModelUnavailable
+from shrag.serving.concurrency import Asking
+from shrag.serving.engine import Engine
+from shrag.serving.errors import QuestionError
+from shrag.serving.events import (
+    Answer,
+    AnswerSentence,
+    CutShort,
+    Event,
+    Fallback,
+    Found,
+    Hits,
+    Keywords,
+    ModelCall,
+    Node,
+    Queries,
+    RankedRecord,
+    Ranking,
+    Sentence,
+    Timings,
+)
+from shrag.serving.page.rendering import render_page
+from shrag.serving.page.request import Asked
+from shrag.serving.page.stream import PageEvent, PageStream, Piece, Step, Whole
+from tests.support.scripted_models import Line, ScriptedModel, ScriptFile, listed
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+HOPS = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
+ASKED = Asked(QUESTION, "ko")
+WRITTEN = "##제목##\n<b>갈등</b>\n##본론##\n재택근무 일수와 갈등의 관계를 분석하였다 [1]. 갈등은 987% 커졌다 [1]."
+
+
+def _events(engine: Engine, asked: Asked = ASKED) -> list[PageEvent]:
+    return list(PageStream(engine.events(asked.question or "", k=asked.k), engine, asked))
+
+
+def _engine(demo: Engine, *answer: Line) -> Engine:
+    return Engine(demo.open_index, ScriptedModel(listed("재택근무", "갈등"), listed("work"), answer))
+
+
+def _html(events: list[PageEvent], place: str) -> list[str]:
+    return [event.html for event in events if isinstance(event, Piece) and event.place == place]
+
+
+def test_the_page_grows_from_keywords_to_records_to_sentences_to_the_whole_answer(demo: Engine) -> None:
+    events = _events(_engine(demo, WRITTEN))
+    order = [event.place if isinstance(event, Piece) else event.event for event in events]
+    assert order == [
+        "way", "step", "way", "step", "way", "records", "step", "draft", "draft", "draft", "answer", "records", "way",
+        "whole",
+    ]  # fmt: skip
+    title, first, second = _html(events, "draft")
+    assert '<section data-part="title">' in title
+    assert "&lt;b&gt;갈등&lt;/b&gt;" in title
+    assert '<section data-part="body">' in first
+    assert "<h3>본론</h3>" in first
+    assert '<span class="mark">[1]</span>' in first
+    assert "<section" not in second
+    assert 'class="unsound"' in second
+    assert events[-1] == Whole("답변이 끝났습니다.")
+
+
+@pytest.mark.parametrize("answer", [(), (WRITTEN,), (WRITTEN, ModelUnavailable("away"))])
+def test_the_last_pieces_are_those_of_the_page_sent_whole(demo: Engine, answer: tuple[Line, ...]) -> None:
+    engine = _engine(demo, *answer) if answer else demo
+    page = render_page(engine, ASKED)
+    events = _events(engine)
+    assert _html(events, "answer")[-1] in page
+    assert _html(events, "records")[-1] in page
+
+
+def test_a_model_that_goes_away_takes_its_draft_with_it(demo: Engine) -> None:
+    events = _events(_engine(demo, WRITTEN, " 끝 [1]. 끝 [1]. 끝 [1].", ModelUnavailable("away")))
+    (anew,) = (place for place, event in enumerate(events) if isinstance(event, Step) and event.anew)
+    assert events[anew] == Step("답변: 언어 모델이 응답하지 않아 모델 없이 처리했습니다.", anew=True)
+    assert "<section" in _html(events[:anew], "draft")[0]
+    assert "<section" in _html(events[anew:], "draft")[0]
+    assert "extractive" in _html(events, "answer")[0]
+
+
+def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(demo: Engine) -> None:
+    asked = Asked(HOPS, "ko", strategy="tree")
+    engine = Engine(demo.open_index, ScriptFile("tree"))
+    events = list(PageStream(engine.events(HOPS, strategy="tree"), engine, asked))
+    order = [event.place if isinstance(event, Piece) else event.event for event in events]
+    assert order == [
+        *("tree", "tree"),  # the reader's question: as it is asked, and as one search leaves it
+        *("node", "step", "node", "step"),  # two that it grows
+        *("node", "step", "node", "step"),  # both answered
+        *("node", "way", "step", "way", "step", "way", "records", "step"),
+        *("draft", "draft", "draft", "draft"),
+        *("answer", "node", "tree", "records", "way", "whole"),
+    ]  # fmt: skip
+    said = [event.says for event in events if isinstance(event, Step)]
+    assert said[:4] == [
+        f"이어 물은 질문 {count}개, 마친 것 {done}개." for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))
+    ]
+    grown = _html(events, "node")
+    assert '<span class="place" lang="ko">[1번의 답]</span>의 지하수위' in grown[1]
+    assert "long short-term memory (LSTM)의 지하수위" in grown[3]
+    assert all('data-parent="0"' in html and html.count("<li ") == 1 for html in grown[:4])
+    page = render_page(Engine(demo.open_index, ScriptFile("tree")), asked)
+    for place in ("tree", "records", "answer"):
+        assert _html(events, place)[-1] in page, place
+
+
+@pytest.mark.parametrize(
+    ("strategy", "script", "says"),
+    [
+        ("decompose", "parts", ["부분", "LSTM의 양파 도매가격 예측 오차는 얼마인가?", "찾음"]),
+        ("chain", "steps", ["단계", "long Short-Term memory (LSTM)로 지하수위를 예측한 효율은 얼마인가?"]),
+        ("rewrite", "rewrite", ["쉬운 말로", "LSTM 양파 도매가격 예측 오차"]),
+        ("raise", "raise", ["단계", "4주 앞 예측의 오차는 7.8%이다.", "weekly wholesale onion prices", "DEMO-AGR-002"]),
+        ("way-8", "ways", ["더한 질의", "onion price forecasting LSTM", "ARIMA의 13.1%보다 작다."]),
+        ("way-4", "ways", ["짐작한 답", "기상 변수를 빼면 오차가 커진다."]),
+    ],
+)
+def test_the_questions_of_every_strategy_that_plans_are_drawn_alike(
+    demo: Engine, strategy: str, script: str, says: list[str]
+) -> None:
+    question = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
+    asked = Asked(question, "ko", strategy=strategy)
+    engine = Engine(demo.open_index, ScriptFile(script))
+    tree = _html(list(PageStream(engine.events(question, strategy=strategy), engine, asked)), "tree")[-1]
+    assert [text for text in says if text not in tree] == []
+    assert "찾는 중" not in tree
+
+
+def test_every_strategy_has_a_page_with_a_model_that_fails_and_without_one(demo: Engine) -> None:
+    away = ScriptedModel(ModelUnavailable("away"), ModelUnavailable("away"), (ModelUnavailable("away"),))
+    failing = Engine(demo.open_index, away)
+    for engine in (demo, failing):
+        for strategy in engine.strategies:
+            page = render_page(engine, Asked(QUESTION, "en", strategy=strategy))
+            assert '<aside class="way"' in page, strategy
+    page = render_page(failing, Asked(QUESTION, "en", strategy="tree"))
+    for purpose in ("queries", "short answers", "answer"):
+        assert page.count(f"<li>{purpose}: The language model does not answer") == 1
+
+
+def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
+    engine = Engine(demo.open_index, ScriptFile("raise"))
+    page = render_page(engine, Asked("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "en", strategy="cot"))
+    assert "Unaided answer" in page
+    assert "Nothing was looked up or checked." in page
+    assert "every sentence was checked" not in page
+    assert "Records cited" not in page
+
+
+_RECORD = Record("A#1", "t", "x", "en", complete=True)
+_DRAWN: dict[Event, list[str]] = {
+    Keywords((), ()): ["way", "step"],
+    Queries((("a",),)): [],  # drawn with the hits
+    Hits(((Found("A", 1.0),),), ("A",), ()): ["way", "step"],
+    Ranking((RankedRecord(1, 1, 1.0, _RECORD),), "r", reranker_is_model=False): ["way", "records", "step"],
+    AnswerSentence("body", Sentence("s", (1,))): ["draft"],
+    Answer("extractive", "en", (), ()): ["answer"],
+    ModelCall("evaluate", "m", 1, 2, 0.1, 0.1): [],  # drawn with the whole way
+    Fallback("step", "refused", "no"): ["step"],
+    Node(0, None, "question", "q"): ["tree"],
+    Node(1, 0, "part", "q"): ["node", "step"],
+    CutShort("calls", 1): ["tree"],
+}
+
+
+def test_every_kind_of_event_is_drawn_or_deliberately_passed_over(demo: Engine) -> None:
+    events = [*_DRAWN, Timings({"search": 0.1})]
+    assert {type(event) for event in events} == set(get_args(Event))
+    stream = PageStream(Asking((event for event in events), None), demo, Asked("q", "en"))
+    told = list(stream)
+    expected = [each for drawn in _DRAWN.values() for each in drawn] + ["tree", "records", "way", "whole"]
+    assert [event.place if isinstance(event, Piece) else event.event for event in told] == expected
+    way = _html(told, "way")[-1]
+    assert "judging answers <b>1 × · 3 tokens · 100 ms</b>" in way
+
+
+def test_nothing_found_is_a_page_too(demo: Engine) -> None:
+    events = _events(demo, Asked("zzzz qqqq", "en"))
+    assert "None of the question&#39;s words is in this index" in _html(events, "answer")[0]
+    assert [html.strip() for html in _html(events, "records")] == ["", ""]
+    assert isinstance(events[-1], Whole)
+
+
+def test_cancelling_lets_the_model_go(demo: Engine) -> None:
+    engine = _engine(demo, WRITTEN, *["다음 문장이다 [1]. "] * 100)
+    stream = PageStream(engine.events(QUESTION), engine, ASKED)
+    for event in stream:
+        if isinstance(event, Piece) and event.place == "draft":
+            break
+    stream.cancel()
+    assert isinstance(engine.model, ScriptedModel)
+    assert engine.model.streams[0].closed
+    stream.close()
+    assert list(stream) == []
+
+
+def test_a_question_that_cannot_be_read_begins_no_stream(demo: Engine) -> None:
+    with pytest.raises(QuestionError):
+        _events(demo, Asked(None, "ko"))

@@ -1,0 +1,98 @@
+""""""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from shrag.cli.main import run
+from shrag.corpora.records import Record
+from shrag.models.errors import ModelUnavailable
+from shrag.models.reranker import Passage
+from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.events import RankedRecord
+from shrag.serving.page.rendering import render_page
+from shrag.serving.page.request import Asked
+from shrag.serving.retrieval.reranking import PoolOrder, show_once
+from tests.support.scripted_models import ScriptedModel
+
+QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
+TWICE = ("DEMO-SOC-004", "DEMO-SOC-012")
+ELSEWHERE = {"cot", "least-to-most", "step-back", "raise-0.84", "raise-0.80"}
+"""Strategies that look nothing up, or only by a model's vectors, which the demonstration has not."""
+
+
+def _ranked(*docids: str) -> list[RankedRecord]:
+    """Return records ranked in the order given; ``B=A`` is B, the same paper as A."""
+    ranked = []
+    for rank, text in enumerate(docids, 1):
+        docid, _, first = text.partition("=")
+        record = Record(docid, "제목", "초록.", "ko", complete=True, duplicate_of=first)
+        ranked.append(RankedRecord(rank, rank + 10, -rank, record))
+    return ranked
+
+
+@pytest.mark.parametrize(
+    ("ranked", "shown"),
+    [
+        ([], []),
+        (["A", "B"], [("A", ()), ("B", ())]),
+        (["A", "X", "B=A"], [("A", ("B",)), ("X", ())]),
+        (["B=A", "X", "A"], [("B", ("A",)), ("X", ())]),
+        (["B=A", "X"], [("B", ("A",)), ("X", ())]),
+        (["C=A", "X=Y", "B=A"], [("C", ("B", "A")), ("X", ("Y",))]),
+    ],
+)
+def test_a_paper_is_shown_once_as_its_best_record_which_names_the_others(
+    ranked: list[str], shown: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    found = show_once(_ranked(*ranked))
+    assert [(each.record.docid, each.also) for each in found] == shown
+    assert [each.rank for each in found] == list(range(1, len(shown) + 1))
+    places = {text.partition("=")[0]: number for number, text in enumerate(ranked, 11)}
+    assert [each.pool_rank for each in found] == [places[each.record.docid] for each in found]
+
+
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name not in ELSEWHERE])
+def test_every_strategy_shows_a_paper_once_and_a_caller_may_have_every_record(demo: Engine, strategy: str) -> None:
+    away = ModelUnavailable("It is away.")
+    engine = Engine(demo.open_index, ScriptedModel(away, away))  # which some strategies do not begin without
+    once = engine.search(QUESTION, strategy=strategy).ranking.records
+    every = engine.search(QUESTION, strategy=strategy, every_record=True).ranking.records
+    assert (once[0].record.docid, once[0].also) in ((TWICE[0], TWICE[1:]), (TWICE[1], TWICE[:1]))
+    assert {each.record.docid for each in every[:2]} == set(TWICE)
+    assert not any(each.also for each in every)
+    assert len({each.record.docid for each in once} & set(TWICE)) == 1
+
+
+@pytest.mark.parametrize("k", [1, 2, 10, 60])
+def test_showing_a_paper_once_costs_no_place_in_a_list_of_k(demo: Engine, k: int) -> None:
+    once = demo.search(QUESTION, k=k, strategy="bm25").ranking.records
+    every = demo.search(QUESTION, k=k + 1, strategy="bm25", every_record=True).ranking.records
+    dropped = {docid for each in once for docid in each.also}
+    assert [each.record.docid for each in once] == [e.record.docid for e in every if e.record.docid not in dropped][:k]
+
+
+def test_an_answer_has_no_paper_twice_among_its_sources(demo: Engine) -> None:
+    citations = demo.ask(QUESTION).answer.citations
+    assert len({citation.docid for citation in citations} & set(TWICE)) == 1
+
+
+def test_the_command_and_the_page_name_the_other_records(
+    demo: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, demo_home: object
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    best = demo.search(QUESTION).ranking.records[0]
+    assert run(["search", "demo", QUESTION, "-k", "1"]) == 0
+    assert capsys.readouterr().out.endswith(f"\n     also as {best.also[0]}\n")
+    for language, words in (("ko", "같은 논문"), ("en", "Also as")):
+        html = render_page(demo, Asked(QUESTION, "ko" if language == "ko" else "en"))
+        assert re.search(rf'{words}: <a class="docid" href="[^"]+" [^>]+><bdi>{best.also[0]}</bdi></a>', html)
+
+
+def test_the_score_falls_with_the_place_and_says_nothing_else() -> None:
+    passage = Passage("", "", (), ())
+    assert PoolOrder().score("anything", [passage] * 4) == [1, 1 / 2, 1 / 3, 1 / 4]
+    assert PoolOrder().score("anything", []) == []
+    assert not PoolOrder().is_model

@@ -1,0 +1,122 @@
+"""Which re-ranker is chosen, and what it makes of a pool."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import shrag
+from shrag.cli.main import run
+from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.vectors.vector_index import VectorReranker
+from shrag.models.errors import WeightsMissing
+from shrag.models.reranker import Passage
+from shrag.serving.engine import Engine, open_engine
+from shrag.serving.errors import StrategyUnavailable, UnknownReranker
+from shrag.serving.retrieval.reranking import check_reranker, open_reranker
+
+QUESTION = "How much does milk yield fall in dairy cows under heat stress?"
+
+
+def test_by_vectors_the_ladders_pool_is_ranked_by_the_stored_cosines(demo_home: Path, demo: Engine) -> None:
+    engine = open_engine(demo_home / "indexes", "demo", reranker="vectors")
+    found = engine.search(QUESTION, k=170)
+    plain = demo.search(QUESTION, k=170)
+    assert found.hits == plain.hits  # the same pool
+    assert found.ranking.reranker == "LSA cosine"
+    assert not found.ranking.reranker_is_model
+    dense = demo.open_index.dense
+    assert dense is not None
+    docids = [ranked.record.docid for ranked in found.ranking.records]
+    assert [ranked.score for ranked in found.ranking.records] == dense.cosines(dense.encode(QUESTION), docids)
+    assert sorted(docids) == sorted(ranked.record.docid for ranked in plain.ranking.records)
+    engine.close()
+
+
+def test_by_a_cross_encoder_every_pair_is_scored_and_low_ones_are_left_out(demo: Engine, reranker_folder: Path) -> None:
+    index, weights = demo.open_index, reranker_folder.parent
+    engine = Engine(index, reranker=open_reranker(str(reranker_folder), index, weights))
+    ranking = engine.search(QUESTION, every_record=True).ranking
+    assert (ranking.reranker, ranking.reranker_is_model) == ("tiny-reranker", True)
+    scores = [ranked.score for ranked in ranking.records]
+    assert all(0 < score < 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+    strict = Engine(index, reranker=open_reranker(str(reranker_folder), index, weights, (scores[2] + scores[3]) / 2))
+    best = strict.search(QUESTION, every_record=True).ranking.records
+    assert [ranked.score for ranked in best] == pytest.approx(scores[:3])
+
+
+def test_left_alone_it_is_the_vectors_of_a_model_and_words_where_there_is_none(demo: Engine, demo_home: Path) -> None:
+    index, weights = demo.open_index, demo_home / "weights"
+    card = index.manifest.vectors
+    assert card is not None
+    learnt = replace(
+        index, manifest=msgspec.structs.replace(index.manifest, vectors=msgspec.structs.replace(card, encoder="gte"))
+    )
+    assert isinstance(open_reranker("auto", learnt, weights), VectorReranker)
+    assert isinstance(open_reranker("auto", index, weights), LexicalReranker)  # counted vectors rank worse than words
+    assert isinstance(open_reranker("auto", replace(learnt, dense=None), weights), LexicalReranker)
+
+
+class Nothing:
+    name, is_model = "nothing", True
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        return [-math.inf for _ in passages]
+
+
+def test_where_nothing_scores_enough_the_answer_says_that_nothing_fits(demo: Engine) -> None:
+    asked = Engine(demo.open_index, reranker=Nothing()).ask(QUESTION)
+    assert asked.search.hits.pool
+    assert (asked.search.ranking.records, asked.search.ranking.reason) == ((), "nothing_fits")
+    assert (asked.answer.citations, asked.answer.reason) == ((), "nothing_fits")
+
+
+def test_the_default_is_by_words(demo_home: Path, demo: Engine) -> None:
+    assert isinstance(open_reranker("lexical", demo.open_index, demo_home / "weights"), LexicalReranker)
+    assert demo.search(QUESTION).ranking.reranker == "BM25 + best sentence"
+
+
+def test_an_index_without_vectors_says_what_to_do(demo_home: Path, demo: Engine) -> None:
+    with pytest.raises(StrategyUnavailable, match=r"Index demo has no vectors.*`shrag index demo --encoder gte`"):
+        open_reranker("vectors", replace(demo.open_index, dense=None), demo_home / "weights")
+
+
+def test_a_choice_there_is_not_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(UnknownReranker, match="There is no re-ranker 'best': use one of auto, lexical, vectors, c"):
+        open_engine(tmp_path / "no-such-home", "demo", reranker="best")
+    for choice in ("lexical", "vectors"):
+        with pytest.raises(UnknownReranker, match=f"re-ranker {choice} have no scale .* least score of 0.5"):
+            check_reranker(choice, 0.5)
+    with pytest.raises(UnknownReranker, match=r"from 0 to 1, got 2"):
+        check_reranker("gte-reranker", 2)
+    for choice in ("lexical", "vectors", "cross-encoder", "gte-reranker", "bge-reranker-large", "./folder"):
+        check_reranker(choice)
+
+
+def test_weights_are_looked_for_in_the_home_by_the_default_name(demo_home: Path, demo: Engine) -> None:
+    weights = demo_home / "weights"
+    with pytest.raises(WeightsMissing, match=f"no weights at {weights}/gte-multilingual-reranker-base"):
+        open_reranker("cross-encoder", demo.open_index, weights)
+
+
+def test_the_commands_and_the_python_door_take_the_choice(
+    demo_home: Path, own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(demo_home, own_home)
+    assert run(["search", "demo", QUESTION, "--reranker", "vectors", "-k", "1"]) == 0
+    by_command = capsys.readouterr().out
+    engine = shrag.open("demo", own_home, reranker="vectors")
+    (best,) = engine.search(QUESTION, k=1).ranking.records
+    assert f"{best.score:7.3f}  {best.record.docid}" in by_command
+    engine.close()
+    assert run(["search", "demo", QUESTION, "--reranker", "best"]) == 2
+    assert run(["ask", "demo", QUESTION, "--min-score", "0.5"]) == 2
+    assert run(["search", "demo", QUESTION, "--reranker", "cross-encoder"]) == 6
+    assert "SHRAG downloads nothing" in capsys.readouterr().err

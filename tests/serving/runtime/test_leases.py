@@ -1,0 +1,149 @@
+"""The engine that stays; what it has in common with an index kept current is in ``tests/contracts``."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from shrag.serving.engine import Engine
+from shrag.serving.runtime.leases import FixedEngine, LeasedEngine, give_back_memory
+from tests.support.live import KeptEngine
+from tests.support.process_figures import resident_mib
+from tests.support.published import wait_for
+
+
+def test_closing_a_fixed_engine_waits_until_it_is_closed(demo: Engine) -> None:
+    closed: list[bool] = []
+
+    class Noted(KeptEngine):
+        def close(self) -> None:
+            closed.append(True)
+
+    fixed = FixedEngine(Noted(demo.open_index))
+    fixed.close()
+    fixed.close()
+    assert closed == [True]
+
+
+def test_a_fixed_engine_that_is_in_use_is_not_waited_for(demo: Engine) -> None:
+    fixed = FixedEngine(KeptEngine(demo.open_index))
+    with fixed.use() as engine:
+        fixed.close()
+        assert engine.document("DEMO-SOC-012") is not None
+
+
+class _Counted(Engine):
+    """Counts how often it was closed, and on which thread; the index stays open for the other tests."""
+
+    def __init__(self, demo: Engine) -> None:
+        super().__init__(demo.open_index)
+        self.closed_by: list[threading.Thread] = []
+
+    def close(self) -> None:
+        self.closed_by.append(threading.current_thread())
+
+
+def test_it_is_closed_when_it_is_retired_and_the_last_lease_is_released(demo: Engine) -> None:
+    engine = _Counted(demo)
+    leased = LeasedEngine(engine)
+    one, other = leased.lease(), leased.lease()
+    assert one is not None
+    assert other is not None
+    leased.retire()
+    assert (leased.lease(), leased.in_use) == (None, True)
+    for _ in range(3):
+        one.release()
+    assert not wait_for(lambda: engine.closed_by != [], 0.5)
+    with other as given:
+        assert given is engine
+    assert leased.wait_closed(5)
+    assert not leased.in_use
+    assert len(engine.closed_by) == 1
+    # Whoever released it has an answer to send.
+    assert engine.closed_by != [threading.current_thread()]
+
+
+def test_unused_it_is_closed_at_once_and_not_retired_never(demo: Engine) -> None:
+    engine = _Counted(demo)
+    leased = LeasedEngine(engine)
+    lease = leased.lease()
+    assert lease is not None
+    lease.release()
+    assert (leased.closed, engine.closed_by) == (False, [])
+    leased.retire()
+    leased.retire()
+    assert leased.wait_closed(5)
+    assert len(engine.closed_by) == 1
+
+
+def test_many_threads_never_have_it_closed_and_close_it_once(demo: Engine) -> None:
+    for _ in range(5):
+        engine = _Counted(demo)
+        leased = LeasedEngine(engine)
+        taken: list[bool] = []
+
+        def use(engine: _Counted = engine, leased: LeasedEngine = leased, taken: list[bool] = taken) -> None:
+            while (lease := leased.lease()) is not None:
+                with lease:
+                    time.sleep(0.001)
+                    taken.append(not engine.closed_by)
+
+        with ThreadPoolExecutor(8) as threads:
+            used = [threads.submit(use) for _ in range(8)]
+            assert wait_for(lambda taken=taken: len(taken) > 50)  # type: ignore[misc]
+            leased.retire()
+            for each in used:
+                each.result(10)
+        assert leased.wait_closed(5)
+        assert all(taken)
+        assert len(engine.closed_by) == 1
+
+
+pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be told to")
+
+_THREADS = """
+import re, sys, threading
+from pathlib import Path
+from shrag.serving.runtime.leases import share_free_memory
+if sys.argv[1] == "shared":
+    share_free_memory()
+threads, all_here = 12, threading.Barrier(12)
+def take():
+    held = [b"x" * 5_000 for _ in range(100)]
+    all_here.wait()
+taking = [threading.Thread(target=take) for _ in range(threads)]
+[each.start() for each in taking]
+[each.join() for each in taking]
+lines = Path("/proc/self/maps").read_text().splitlines()
+begins = [int(line.partition("-")[0], 16) for line in lines if " rw-p " in line and len(line.split()) == 5]
+print(sum(begin % (64 << 20) == 0 for begin in begins))  # each of glibc's places begins at a multiple of 64 MiB
+"""
+
+
+def test_threads_take_memory_from_the_same_few_places() -> None:
+    def places(how: str) -> int:
+        command = [sys.executable, "-c", _THREADS, how]
+        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    assert places("shared") < 2
+    assert places("apart") > 4
+
+
+def test_what_was_freed_below_something_in_use_goes_back_to_the_system() -> None:
+    give_back_memory()
+    before = resident_mib(os.getpid())
+    freed = [b"x" * 100_000 for _ in range(500)]  # below the size from which each has pages of its own
+    kept = b"y" * 100_000
+    del freed
+    held = resident_mib(os.getpid())
+    give_back_memory()
+    assert held > before + 30
+    assert resident_mib(os.getpid()) < before + 10
+    assert len(kept) == 100_000

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from shrag.models.errors import ModelRefused
+from shrag.serving.engine import Engine
+from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking
+from tests.support.scripted_models import ScriptFile
+
+BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
+ONION = "양파 도매가격을 예측한 신경망으로 지하수위를 예측한 효율은 얼마인가?"
+
+Told = tuple[int, int | None, str, str, str]
+
+
+def _events(demo: Engine, question: str, strategy: str, model: ScriptFile | None = None) -> list[Event]:
+    engine = Engine(demo.open_index, model=model)
+    return list(engine.events(question, strategy=strategy))
+
+
+def _nodes(events: Sequence[Event]) -> list[Told]:
+    nodes = [event for event in events if isinstance(event, Node)]
+    return [(node.number, node.parent, node.kind, node.state, node.question) for node in nodes]
+
+
+def _ranked(events: Sequence[Event]) -> list[str]:
+    (ranking,) = [event for event in events if isinstance(event, Ranking)]
+    return [ranked.record.docid for ranked in ranking.records]
+
+
+def test_a_question_in_parts_is_looked_up_whole_and_in_each(demo: Engine) -> None:
+    model = ScriptFile("parts")
+    events = _events(demo, BOTH, "decompose", model)
+    onion, groundwater = "LSTM의 양파 도매가격 예측 오차는 얼마인가?", "LSTM의 지하수위 예측 효율은 얼마인가?"
+    assert _nodes(events) == [
+        (0, None, "question", "open", BOTH),
+        (1, 0, "part", "open", onion),
+        (2, 0, "part", "open", groundwater),
+        (0, None, "question", "open", BOTH),
+        (1, 0, "part", "answered", onion),
+        (2, 0, "part", "answered", groundwater),
+        (0, None, "question", "answered", BOTH),
+    ]
+    assert _ranked(events)[:2] == ["DEMO-AGR-002", "DEMO-OCE-002"]
+    assert sorted(model.asked) == ["decompose", *["keywords"] * 6]
+    assert [event.stage for event in events if isinstance(event, ModelCall)] == [
+        "decompose",
+        *["keywords"] * 6,
+        "answer",
+    ]
+    (answer,) = [event for event in events if isinstance(event, Answer)]
+    assert (answer.kind, answer.precision) == ("generated", 1.0)
+
+
+def test_without_a_model_what_is_joined_is_taken_apart_and_what_is_one_is_left_alone(demo: Engine) -> None:
+    parts = [node for node in _nodes(_events(demo, BOTH, "decompose")) if node[2] == "part"]
+    assert [node[4] for node in parts[:2]] == [
+        "LSTM은 양파를 얼마나 잘 예측하는가?",
+        "LSTM은 지하수위를 얼마나 잘 예측하는가?",
+    ]
+    one = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
+    events = _events(demo, one, "decompose")
+    assert [node[0] for node in _nodes(events)] == [0, 0, 0]
+    assert _ranked(events) == [each.record.docid for each in demo.search(one).ranking.records]
+
+
+def test_a_plan_that_fails_is_made_by_rules_and_that_is_told(demo: Engine) -> None:
+    model = ScriptFile("parts")
+    model.fail("decompose", ModelRefused("The prompt is too long."))
+    events = _events(demo, BOTH, "decompose", model)
+    assert [(event.stage, event.cause) for event in events if isinstance(event, Fallback)] == [
+        ("decompose", "refused"),
+    ]
+    assert "LSTM은 양파를 얼마나 잘 예측하는가?" in {node[4] for node in _nodes(events)}
+
+
+def test_a_step_is_asked_with_the_words_of_a_record_that_answer_the_one_before(demo: Engine) -> None:
+    model = ScriptFile("steps")
+    events = _events(demo, ONION, "chain", model)
+    steps = [event for event in events if isinstance(event, Node) and event.kind == "step"]
+    first, second = "양파 도매가격을 예측한 신경망은 무엇인가?", "[ANS_1]로 지하수위를 예측한 효율은 얼마인가?"
+    filled = "long Short-Term memory (LSTM)로 지하수위를 예측한 효율은 얼마인가?"
+    assert [(node.number, node.state, node.question, node.needs) for node in steps] == [
+        (1, "open", first, ()),
+        (2, "open", second, (1,)),
+        (1, "answered", first, ()),
+        (2, "answered", filled, (1,)),
+    ]
+    assert (steps[2].answer, steps[2].source) == ("long Short-Term memory (LSTM)", "DEMO-AGR-002")
+    assert model.asked.count("span") == 1  # nobody waits for the last step's
+    assert {"DEMO-AGR-002", "DEMO-OCE-002"} <= set(_ranked(events)[:3])
+
+
+def test_a_step_whose_answer_is_not_found_leaves_its_place_empty(demo: Engine) -> None:
+    for said in ('{"text": "", "record": 0}', '{"text": "transformer networks", "record": 1}'):
+        model = ScriptFile("steps")
+        model.say("span", said)
+        steps = [event for event in _events(demo, ONION, "chain", model) if isinstance(event, Node)]
+        first, second = [node for node in steps if node.kind == "step"][2:]
+        assert (first.state, first.answer, first.source) == ("unanswered", "", "")
+        assert second.question == "로 지하수위를 예측한 효율은 얼마인가?"
+
+
+def test_an_integrator_that_fails_costs_its_words_alone(demo: Engine) -> None:
+    model = ScriptFile("steps")
+    model.fail("span", ModelRefused("The prompt is too long."))
+    events = _events(demo, ONION, "chain", model)
+    assert ("step", "refused") in [(event.stage, event.cause) for event in events if isinstance(event, Fallback)]
+    assert not [event for event in events if isinstance(event, CutShort)]
+    assert _ranked(events)
+
+
+def test_a_question_in_simpler_words_is_looked_up_beside_its_own(demo: Engine) -> None:
+    question = "혹시 LSTM으로 양파의 도매가격을 예측하면 그 오차가 얼마나 되는지 알 수 있을까요?"
+    events = _events(demo, question, "rewrite", ScriptFile("rewrite"))
+    assert [node[2:4] for node in _nodes(events)] == [
+        ("question", "open"),
+        ("rewrite", "open"),
+        ("question", "open"),
+        ("rewrite", "answered"),
+        ("question", "unanswered"),
+    ]
+    assert _ranked(events)[0] == "DEMO-AGR-002"
+
+
+def test_rewriting_needs_a_model_and_says_so_before_anything_is_asked(demo: Engine) -> None:
+    with pytest.raises(StrategyUnavailable, match="rewrite needs a language model"):
+        demo.events(BOTH, strategy="rewrite")
+    assert "rewrite" not in demo.strategies
+    assert {"decompose", "chain"} <= set(demo.strategies)

@@ -1,0 +1,383 @@
+"""Every stage and every way with a scripted model, without one, and with models that write anything at all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.models.errors import ModelRefused, ModelUnavailable
+from shrag.serving.engine import STRATEGIES, Engine, find_strategy
+from shrag.serving.errors import CompositionRejected, StrategyUnavailable, UnknownStrategy
+from shrag.serving.events import Answer, Event, Fallback, Hits, Keywords, ModelCall, Node, Queries, Ranking, Timings
+from shrag.serving.strategies.pipeline.presets import WAYS
+from tests.support.scripted_models import ScriptFile
+
+QUESTION = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
+RIGHT = "DEMO-AGR-002"
+
+
+def _events(demo: Engine, strategy: str, model: ScriptFile | None = None, question: str = QUESTION) -> list[Event]:
+    return list(Engine(demo.open_index, model=model).events(question, strategy=strategy))
+
+
+def _ranking(events: Sequence[Event]) -> Ranking:
+    (ranking,) = [event for event in events if isinstance(event, Ranking)]
+    return ranking
+
+
+def _docids(events: Sequence[Event]) -> list[str]:
+    return [ranked.record.docid for ranked in _ranking(events).records]
+
+
+def _hits(events: Sequence[Event]) -> Hits:
+    (hits,) = [event for event in events if isinstance(event, Hits)]
+    return hits
+
+
+def _nodes(events: Sequence[Event]) -> list[tuple[int, str, str, str]]:
+    return [(node.number, node.kind, node.state, node.question) for node in events if isinstance(node, Node)]
+
+
+def _calls(events: Sequence[Event]) -> list[tuple[str, int, int]]:
+    return [(call.stage, call.prompt_tokens, call.completion_tokens) for call in events if isinstance(call, ModelCall)]
+
+
+def _stages(events: Sequence[Event]) -> list[str]:
+    assert isinstance(events[-1], Timings)
+    return list(events[-1].seconds)
+
+
+# --- the eight ways with a scripted model ---
+
+CALLS = {
+    "way-1": [],
+    "way-2": [],
+    "way-3": ["augment"],
+    "way-4": ["hypotheses"],
+    "way-5": ["augment", "hypotheses"],
+    "way-6": ["augment"],
+    "way-7": ["augment", "hypotheses"],
+    "way-8": ["augment", "respond"],
+}
+STAGES = {
+    "way-1": ["retrieve"],
+    "way-2": ["retrieve", "rerank"],
+    "way-3": ["augment", "retrieve", "rrf", "rerank"],
+    "way-4": ["hypothesis", "retrieve", "rrf", "rerank"],
+    "way-5": ["augment", "hypothesis", "retrieve", "rrf", "rerank"],
+    "way-6": ["augment", "retrieve", "rrf", "rerank", "filter"],
+    "way-7": ["augment", "hypothesis", "retrieve", "rrf", "rerank", "filter"],
+    "way-8": ["augment", "retrieve", "rrf", "temp_answer", "answer_rerank", "filter"],
+}
+# The right record is in English alone: by the question's own words another goes before it.
+FIRST = {"way-1": "DEMO-SOC-007"}
+# A temporary answer that is a sentence of another record leads to that one.
+FIRST_ALONE = {**FIRST, "way-8": "DEMO-ENE-001"}
+PURPOSES = {"augment": "query", "hypotheses": "hypothesis", "respond": "step"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_asks_the_model_what_its_stages_need_and_names_every_call_and_stage(demo: Engine, way: str) -> None:
+    model = ScriptFile("ways")
+    events = _events(demo, way, model)
+    assert sorted(model.asked) == CALLS[way]
+    assert _calls(events) == [*((PURPOSES[prompt], 200, 20) for prompt in CALLS[way]), ("answer", 700, 80)]
+    assert _stages(events) == ["keywords", *STAGES[way], "answer"]
+    assert _docids(events)[0] == FIRST.get(way, RIGHT)
+    assert len(_docids(events)) <= 5
+    assert len(_hits(events).hits) == 1 + 2 * ("augment" in CALLS[way]) + 2 * ("hypotheses" in CALLS[way])
+    (answer,) = [event for event in events if isinstance(event, Answer)]
+    # The script's answer cites the right record by its first number: anywhere else it rests on nothing.
+    assert answer.kind == ("generated" if _docids(events)[0] == RIGHT else "extractive")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_works_without_a_model(demo: Engine, way: str) -> None:
+    events = _events(demo, way)
+    assert _stages(events) == ["keywords", *STAGES[way], "answer"]
+    assert _docids(events)[0] == FIRST_ALONE.get(way, RIGHT)
+    (answer,) = [event for event in events if isinstance(event, Answer)]
+    assert (answer.kind, answer.reason) == ("extractive", "")
+
+
+# --- stage by stage ---
+
+
+def test_retrieving_ranks_by_bm25_as_many_as_it_is_told(demo: Engine) -> None:
+    events = _events(demo, "retrieve(7)")
+    assert len(_hits(events).hits[0]) == 7
+    assert _ranking(events).reranker == "BM25"
+    assert _docids(events) == list(_hits(events).pool)
+    assert [event for event in events if isinstance(event, Node)] == []
+
+
+def test_what_is_asked_for_bounds_what_is_shown_and_never_adds(demo: Engine) -> None:
+    assert len(demo.search(QUESTION, k=3, strategy="retrieve(7)").ranking.records) == 3
+    assert len(demo.search(QUESTION, k=100, strategy="retrieve(7)").ranking.records) == 7
+    assert len(demo.search(QUESTION, k=100, strategy="way-2(20, 12)").ranking.records) == 12
+
+
+def test_reranking_orders_the_pool_by_the_re_rankers_scores(demo: Engine) -> None:
+    found, reranked = _events(demo, "retrieve(15)"), _events(demo, "retrieve(15) > rerank(5)")
+    ranking = _ranking(reranked)
+    assert ranking.reranker == "BM25 + best sentence"
+    assert {each.record.docid for each in ranking.records} <= set(_hits(found).pool)
+    scores = [each.score for each in ranking.records]
+    assert scores == sorted(scores, reverse=True)
+    for each in ranking.records:
+        assert _hits(found).pool[each.pool_rank - 1] == each.record.docid
+
+
+def test_augmenting_adds_the_models_queries_and_leaves_out_the_question_and_what_is_too_many(demo: Engine) -> None:
+    events = _events(demo, "augment(2) > retrieve(10) > rrf(15)", ScriptFile("ways"))
+    assert _nodes(events) == [
+        (0, "question", "open", QUESTION),
+        (1, "augmentation", "answered", "onion price forecasting LSTM"),
+        (2, "augmentation", "answered", "양파 출하량 예측"),
+        (0, "question", "answered", QUESTION),
+    ]
+    (queries,) = [event for event in events if isinstance(event, Queries)]
+    assert queries.queries[1] == ("onion", "price", "forecasting", "LSTM")
+    assert _ranking(events).reranker == "reciprocal rank fusion of 3 lists"
+
+
+def test_supposing_searches_for_the_models_answers(demo: Engine) -> None:
+    events = _events(demo, "hypothesis(2) > retrieve(10) > rrf(15)", ScriptFile("ways"))
+    assert [node[1:] for node in _nodes(events)[1:3]] == [
+        ("hypothesis", "answered", "LSTM의 오차는 ARIMA보다 작다."),
+        ("hypothesis", "answered", "기상 변수를 빼면 오차가 커진다."),
+    ]
+
+
+def test_fusing_puts_first_what_several_queries_found(demo: Engine) -> None:
+    events = _events(demo, "augment(2) > retrieve(10) > rrf(4)", ScriptFile("ways"))
+    hits, ranking = _hits(events), _ranking(events)
+    assert len(ranking.records) == 4
+    best = ranking.records[0]
+    places = [[found.docid for found in one].index(best.record.docid) + 1 for one in hits.hits]
+    assert best.score == pytest.approx(sum(1 / (60 + place) for place in places))
+
+
+def test_expanding_asks_in_the_other_language_by_the_glossary_without_a_model(demo: Engine) -> None:
+    model = ScriptFile("ways")
+    events = _events(demo, "expand(glossary) > retrieve(10) > rrf(15)", model)
+    assert model.asked == []
+    assert _nodes(events)[1] == (1, "expansion", "answered", "LSTM price prediction error")
+
+
+def test_filtering_keeps_what_scores_above_and_shows_calibrated_scores(demo: Engine) -> None:
+    ranked = _ranking(_events(demo, "retrieve(15) > rerank(15)")).records
+    kept = _ranking(_events(demo, "retrieve(15) > rerank(15) > filter(0.6)"))
+    all_of_them = _ranking(_events(demo, "retrieve(15) > rerank(15) > filter(0)"))
+    assert [each.record.docid for each in all_of_them.records] == [each.record.docid for each in ranked[:10]]
+    assert all(0.6 < each.score <= 1 for each in kept.records)
+    assert 0 < len(kept.records) < len(all_of_them.records)
+    assert kept.reranker == "BM25 + best sentence, calibrated > 0.6"
+
+
+def test_a_filter_that_lets_nothing_through_ends_in_a_refusal_that_says_so(demo: Engine) -> None:
+    events = _events(demo, "retrieve(15) > rerank(5) > filter(0.9)", question="김치찌개를 끓이는 시간과 온도는?")
+    assert _ranking(events).records == ()
+    assert _ranking(events).reason == "nothing_fits"
+    (answer,) = [event for event in events if isinstance(event, Answer)]
+    assert answer.reason == "nothing_fits"
+
+
+def test_a_temporary_answer_is_told_and_records_are_ranked_by_it(demo: Engine) -> None:
+    events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", ScriptFile("ways"))
+    (node,) = [event for event in events if isinstance(event, Node)]
+    assert node.answer == "LSTM의 평균 절대 백분율 오차는 7.8%로 ARIMA의 13.1%보다 작다."
+    ranked = _ranking(events)
+    plain = {each.record.docid: each.score for each in _ranking(_events(demo, "retrieve(15) > rerank(15)")).records}
+    assert ranked.records[0].record.docid == RIGHT
+    assert ranked.records[0].score > plain[RIGHT]  # the answer's words count as well
+
+
+def test_an_empty_temporary_answer_leaves_the_question_alone(demo: Engine) -> None:
+    model = ScriptFile("ways")
+    model.say("respond", '{"answer": "", "record": 0}')
+    events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", model)
+    assert _docids(events) == _docids(_events(demo, "retrieve(15) > rerank(5)"))
+
+
+def test_vectors_find_beside_words_and_their_lists_are_fused(demo: Engine) -> None:
+    events = _events(demo, "retrieve(10) > dense(10) > rrf(15) > rerank(5)")
+    hits = _hits(events)
+    assert len(hits.hits) == 2
+    assert hits.hits[1] == hits.dense
+    assert hits.encoder
+    assert _stages(events) == ["keywords", "retrieve", "dense", "rrf", "rerank", "answer"]
+    alone = _ranking(_events(demo, "dense(5)"))
+    assert alone.reranker.endswith("cosine")
+    assert len(alone.records) == 5
+
+
+def test_vectors_that_an_index_does_not_have_are_refused_before_anything_is_asked(demo: Engine) -> None:
+    from dataclasses import replace
+
+    bare = Engine(replace(demo.open_index, dense=None))
+    with pytest.raises(StrategyUnavailable, match=r"which the stage dense\(10\) needs.*put retrieve\(10\)"):
+        bare.events(QUESTION, strategy="retrieve(10) > dense(10) > rrf(15)")
+
+
+# --- what fails, what is asked twice, what runs beside ---
+
+
+@pytest.mark.parametrize(
+    ("prompt", "purpose", "line"),
+    [
+        ("augment", "query", "augment(2) > retrieve(10) > rrf(15) > rerank(5)"),
+        ("hypotheses", "hypothesis", "hypothesis(2) > retrieve(10) > rrf(15) > rerank(5)"),
+        ("respond", "step", "retrieve(15) > temp_answer > answer_rerank(5)"),
+    ],
+)
+def test_what_a_model_fails_in_is_done_without_it_and_that_is_told(
+    demo: Engine, prompt: str, purpose: str, line: str
+) -> None:
+    model = ScriptFile("ways")
+    model.fail(prompt, ModelRefused("The prompt is too long."))
+    events = _events(demo, line, model)
+    told = [(each.stage, each.cause) for each in events if isinstance(each, Fallback)]
+    assert told[0] == (purpose, "refused")
+    assert {stage for stage, _ in told[1:]} <= {"answer"}  # the script's answer rests on another first record
+    assert _docids(events) == _docids(_events(demo, line))
+
+
+def test_a_model_that_is_away_is_asked_once_and_everything_is_done_without_it(demo: Engine) -> None:
+    model = ScriptFile("ways")
+    for prompt in ("augment", "hypotheses", "respond"):
+        model.fail(prompt, ModelUnavailable("Nothing answers."))
+    events = _events(demo, "augment(2) > retrieve(10) > rrf(15) > temp_answer > answer_rerank(5)", model)
+    assert model.asked == ["augment"]
+    assert [each.stage for each in events if isinstance(each, Fallback)][:2] == ["query", "step"]
+
+
+def test_queries_and_hypotheses_are_made_side_by_side(demo: Engine) -> None:
+    together = threading.Barrier(2, timeout=20)
+    model = ScriptFile("ways")
+
+    def made(text: str) -> str:
+        together.wait()  # neither ends before the other has begun
+        return text
+
+    model.make("augment", lambda: made('{"queries": ["onion"]}'))
+    model.make("hypotheses", lambda: made('{"answers": ["가격이 오른다."]}'))
+    events = _events(demo, "augment(1) > hypothesis(1) > retrieve(5) > rrf(5)", model)
+    assert [node[1] for node in _nodes(events)] == ["question", "augmentation", "hypothesis", "question"]
+    assert {event.stage for event in events if isinstance(event, Fallback)} <= {"answer"}
+
+
+def test_queries_that_say_the_same_are_searched_for_once(demo: Engine) -> None:
+    model = ScriptFile("ways")
+    model.say("augment", '{"queries": ["LSTM onion", "onion  LSTM", "…", " "]}')
+    events = _events(demo, "augment(4) > retrieve(5) > rrf(5)", model)
+    assert len(_hits(events).hits) == 2
+
+
+# --- what is found by no word, and what a line may cost ---
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"), [("…?!", "no_keywords"), ("zzzz qqqq", "unknown_words"), ("what is it?", "no_keywords")]
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_question_without_a_known_word_finds_nothing_and_says_why(
+    demo: Engine, way: str, question: str, reason: str
+) -> None:
+    events = _events(demo, way, question=question)
+    assert _ranking(events).reason == reason
+    assert _hits(events).pool == ()
+
+
+def test_the_costliest_line_makes_sixteen_searches_and_keeps_a_thousand(demo: Engine) -> None:
+    model = ScriptFile("ways")
+    model.say("augment", '{"queries": [' + ", ".join(f'"onion {n}"' for n in range(16)) + "]}")
+    model.say("hypotheses", '{"answers": [' + ", ".join(f'"LSTM {n}"' for n in range(16)) + "]}")
+    events = _events(demo, "augment(8) > hypothesis(7) > retrieve(1000) > rrf(1000) > rerank(1000)", model)
+    assert len(_hits(events).hits) == 16
+    assert len(_hits(events).pool) <= 1_000
+
+
+def test_a_line_is_a_strategy_of_its_own_name_and_a_wrong_one_is_an_unknown_strategy() -> None:
+    assert find_strategy("retrieve( 15 )>rerank(5)").name == "retrieve(15) > rerank(5)"
+    assert find_strategy("way-2(15, 5)").name == "retrieve(15) > rerank(5)"
+    assert find_strategy("way-2").name == "way-2"
+    assert set(WAYS) <= set(STRATEGIES)
+    with pytest.raises(CompositionRejected, match="did you mean augment"):
+        find_strategy("augmnt(2) > retrieve(10)")
+    with pytest.raises(CompositionRejected, match="The stage retrieve is not"):
+        find_strategy("retrieve")
+    with pytest.raises(UnknownStrategy, match=r"compose stages, as in 'retrieve\(15\) > rerank\(5\)'"):
+        find_strategy("toq")
+    with pytest.raises(UnknownStrategy) as long:
+        find_strategy("x" * 1_000_000)
+    assert len(str(long.value)) < 1_000
+
+
+# --- models that write anything ---
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=40),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(
+    augmented=st.one_of(st.text(max_size=200), _JSON.map(str)),
+    supposed=st.lists(st.text(max_size=400), max_size=20).map(lambda texts: {"answers": texts}),
+    answered=st.tuples(st.text(max_size=700), st.integers(-3, 60)),
+)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_model_writes_every_way_ends_well_formed(
+    demo: Engine, augmented: str, supposed: dict[str, list[str]], answered: tuple[str, int]
+) -> None:
+    import msgspec
+
+    for way in ("way-7", "way-8"):
+        model = ScriptFile("ways")
+        model.say("augment", augmented)
+        model.say("hypotheses", msgspec.json.encode(supposed).decode())
+        model.say("respond", msgspec.json.encode({"answer": answered[0], "record": answered[1]}).decode())
+        events = _events(demo, way, model)
+        kinds = [type(event) for event in events]
+        assert [kinds.count(kind) for kind in (Keywords, Queries, Hits, Ranking, Answer, Timings)] == [1] * 6
+        assert kinds[-1] is Timings
+        assert len(model.asked) <= 4  # each of two steps, and once more to repair it
+        assert len(_hits(events).hits) <= 5
+        assert len(_docids(events)) <= 5
+        (answer,) = [event for event in events if isinstance(event, Answer)]
+        assert bool(answer.reason) == (not answer.sections)
+
+
+def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) -> None:
+    from dataclasses import replace
+
+    index = replace(demo.open_index, glossary=None)
+    bare = Engine(index, reranker=LexicalReranker(index.analyzer, index.engine, index.manifest.bm25))
+    events = list(bare.events(QUESTION, strategy="expand(glossary) > retrieve(10) > rrf(15) > rerank(5)"))
+    assert len(_hits(events).hits) == 1
+    assert len(_docids(events)) == 5
+
+
+def test_an_index_too_small_to_learn_a_calibration_from_still_answers(tmp_path: Path) -> None:
+    from shrag.corpora.ingest.add import add_corpus
+    from shrag.indexing.build.builder import build_index
+    from shrag.serving.engine import open_engine
+
+    line = '{"docid": "1#0", "title": "그래핀", "text": "그래핀 필름의 차폐 효율은 30 dB였다."}\n'
+    (tmp_path / "docs-0.jsonl").write_text(line, encoding="utf-8")
+    add_corpus(tmp_path / "corpora", "one", "miracl", [tmp_path / "docs-0.jsonl"])
+    build_index(tmp_path / "corpora", tmp_path / "indexes", "one")
+    engine = open_engine(tmp_path / "indexes", "one")
+    try:
+        for way in WAYS:
+            assert len(engine.ask("그래핀 필름의 차폐 효율은?", strategy=way).search.ranking.records) == 1
+    finally:
+        engine.close()

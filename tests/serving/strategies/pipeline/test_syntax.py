@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shrag.serving.errors import CompositionRejected
+from shrag.serving.strategies.pipeline.syntax import (
+    KINDS,
+    LONGEST_LINE,
+    MOST_QUERIES,
+    Argument,
+    Composition,
+    Stage,
+    parse_composition,
+)
+
+_SCORES = st.integers(0, 9_999).map(lambda number: number / 10_000)
+
+
+@st.composite
+def compositions(draw: st.DrawFn) -> Composition:
+    """Draw any composition there is."""
+    makers = draw(st.lists(st.sampled_from(["augment", "hypothesis", "expand"]), unique=True))
+    sizes: dict[str, st.SearchStrategy[Argument]] = {
+        "augment": st.integers(1, 4),
+        "hypothesis": st.integers(1, 2),
+        "expand": st.just("glossary"),
+    }
+    stages = [Stage(name, draw(sizes[name])) for name in makers]
+    finders = draw(st.lists(st.sampled_from(["retrieve", "dense"]), unique=True, min_size=1))
+    pool = st.integers(1, 1_000)
+    stages += [Stage(name, draw(pool)) for name in finders]
+    if makers or len(finders) > 1:
+        stages.append(Stage("rrf", draw(pool)))
+    behind = draw(st.sampled_from([[], ["rerank"], ["rerank", "filter"], ["temp_answer", "answer_rerank"]]))
+    for name in [*behind, *(draw(st.sampled_from([[], ["filter"]])) if "answer_rerank" in behind else [])]:
+        argument = {"number": draw(pool), "score": draw(_SCORES), "none": None}[KINDS[name].form]
+        stages.append(Stage(name, argument))
+    return Composition(tuple(stages))
+
+
+@given(compositions())
+def test_what_is_printed_parses_to_the_same(composition: Composition) -> None:
+    line = str(composition)
+    assert parse_composition(line) == composition
+    assert str(parse_composition(line.replace(" ", ""))) == line
+    assert len(line) <= LONGEST_LINE
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_a_composition_or_refused_in_one_sentence(text: str) -> None:
+    with suppress(CompositionRejected):
+        assert parse_composition(str(parse_composition(text))) == parse_composition(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("", "'' is no stage: write one as retrieve"),
+        ("retrieve(10) >", "'' is no stage"),
+        ("retrieve(10)) > rerank(5)", "is no stage"),
+        ("retrive(10)", "There is no stage 'retrive': did you mean retrieve?"),
+        ("Rerank(10)", "There is no stage 'Rerank': did you mean rerank?"),
+        ("search(10)", "There is no stage 'search': use augment, hypothesis"),
+        ("retrieve", r"The stage retrieve is not retrieve\(1…1000\): write it so"),
+        ("retrieve(0)", r"The stage retrieve\(0\) is not retrieve\(1…1000\)"),
+        ("retrieve(1001)", "is not retrieve"),
+        ("retrieve(1.5)", "is not retrieve"),
+        ("retrieve(ten)", "is not retrieve"),
+        ("augment(9) > retrieve(10) > rrf(5)", r"is not augment\(1…8\)"),
+        ("expand(wordnet) > retrieve(10) > rrf(5)", r"is not expand\(glossary\)"),
+        ("retrieve(10) > rerank(5) > filter(1)", r"is not filter\(0…0.9999\)"),
+        ("retrieve(10) > rerank(5) > filter(0.60001)", r"is not filter\(0…0.9999\)"),
+        ("retrieve(10) > temp_answer(3) > answer_rerank(5)", "is not temp_answer: write it so"),
+        ("retrieve(10) > retrieve(5)", "The stage retrieve stands twice"),
+        ("retrieve(10) > rerank(9) > rerank(5)", "The stage rerank stands twice"),
+        ("augment(2)", r"has to find something: put in retrieve\(10\)"),
+        ("rerank(5)", r"rerank\(5\) has nothing to work on yet: put retrieve\(10\) before it"),
+        ("retrieve(10) > augment(2) > rrf(15)", r"augment\(2\) comes too late"),
+        ("augment(2) > retrieve(10) > rrf(9) > dense(10)", r"dense\(10\) comes too late"),
+        ("augment(2) > retrieve(10) > rerank(5)", "each query has its own: put rrf"),
+        ("augment(2) > retrieve(10)", "ends with 3 lists: put rrf"),
+        ("retrieve(10) > dense(10)", "ends with 2 lists: put rrf"),
+        ("retrieve(10) > rrf(15)", "rrf has one list to fuse"),
+        ("retrieve(10) > filter(0.6)", r"filter\(0.6\) needs a re-ranker's scores: put rerank\(5\) before it"),
+        ("augment(2) > retrieve(9) > rrf(9) > rerank(5) > filter(0.6) > rrf(3)", "stands twice"),
+        ("retrieve(10) > answer_rerank(5)", "no answer to go by: put temp_answer before it"),
+        ("retrieve(10) > temp_answer", "Nothing goes by the temporary answer"),
+        ("augment(8) > hypothesis(8) > retrieve(10) > rrf(15)", f"up to 17 searches, at most {MOST_QUERIES}"),
+        ("augment(8) > retrieve(10) > dense(10) > rrf(15)", "up to 18 searches"),
+        ("retrieve(10)" + " " * 300, "has 312 characters, at most 300"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_what_to_change(line: str, says: str) -> None:
+    with pytest.raises(CompositionRejected, match=says):
+        parse_composition(line)

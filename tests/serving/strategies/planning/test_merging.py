@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from shrag.serving.engine import Engine
+from shrag.serving.question import read_question
+from shrag.serving.strategies.planning.merging import Merged, merge
+from shrag.serving.strategies.planning.subquery import Found, find_all
+from shrag.serving.strategy import Request
+
+ONION = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
+MARSH = "What do restored salt marshes store?"
+WORDS = "ㅁㄴㅇㄹ"
+
+
+def _merged(demo: Engine, *texts: str, k: int = 10) -> tuple[list[Found], Merged]:
+    request = Request(read_question(texts[0]), k, answered=False)
+    found = find_all([read_question(text) for text in texts], request, demo.resources)
+    return found, merge(found, request)
+
+
+def test_rankings_take_turns_and_a_record_stands_where_it_first_comes(demo: Engine) -> None:
+    found, merged = _merged(demo, ONION, MARSH)
+    onion, marsh = ([ranked.record.docid for ranked in one.ranking.records] for one in found)
+    turns = [docid for pair in zip(onion, marsh, strict=False) for docid in pair]
+    ranked = [ranked.record.docid for ranked in merged.ranking.records]
+    assert ranked[:4] == list(dict.fromkeys(turns))[:4]
+    assert [record.rank for record in merged.ranking.records] == list(range(1, len(ranked) + 1))
+    assert len(set(ranked)) == len(ranked) <= 10
+
+
+def test_the_search_shown_is_all_of_the_searches(demo: Engine) -> None:
+    found, merged = _merged(demo, ONION, MARSH)
+    assert merged.queries.queries == found[0].queries.queries + found[1].queries.queries
+    assert merged.hits.hits == found[0].hits.hits + found[1].hits.hits
+    assert set(merged.hits.pool) == {*found[0].hits.pool, *found[1].hits.pool}
+    assert [analysed.record.docid for analysed in merged.pool] == list(merged.hits.pool)
+    texts = [keyword.text for keyword in merged.keywords.keywords]
+    assert "도매" in texts
+    assert "marshes" in texts
+    for ranked in merged.ranking.records:
+        assert merged.hits.pool[ranked.pool_rank - 1] == ranked.record.docid
+
+
+def test_one_question_alone_is_ranked_as_it_was(demo: Engine) -> None:
+    (found,), merged = _merged(demo, MARSH, k=3)
+    assert [one.record for one in merged.ranking.records] == [one.record for one in found.ranking.records][:3]
+
+
+def test_what_finds_nothing_takes_nothing_from_the_others_and_nothing_at_all_says_why(demo: Engine) -> None:
+    _, merged = _merged(demo, WORDS, MARSH)
+    assert merged.ranking.records
+    assert merged.ranking.reason == ""
+    _, nothing = _merged(demo, WORDS, WORDS)
+    assert nothing.ranking.records == ()
+    assert nothing.ranking.reason == "no_keywords"

@@ -1,0 +1,93 @@
+""""""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+
+import pytest
+
+from shrag.serving.engine import Engine
+from shrag.serving.errors import PlanSpent, StrategyUnavailable
+from shrag.serving.events import Answer, CutShort, Event, Node, NodeState, Reason, Timings
+from shrag.serving.llm.call_budget import Ration
+from shrag.serving.question import read_question
+from shrag.serving.strategies.planning.plan import closing_with, need_candidates, need_model, ration, told_once
+from shrag.serving.strategy import Request, SearchSettings
+from tests.support.scripted_models import ScriptedModel
+
+NODE = Node(0, None, "question", "Why?")
+
+
+def test_a_plan_has_a_model_of_its_own_with_a_ration_and_none_where_there_is_none(demo: Engine) -> None:
+    assert ration(demo.resources) == (demo.resources, None)
+    modelled = replace(demo.resources, model=ScriptedModel("{}"))
+    resources, model = ration(modelled, Ration(calls=0))
+    assert model is not None
+    assert resources.model is model
+    with pytest.raises(PlanSpent, match="used up the 0 calls"):
+        model.complete([])
+
+
+def test_what_is_missing_is_said_before_anything_is_done(demo: Engine) -> None:
+    with pytest.raises(StrategyUnavailable, match=r"^The strategy x needs a language model, and none is set: name one"):
+        need_model("x", demo.resources)
+    need_model("x", replace(demo.resources, model=ScriptedModel()))
+    bare = replace(demo.resources, index=replace(demo.open_index, dense=None))
+    for candidates in ("strategy", "lexical", "dense", "hybrid"):
+        settings = SearchSettings.from_mapping({"candidates": candidates})
+        request = Request(read_question("?"), 1, answered=False, settings=settings)
+        need_candidates("x", request, demo.resources)
+        if candidates in {"strategy", "lexical"}:
+            need_candidates("x", request, bare)
+        else:
+            with pytest.raises(StrategyUnavailable, match="has no vectors, which the strategy x needs"):
+                need_candidates("x", request, bare)
+
+
+def test_what_ran_out_is_told_once_and_all_else_as_it_comes() -> None:
+    events: list[Event] = [NODE, CutShort("calls", 48), NODE, CutShort("calls", 48), CutShort("depth", 4)]
+    assert list(told_once(_Events(events).run())) == [NODE, CutShort("calls", 48), NODE, CutShort("depth", 4)]
+
+
+def test_who_stops_listening_stops_the_plan() -> None:
+    plan = _Events([NODE, NODE])
+    telling = told_once(plan.run())
+    assert next(telling) == NODE
+    telling.close()
+    assert plan.stopped
+
+
+class _Events:
+    """Events one after the other, and whether that was stopped."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+        self.stopped = False
+
+    def run(self) -> Generator[Event, None, None]:
+        try:
+            yield from self._events
+        except GeneratorExit:
+            self.stopped = True
+            raise
+
+
+ROOT = Node(0, None, "question", "Why?")
+
+
+@pytest.mark.parametrize(
+    ("found", "reason", "state"),
+    [
+        (True, None, "answered"),
+        (False, None, "unanswered"),
+        (False, "", "answered"),
+        (True, "nothing_fits", "unanswered"),
+    ],
+)
+def test_the_readers_question_stands_as_it_was_answered_or_else_found(
+    found: bool, reason: Reason | None, state: NodeState
+) -> None:
+    answers: list[Event] = [] if reason is None else [Answer("extractive", "en", (), (), reason)]
+    events = list(closing_with(ROOT, [*answers, Timings({})], answered=found))
+    assert events == [*answers, Node(0, None, "question", "Why?", state), Timings({})]

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.models.reranker import Passage
+from shrag.serving.engine import Engine
+from shrag.serving.strategies.stepwise.similarity_threshold import (
+    QUANTILE,
+    SAMPLE,
+    LearntThresholds,
+    ShareOfBest,
+    learn_threshold,
+    model_vectors,
+    open_similarity,
+)
+
+
+class _ByNumber:
+    """A similarity of two numbers: ten minus what is between them, over ten."""
+
+    name = "numbers"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def of(self, text: str, passages: Sequence[Passage]) -> list[float]:
+        self.asked.append(text)
+        number = int(text.split()[1].rstrip("."))
+        return [1 - abs(number - int(passage.text.split()[1].rstrip("."))) / 10 for passage in passages]
+
+
+def _record(docid: str, text: str) -> AnalysedRecord:
+    return AnalysedRecord(Record(docid=docid, title="", text=text, language="en", complete=True), [], [])
+
+
+def _records(*numbers: int) -> list[AnalysedRecord]:
+    return [_record(str(number), f"Number {number}. It is one. It is not looked at.") for number in numbers]
+
+
+def test_a_threshold_is_the_quantile_of_every_pair_but_a_record_with_itself() -> None:
+    similarity = _ByNumber()
+    sample = _records(0, 1, 5)  # 0.9, 0.5 and 0.6, twice each
+    assert learn_threshold(sample, similarity, 0.0) == pytest.approx(0.5)
+    assert learn_threshold(sample, similarity, 1.0) == pytest.approx(0.9)
+    assert learn_threshold(sample, similarity, 0.5) == pytest.approx(0.6)
+    assert learn_threshold(sample, similarity, 0.7) == pytest.approx(0.75)  # halfway between two pairs
+    assert similarity.asked[0] == "Number 0. It is one."
+
+
+def test_without_a_pair_nothing_is_dropped() -> None:
+    empty = _record("e", "")
+    for sample in ([], _records(3), [empty], [empty, empty]):
+        assert learn_threshold(sample, _ByNumber()) == float("-inf")
+
+
+def test_the_demonstration_learns_its_threshold_once_however_many_ask(demo: Engine) -> None:
+    index = demo.open_index
+    similarity = open_similarity(index, demo.resources.reranker)
+    assert similarity.name == "BM25 + best sentence, share of the text's own"
+    assert (SAMPLE, QUANTILE) == (64, 0.998)
+    counted = _Counted(similarity.name, ShareOfBest(demo.resources.reranker, index.analyzer))
+    thresholds = LearntThresholds()
+    with ThreadPoolExecutor(4) as workers:
+        learnt = list(workers.map(lambda _: thresholds.of(index, counted), range(8)))
+    assert len(set(learnt)) == 1
+    assert learnt[0] == pytest.approx(0.389, abs=5e-4)
+    assert counted.asked == 61  # three of the sample have no text to ask with
+    thresholds.of(index, _Counted("another", counted.inner))
+    assert counted.asked == 61  # three of the sample have no text to ask with
+
+
+def test_a_text_is_as_near_to_itself_as_can_be_and_to_what_shares_nothing_not_at_all(demo: Engine) -> None:
+    similarity = open_similarity(demo.open_index, demo.resources.reranker)
+    (record,) = [each for each in demo.open_index.store.fetch(["DEMO-OCE-002"]) if each]
+    passage = as_passage(record)
+    text = "Wells in fractured rock respond to rain within hours."
+    nothing = Passage("", "Nothing.", [], [["zzzz"]])
+    near, far = similarity.of(text, [passage, nothing])
+    assert 0.5 < near <= 1.2
+    assert far == 0
+    twice = similarity.of(f"{text} {text}", [passage, nothing])
+    assert twice[0] == pytest.approx(near, rel=0.25)  # a longer text scores more, its share stays
+    assert similarity.of("qqqq", [passage, nothing]) == [0, 0]
+    assert similarity.of(text, []) == []
+
+
+def test_vectors_counted_from_the_index_are_no_models(demo: Engine) -> None:
+    assert demo.open_index.dense is not None
+    assert model_vectors(demo.open_index) is None
+
+
+def test_a_sample_is_of_different_records_from_all_over_and_never_more_than_there_are(demo: Engine) -> None:
+    store = demo.open_index.store
+    for most, there in ((0, 0), (1, 1), (64, 64), (170, 170), (10_000, 170)):
+        docids = [each.record.docid for each in store.sample(most)]
+        assert len(docids) == len(set(docids)) == there
+        assert docids == [each.record.docid for each in store.sample(most)]
+
+
+class _Counted:
+    def __init__(self, name: str, inner: ShareOfBest) -> None:
+        self.name = name
+        self.inner = inner
+        self.asked = 0
+
+    def of(self, text: str, passages: Sequence[Passage]) -> list[float]:
+        self.asked += 1
+        return self.inner.of(text, passages)

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from shrag.models.errors import InvalidOutput, ModelError, ModelRefused
+from shrag.models.language_model import LanguageModel
+from shrag.serving.engine import Engine
+from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking, Timings
+from shrag.serving.llm.call_budget import Ration
+from shrag.serving.question import read_question
+from shrag.serving.strategies.iterative import ITERATIVE, MOST_TURNS, IterativeStrategy, Walk, ask_oneself, think_aloud
+from shrag.serving.strategy import Request
+from tests.support.scripted_models import ScriptFile
+
+BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
+ONION, GROUNDWATER = "LSTM의 양파 도매가격 예측 오차는 얼마인가?", "LSTM의 지하수위 예측 효율은 얼마인가?"
+
+
+def _events(demo: Engine, strategy: str, model: LanguageModel | None) -> list[Event]:
+    return list(Engine(demo.open_index, model=model).events(BOTH, strategy=strategy))
+
+
+def _steps(events: Sequence[Event]) -> list[Node]:
+    return [event for event in events if isinstance(event, Node) and event.kind == "step"]
+
+
+def _answer(events: Sequence[Event]) -> Answer:
+    (answer,) = [event for event in events if isinstance(event, Answer)]
+    return answer
+
+
+def _told(events: Sequence[Event]) -> list[tuple[str, str]]:
+    return [(event.stage, event.cause) for event in events if isinstance(event, Fallback)]
+
+
+def _root(events: Sequence[Event]) -> Node:
+    return [event for event in events if isinstance(event, Node) and event.number == 0][-1]
+
+
+def test_direct_searches_once_by_the_query_that_the_model_writes(demo: Engine) -> None:
+    model = ScriptFile("iterative")
+    events = _events(demo, "direct", model)
+    assert model.asked == ["query"]
+    assert (_root(events).query, _root(events).state) == ("LSTM onion wholesale price forecast error", "answered")
+    (ranking,) = [event for event in events if isinstance(event, Ranking)]
+    assert ranking.records[0].record.docid == "DEMO-AGR-002"
+    assert _answer(events).kind == "generated"
+    assert not _steps(events)
+
+
+@pytest.mark.parametrize("failure", [ModelRefused("Too long."), InvalidOutput("No JSON.")])
+def test_direct_searches_by_the_question_where_no_query_comes(demo: Engine, failure: ModelError) -> None:
+    model = ScriptFile("iterative")
+    model.fail("query", failure)
+    events = _events(demo, "direct", model)
+    assert _root(events).query == BOTH
+    assert _told(events) == [("query", "refused" if isinstance(failure, ModelRefused) else "invalid_output")]
+    assert _answer(events).kind == "generated"
+
+
+def test_self_ask_asks_looks_up_and_answers_until_nothing_is_left_to_ask(demo: Engine) -> None:
+    model = ScriptFile("iterative")
+    events = _events(demo, "self-ask", model)
+    assert [name for name in model.asked if name != "keywords"] == [
+        "followup",
+        "solve",
+        "followup",
+        "solve",
+        "followup",
+    ]
+    assert [(node.number, node.state, node.question, node.answer, node.source) for node in _steps(events)] == [
+        (1, "open", ONION, "", ""),
+        (1, "answered", ONION, "4주 앞 예측의 오차는 7.8%이다.", "DEMO-AGR-002"),
+        (2, "open", GROUNDWATER, "", ""),
+        (2, "unanswered", GROUNDWATER, "", ""),
+    ]
+    assert [node.docids[0] for node in _steps(events) if node.docids] == ["DEMO-AGR-002", "DEMO-OCE-002"]
+    (ranking,) = [event for event in events if isinstance(event, Ranking)]
+    assert {"DEMO-AGR-002", "DEMO-OCE-002"} <= {ranked.record.docid for ranked in ranking.records[:3]}
+    assert f"단계 1: {ONION}\n풀이: 4주 앞 예측의 오차는 7.8%이다." in model.streams[0]
+    assert [event.stage for event in events if isinstance(event, ModelCall)] == [
+        *["keywords"] * 2,
+        *["query", "step"] * 2,
+        "query",
+        "answer",
+    ]
+
+
+@pytest.mark.parametrize("said", [BOTH, BOTH.upper(), "…", ""])
+def test_self_ask_ends_where_the_follow_up_is_the_question_itself_or_none(demo: Engine, said: str) -> None:
+    model = ScriptFile("iterative")
+    model.say("followup", f'{{"follow_up": "{said}"}}')
+    events = _events(demo, "self-ask", model)
+    assert not _steps(events)
+    assert _answer(events).kind == "generated"
+
+
+def test_self_ask_that_repeats_a_follow_up_ends(demo: Engine) -> None:
+    model = ScriptFile("iterative")
+    model.say("followup", f'{{"follow_up": "{ONION}"}}')
+    events = _events(demo, "self-ask", model)
+    assert {node.number for node in _steps(events)} == {1}
+
+
+def test_previous_context_looks_up_what_each_thought_says_and_ends_with_the_last(demo: Engine) -> None:
+    model = ScriptFile("iterative")
+    events = _events(demo, "previous-context", model)
+    assert [name for name in model.asked if name != "keywords"] == ["thought"] * 3
+    first, second, third = (
+        "LSTM의 양파 도매가격 예측 오차는 7.8%이다.",
+        "이제 LSTM의 지하수위 예측 효율을 알아야 한다.",
+        "두 예측 모두 LSTM이 다른 모형보다 나았다.",
+    )
+    assert [(node.number, node.state, node.question, node.query) for node in _steps(events)] == [
+        (1, "open", first, ""),
+        (1, "answered", first, first),
+        (2, "open", second, ""),
+        (2, "answered", second, second),
+        (3, "answered", third, ""),
+    ]
+    records = [text for prompt, text in model.told if prompt == "thought"]
+    assert "지금까지 생각한 것:\n–" in records[0]
+    assert f"지금까지 생각한 것:\n{first}\n{second}" in records[2]
+    assert f"{first}\n{second}\n{third}" in model.streams[0]
+
+
+@pytest.mark.parametrize("strategy", ["self-ask", "previous-context"])
+def test_a_model_that_never_has_enough_is_stopped_after_its_turns(demo: Engine, strategy: str) -> None:
+    model = ScriptFile("iterative")
+    turns = iter(range(100))
+    model.make("followup", lambda: f'{{"follow_up": "LSTM {next(turns)}"}}')
+    model.make("thought", lambda: f'{{"thought": "LSTM {next(turns)}", "done": false}}')
+    events = _events(demo, strategy, model)
+    assert {node.number for node in _steps(events)} == set(range(1, MOST_TURNS + 1))
+    assert _answer(events).kind == "generated"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "prompt", "told"),
+    [("self-ask", "followup", [("query", "refused")]), ("previous-context", "thought", [("step", "refused")])],
+)
+def test_a_model_that_fails_ends_the_turns_and_not_the_answer(
+    demo: Engine, strategy: str, prompt: str, told: list[tuple[str, str]]
+) -> None:
+    model = ScriptFile("iterative")
+    model.fail(prompt, ModelRefused("Too long."))
+    events = _events(demo, strategy, model)
+    assert _told(events) == told
+    assert not _steps(events)
+    assert _answer(events).kind == "generated"
+
+
+def test_a_follow_up_that_is_not_settled_leaves_the_others(demo: Engine) -> None:
+    model = ScriptFile("iterative")
+    model.fail("solve", ModelRefused("Too long."))
+    events = _events(demo, "self-ask", model)
+    assert [node.state for node in _steps(events)] == ["open", "unanswered"] * 2
+    assert _told(events) == [("step", "refused")] * 2
+    assert "단계 1" not in model.streams[0]
+
+
+@pytest.mark.parametrize("calls", [2, 3])
+@pytest.mark.parametrize("walk", [ask_oneself, think_aloud])
+def test_what_runs_out_ends_the_turns_and_is_told_once(demo: Engine, walk: Walk, calls: int) -> None:
+    strategy = IterativeStrategy("tried", walk, Ration(calls=calls))
+    resources = Engine(demo.open_index, model=ScriptFile("iterative")).resources
+    events = list(strategy.run(Request(read_question(BOTH), 10, answered=True), resources))
+    assert [(event.spent, event.allowed) for event in events if isinstance(event, CutShort)] == [("calls", calls)]
+    assert _answer(events).kind == "generated"
+    assert isinstance(events[-1], Timings)
+
+
+@pytest.mark.parametrize("strategy", [each.name for each in ITERATIVE])
+def test_without_a_model_each_refuses_in_one_sentence(demo: Engine, strategy: str) -> None:
+    with pytest.raises(StrategyUnavailable, match=f"strategy {strategy} needs a language model"):
+        demo.events(BOTH, strategy=strategy)
+
+
+@pytest.mark.parametrize("strategy", [each.name for each in ITERATIVE])
+def test_a_search_finds_what_an_answer_is_made_from(demo: Engine, strategy: str) -> None:
+    engine = Engine(demo.open_index, model=ScriptFile("iterative"))
+    assert engine.search(BOTH, strategy=strategy).ranking == engine.ask(BOTH, strategy=strategy).search.ranking

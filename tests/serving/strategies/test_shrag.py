@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.serving.engine import Engine
+from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.retrieval.fusion import reciprocal_ranks
+from shrag.serving.strategies.shrag import COSINE_WEIGHT
+
+QUESTION = "LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?"
+
+
+def test_the_pool_is_the_ladders_and_the_vectors_fused_by_reciprocal_ranks(demo: Engine) -> None:
+    hits = demo.search(QUESTION, strategy="hybrid").hits
+    ladder = demo.search(QUESTION).hits
+    assert hits.hits == ladder.hits
+    assert len(hits.dense) == 10
+    lists = [[hit.docid for found in hits.hits for hit in found], [hit.docid for hit in hits.dense]]
+    fused = [docid for docid, _ in reciprocal_ranks(lists)]
+    assert [docid for docid in fused if docid not in hits.left_out] == list(hits.pool)
+    assert len(set(hits.pool)) == len(hits.pool)
+
+
+def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None:
+    dense = demo.open_index.dense
+    assert dense is not None
+    hybrid = demo.search(QUESTION, k=20, strategy="hybrid").ranking.records
+    docids = [ranked.record.docid for ranked in hybrid]
+    index = demo.open_index
+    passages = [as_passage(found) for found in index.store.fetch(docids) if found]
+    words = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary).score(QUESTION, passages)
+    cosines = dense.cosines(dense.encode(QUESTION), docids)
+    expected = [word + COSINE_WEIGHT * cosine for word, cosine in zip(words, cosines, strict=True)]
+    assert [ranked.score for ranked in hybrid] == pytest.approx(expected)
+    assert expected == sorted(expected, reverse=True)
+
+
+def test_it_is_said_what_found_and_what_ranked(demo: Engine) -> None:
+    result = demo.search(QUESTION, strategy="hybrid")
+    assert (result.hits.encoder, result.hits.encoder_is_model) == ("LSA", False)
+    assert result.ranking.reranker == "BM25 + best sentence + 2 × LSA cosine"
+    assert not result.ranking.reranker_is_model
+    assert "vectors" in result.timings.seconds
+    plain = demo.search(QUESTION)
+    assert (plain.hits.dense, plain.hits.encoder) == ((), "")
+    assert "vectors" not in plain.timings.seconds
+
+
+def test_a_record_without_a_word_of_the_question_is_found_by_its_vector(demo: Engine) -> None:
+    found = demo.search("restored salt marsh", strategy="hybrid").hits
+    by_words = {hit.docid for hits in found.hits for hit in hits}
+    by_vectors = {hit.docid for hit in found.dense} - by_words
+    assert by_vectors == {"DEMO-ENV-003", "DEMO-BIO-005"}
+    assert by_vectors <= {*found.pool, *found.left_out}
+
+
+def test_an_index_without_vectors_says_what_to_do(demo: Engine) -> None:
+    bare = Engine(replace(demo.open_index, dense=None))
+    with pytest.raises(StrategyUnavailable, match=r"Index demo has no vectors.*`shrag index demo --encoder lsa`"):
+        bare.search(QUESTION, strategy="hybrid")

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shrag.models.errors import ModelRefused
+from shrag.serving.engine import Engine
+from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking, Timings
+from shrag.serving.llm.call_budget import Ration
+from shrag.serving.question import read_question
+from shrag.serving.strategies.tree.expansion import Limits
+from shrag.serving.strategies.tree.strategy import TreeStrategy
+from shrag.serving.strategy import Request
+from tests.support.scripted_models import ScriptFile
+
+QUESTION = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
+FIRST = "양파 도매가격을 예측한 신경망은 무엇인가?"
+FILLED = "long short-term memory (LSTM)의 지하수위 예측 효율은 얼마인가?"
+
+
+def _run(
+    demo: Engine,
+    model: ScriptFile | None,
+    limits: Limits | None = None,
+    ration: Ration | None = None,
+    question: str = QUESTION,
+) -> list[Event]:
+    resources = Engine(demo.open_index, model=model).resources
+    request = Request(read_question(question), 10, answered=True)
+    return list(TreeStrategy(limits, ration).run(request, resources))
+
+
+def _nodes(events: Sequence[Event]) -> list[Node]:
+    return [event for event in events if isinstance(event, Node)]
+
+
+def _last(events: Sequence[Event]) -> dict[int, Node]:
+    return {node.number: node for node in _nodes(events)}
+
+
+def _cut(events: Sequence[Event]) -> list[tuple[str, float]]:
+    return [(event.spent, event.allowed) for event in events if isinstance(event, CutShort)]
+
+
+def test_a_tree_bridges_from_the_answer_of_one_question_to_the_next_and_back_to_the_readers(demo: Engine) -> None:
+    model = ScriptFile("tree")
+    events = _run(demo, model)
+    assert [(node.number, node.parent, node.kind, node.state, node.needs) for node in _nodes(events)] == [
+        (0, None, "question", "open", ()),
+        (0, None, "question", "unanswered", ()),
+        (1, 0, "bridging", "open", ()),
+        (2, 0, "bridging", "open", (1,)),
+        (1, 0, "bridging", "answered", ()),
+        (2, 0, "bridging", "answered", (1,)),
+        (0, None, "question", "answered", ()),
+        (0, None, "question", "answered", ()),
+    ]
+    last = _last(events)
+    assert [last[number].question for number in (0, 1, 2)] == [QUESTION, FIRST, FILLED]
+    assert (last[1].query, last[1].answer, last[1].source) == (
+        "onion wholesale price forecasting network",
+        "장단기 기억 신경망(LSTM)이다.",
+        "DEMO-AGR-002",
+    )
+    assert len(last[1].docids) == 3
+    judged = last[0].assessment
+    assert judged is not None
+    assert (judged.coherence, judged.answerability, judged.overall, judged.valid, judged.judge) == (
+        9,
+        90,
+        9.0,
+        True,
+        "scripted",
+    )
+    (ranking,) = [event for event in events if isinstance(event, Ranking)]
+    assert {ranked.record.docid for ranked in ranking.records[:3]} >= {"DEMO-AGR-002", "DEMO-OCE-002"}
+    (answer,) = [event for event in events if isinstance(event, Answer)]
+    assert answer.kind == "generated"
+    assert _cut(events) == []
+
+
+def test_every_call_says_what_it_was_for(demo: Engine) -> None:
+    calls = [event.stage for event in _run(demo, ScriptFile("tree")) if isinstance(event, ModelCall)]
+    assert calls == [
+        *("query", "step", "evaluate"),
+        "decompose",
+        *("query", "step", "evaluate", "step"),  # the first of two, whose words the second waits for
+        *("query", "step", "evaluate"),
+        *("step", "evaluate"),  # the reader's question again
+        "answer",
+    ]
+
+
+def test_a_question_that_one_search_answers_grows_nothing(demo: Engine) -> None:
+    model = ScriptFile("tree")
+    model.say("evaluate", '{"coherence": 10, "answerability": 100, "valid": true}')
+    events = _run(demo, model)
+    assert [node.number for node in _nodes(events)] == [0, 0, 0]
+    assert sorted(model.asked) == ["evaluate", "query", "respond"]
+
+
+def test_a_tree_that_is_never_satisfied_ends_at_its_depth_or_its_number_of_questions(demo: Engine) -> None:
+    model = ScriptFile("tree")
+    model.say("evaluate", '{"coherence": 1, "answerability": 0, "valid": false}')
+    model.say("query", '{"query": "onion price"}')
+    questions = iter(range(10_000))
+    model.make("branch", lambda: f'{{"kind": "hybrid", "questions": ["A {next(questions)}", "B {next(questions)}"]}}')
+    deep = _run(demo, model, Limits(depth=3, nodes=24))
+    assert max(_last(deep)) == 6  # 1 + 2 + 4 questions
+    assert _cut(deep) == [("depth", 3)]
+    wide = _run(demo, model, Limits(depth=9, nodes=8))
+    assert max(_last(wide)) == 7
+    assert ("nodes", 8) in _cut(wide)
+    for events in (deep, wide):
+        assert isinstance(events[-1], Timings)
+        assert len([event for event in events if isinstance(event, Ranking)]) == 1
+        assert _last(events)[0].state in ("answered", "unanswered")
+
+
+def test_a_decomposer_that_gives_the_question_back_ends_the_tree(demo: Engine) -> None:
+    model = ScriptFile("tree")
+    model.say("evaluate", '{"coherence": 1, "answerability": 0, "valid": false}')
+    model.say("branch", f'{{"kind": "hybrid", "questions": ["{QUESTION}"]}}')
+    assert set(_last(_run(demo, model))) == {0}
+
+
+def test_branches_that_wait_for_each_other_lose_the_places_that_look_forward(demo: Engine) -> None:
+    model = ScriptFile("tree")
+    model.say("branch", '{"kind": "bridging", "questions": ["[ANS_2]의 값", "[ANS_1]의 값과 [ANS_2]"]}')
+    last = _last(_run(demo, model))
+    assert [last[number].needs for number in (1, 2)] == [(), (1,)]
+    assert all(node.state != "open" for node in last.values())
+
+
+def test_a_tree_that_runs_out_of_calls_answers_with_what_it_has_and_says_so(demo: Engine) -> None:
+    events = _run(demo, ScriptFile("tree"), ration=Ration(calls=6))
+    assert _cut(events) == [("calls", 6)]
+    (answer,) = [event for event in events if isinstance(event, Answer)]
+    assert answer.kind == "generated"  # the answer is owed whatever has run out
+    nothing = _run(demo, ScriptFile("tree"), ration=Ration(calls=0))
+    assert _cut(nothing) == [("calls", 0)]
+    assert _last(nothing)[0].state == "answered"
+
+
+def test_what_the_model_fails_in_is_done_by_rules(demo: Engine) -> None:
+    for prompt, stage in (("query", "query"), ("respond", "step"), ("evaluate", "evaluate"), ("branch", "decompose")):
+        model = ScriptFile("tree")
+        model.fail(prompt, ModelRefused("The prompt is too long."))
+        events = _run(demo, model)
+        assert stage in {event.stage for event in events if isinstance(event, Fallback)}, prompt
+        assert isinstance(events[-1], Timings)
+
+
+def test_without_a_model_overlap_judges_and_what_is_joined_is_taken_apart(demo: Engine) -> None:
+    answered = _run(demo, None, question="What was the mean absolute percentage error of LSTM at four weeks?")
+    (root,) = _last(answered).values()
+    assert root.assessment is not None
+    assert (root.assessment.valid, root.assessment.judge) == (True, "")
+    assert root.answer.startswith("At four weeks the mean absolute percentage error of LSTM was 7.8%")
+    joined = _last(_run(demo, None, question="양파와 마늘의 도매가격은 어떻게 예측하는가?"))
+    assert [(joined[number].kind, joined[number].question) for number in (1, 2)] == [
+        ("comparison", "양파의 도매가격은 어떻게 예측하는가?"),
+        ("comparison", "마늘의 도매가격은 어떻게 예측하는가?"),
+    ]

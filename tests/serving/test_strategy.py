@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shrag.corpora.records import Topic
+from shrag.evaluation.questions.batch import write_run
+from shrag.serving.answer_cache import AnswerCache
+from shrag.serving.engine import Engine
+from shrag.serving.errors import SettingRejected, StrategyUnavailable
+from shrag.serving.strategy import BOUNDS, SearchSettings
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+
+DEFAULTS = {
+    "keywords": 10,
+    "ands": 0,
+    "and_reading": "grouped",
+    "words": "split",
+    "languages": "both",
+    "ladder": "all",
+    "glossary": True,
+    "candidates": "strategy",
+    "nots": False,
+    "rerank": True,
+    "keyword_order": "tfidf",
+    "depth": 0,
+}
+
+
+def test_the_defaults_are_the_product() -> None:
+    assert SearchSettings.from_mapping({}) == SearchSettings() == SearchSettings.from_mapping(DEFAULTS)
+    assert SearchSettings().changed == {}
+
+
+def test_a_file_and_a_command_line_say_the_same() -> None:
+    written = SearchSettings.from_mapping({"ands": 3, "glossary": False, "words": "both"})
+    typed = SearchSettings.from_mapping({"ands": "3", "glossary": "false", "words": "both"})
+    assert written == typed == SearchSettings(ands=3, glossary=False, words="both")
+    assert typed.changed == {"ands": 3, "words": "both", "glossary": False}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        ({"and": 1}, f"There is no setting 'and': use {', '.join(DEFAULTS)}."),
+        ({"": 1}, f"There is no setting '': use {', '.join(DEFAULTS)}."),
+        ({"ands": 10}, "The setting ands is 10: use a whole number from 0 to 9."),
+        ({"ands": -1}, "The setting ands is -1: use a whole number from 0 to 9."),
+        ({"ands": "-1"}, "The setting ands is '-1': use a whole number from 0 to 9."),
+        ({"ands": True}, "The setting ands is True: use a whole number from 0 to 9."),
+        ({"ands": 1.0}, "The setting ands is 1.0: use a whole number from 0 to 9."),
+        ({"keywords": 0}, "The setting keywords is 0: use a whole number from 1 to 10."),
+        ({"keywords": "٣"}, "The setting keywords is '٣': use a whole number from 1 to 10."),
+        ({"depth": 1_001}, "The setting depth is 1001: use a whole number from 0 to 1000."),
+        ({"glossary": 1}, "The setting glossary is 1: use true or false."),
+        ({"nots": "yes"}, "The setting nots is 'yes': use true or false."),
+        ({"words": "whole"}, "The setting words is 'whole': use one of both, compound, split."),
+        ({"languages": ["ko"]}, "The setting languages is ['ko']: use one of both, ko, en."),
+        (
+            {"candidates": "vectors"},
+            "The setting candidates is 'vectors': use one of strategy, lexical, dense, hybrid.",
+        ),
+    ],
+)
+def test_an_unknown_key_or_value_is_refused_with_the_choices(mapping: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingRejected) as caught:
+        SearchSettings.from_mapping(mapping)
+    assert str(caught.value) == said
+
+
+def test_settings_are_checked_however_they_are_made() -> None:
+    with pytest.raises(SettingRejected, match=r"^The setting ands is 99"):
+        SearchSettings(ands=99)
+
+
+@pytest.mark.parametrize("strategy", ["shrag", "hybrid"])
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_search_takes_every_bound_of_a_number(demo: Engine, strategy: str, name: str) -> None:
+    for value in BOUNDS[name]:
+        result = demo.search(QUESTION, strategy=strategy, settings=SearchSettings.from_mapping({name: value}))
+        assert result.ranking.records[0].record.docid == "DEMO-SOC-012"
+
+
+def test_fewer_keywords_are_the_most_important_ones(demo: Engine) -> None:
+    def keywords(count: int) -> list[str]:
+        settings = SearchSettings(keywords=count)
+        return [keyword.text for keyword in demo.search(QUESTION, settings=settings).keywords.keywords]
+
+    assert keywords(10) == ["재택근무", "갈등", "가정", "사이", "일"]
+    assert keywords(2) == ["재택근무", "갈등"]
+
+
+def test_the_depth_is_how_many_hits_each_query_is_asked_for(demo: Engine) -> None:
+    def most(depth: int, k: int) -> int:
+        hits = demo.search(QUESTION, k=k, settings=SearchSettings(depth=depth)).hits.hits
+        return max(len(found) for found in hits)
+
+    assert [most(0, 5), most(0, 20), most(3, 5), most(3, 20), most(15, 5)] == [10, 20, 3, 3, 15]
+
+
+def test_without_the_glossary_nothing_is_carried_over_or_ranked_by_it(demo: Engine) -> None:
+    question = "How does remote work change conflict between work and family?"
+    carried = demo.search(question, k=40)
+    plain = demo.search(question, k=40, settings=SearchSettings(glossary=False))
+    assert any(keyword.carried for keyword in carried.keywords.keywords)
+    assert not any(keyword.carried for keyword in plain.keywords.keywords)
+    assert len(plain.queries.queries) < len(carried.queries.queries)
+    scores = {ranked.record.docid: ranked.score for ranked in carried.ranking.records}
+    korean = [each for each in plain.ranking.records if each.record.language == "ko" and each.record.docid in scores]
+    assert all(each.score <= scores[each.record.docid] for each in korean)
+    # The next question has it again: nothing was taken away from the index itself.
+    assert demo.search(question, k=40).ranking == carried.ranking
+
+
+def test_without_re_ranking_the_pool_stays_in_its_order(demo: Engine) -> None:
+    result = demo.search(QUESTION, k=100, every_record=True, settings=SearchSettings(rerank=False))
+    found = tuple(ranked.record.docid for ranked in result.ranking.records)
+    assert found == result.hits.pool
+    assert result.ranking.reranker == "order of the pool"
+    assert [ranked.rank for ranked in result.ranking.records] == [each.pool_rank for each in result.ranking.records]
+
+
+@pytest.mark.parametrize("strategy", ["shrag", "hybrid"])
+def test_candidates_come_from_words_from_vectors_or_from_both(demo: Engine, strategy: str) -> None:
+    def found(candidates: str) -> tuple[int, int, set[str]]:
+        settings = SearchSettings.from_mapping({"candidates": candidates})
+        hits = demo.search(QUESTION, strategy=strategy, settings=settings).hits
+        return len(hits.hits), len(hits.dense), {*hits.pool, *hits.left_out}
+
+    words, vectors, both = found("lexical"), found("dense"), found("hybrid")
+    assert (words[:2], vectors[:2], both[:2]) == ((6, 0), (0, 10), (6, 10))
+    assert words[2] | vectors[2] == both[2]
+    assert found("strategy") == (words if strategy == "shrag" else both)
+
+
+def test_vectors_alone_without_re_ranking_are_ranked_by_their_cosine(demo: Engine) -> None:
+    settings = SearchSettings(candidates="dense", rerank=False)
+    result = demo.search(QUESTION, every_record=True, settings=settings)
+    complete = [hit.docid for hit in result.hits.dense if hit.docid not in result.hits.left_out]
+    assert [ranked.record.docid for ranked in result.ranking.records] == complete
+
+
+def test_vectors_that_are_not_there_are_asked_for_in_vain(demo: Engine) -> None:
+    from dataclasses import replace
+
+    bare = Engine(replace(demo.open_index, dense=None))
+    for candidates in ("dense", "hybrid"):
+        with pytest.raises(StrategyUnavailable, match=r"^Index demo has no vectors, which the strategy shrag needs"):
+            bare.search(QUESTION, settings=SearchSettings.from_mapping({"candidates": candidates}))
+
+
+def test_the_baseline_refuses_what_would_have_no_effect(demo: Engine) -> None:
+    with pytest.raises(SettingRejected, match=r"^The strategy bm25 has no setting ands: leave it out"):
+        demo.search(QUESTION, strategy="bm25", settings=SearchSettings(ands=1))
+    assert demo.search(QUESTION, strategy="bm25", settings=SearchSettings(), keyword_order="entropy").ranking.records
+
+
+def test_an_argument_of_its_own_goes_before_the_settings(demo: Engine) -> None:
+    entropy = SearchSettings(keyword_order="entropy")
+    assert demo.search(QUESTION, settings=entropy).keywords.order == "entropy"
+    assert demo.search(QUESTION, settings=entropy, keyword_order="tfidf").keywords.order == "tfidf"
+
+
+def test_a_question_asked_with_other_settings_is_another_question_to_the_cache(demo: Engine) -> None:
+    cache = AnswerCache()
+    engine = Engine(demo.open_index, cache=cache)
+    for settings in (SearchSettings(), SearchSettings(ands=1), SearchSettings(), SearchSettings(ands=1)):
+        engine.search(QUESTION, settings=settings)
+    assert (cache.counters.misses, cache.counters.hits) == (2, 2)
+
+
+def test_a_run_is_made_with_the_settings(demo: Engine, tmp_path: Path) -> None:
+    topics = [Topic("1", QUESTION)]
+    write_run(demo, topics, tmp_path / "a.run", k=40, strategy="shrag")
+    write_run(demo, topics, tmp_path / "b.run", k=40, strategy="shrag", settings=SearchSettings())
+    write_run(demo, topics, tmp_path / "c.run", k=40, strategy="shrag", settings=SearchSettings(ands=9))
+    a, b, c = ((tmp_path / f"{name}.run").read_text(encoding="utf-8") for name in "abc")
+    assert a == b
+    assert len(c.splitlines()) < len(a.splitlines())
