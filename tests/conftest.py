@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import shutil
+import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,6 +130,15 @@ def cross_encoder(reranker_folder: Path) -> CrossEncoderReranker:
     from shrag.models.encoders.cross_encoder import load_cross_encoder
 
     return load_cross_encoder(str(reranker_folder), reranker_folder.parent, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def strace() -> str:
+    """Return the path of strace; the test is skipped where there is none, or where it may not trace."""
+    found = shutil.which("strace")
+    if found is None or subprocess.run([found, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no strace here, or one that may not trace")
+    return found
 
 
 @pytest.fixture(params=FAULTS)

@@ -1,6 +1,7 @@
 """A real browser before a real server on a loopback port. Whatever a test does, no request may leave the server.
 
-Playwright's own browsers are not used: Debian's Chromium is, or the one that SHRAG_TEST_BROWSER names.
+Playwright's own browsers are not used: Debian's Chromium is, or the one that SHRAG_TEST_BROWSER names. Its only font is
+the one that the plots are drawn in: Chromium crashes where it finds no font at all, and a machine may have none.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
+from shrag.evaluation.reports.plots import korean_font_file
 from shrag.models.language_model import LanguageModel
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
@@ -30,14 +33,32 @@ _REPORTS = """document.addEventListener("securitypolicyviolation",
     ({violatedDirective, blockedURI, sample}) => window.reported(`${violatedDirective} ${blockedURI} ${sample}`))"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Return a headless Chromium; the tests are skipped where there is none."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder ``browser``, before ``-m`` selects; skip them where there is no Chromium."""
+    marks = [pytest.mark.browser]
     if CHROMIUM is None:
-        pytest.skip("no Chromium here: install Debian's chromium, or name a browser in SHRAG_TEST_BROWSER")
+        reason = "no Chromium here: install Debian's chromium, or name a browser in SHRAG_TEST_BROWSER"
+        marks.append(pytest.mark.skip(reason=reason))
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            for mark in marks:
+                item.add_marker(mark)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Return a headless Chromium."""
+    fonts = tmp_path_factory.mktemp("fonts")
+    (fonts / "fonts.conf").write_text(
+        f"<fontconfig><dir>{korean_font_file().parent}</dir><cachedir>{fonts}</cachedir></fontconfig>"
+    )
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking"]
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        launched = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-background-networking"],
+            env={**os.environ, "FONTCONFIG_FILE": str(fonts / "fonts.conf")},
+        )
         yield launched
         launched.close()
 

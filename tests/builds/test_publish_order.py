@@ -14,8 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.storage.generations import check_files, current_generation
 
@@ -82,11 +80,8 @@ class Disk:
 
 
 def test_r2_every_prefix_of_a_publication_leaves_the_old_or_the_new_generation(
-    tmp_path: Path, grow_corpus: Callable[[Path, str, int], None]
+    tmp_path: Path, grow_corpus: Callable[[Path, str, int], None], strace: str
 ) -> None:
-    strace = shutil.which("strace")
-    if strace is None or subprocess.run([strace, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("strace is not here, or may not trace")
     home = tmp_path / "home"
     grow_corpus(home, "grown", 40)
     build_index(home / "corpora", home / "indexes", "grown")

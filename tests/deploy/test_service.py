@@ -180,19 +180,18 @@ def _calls(group: str) -> set[str]:
 
 
 @needs_analyze
-@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace here")
-def test_every_system_call_of_a_start_and_a_question_is_one_the_unit_allows(demo_home: Path, tmp_path: Path) -> None:
+def test_every_system_call_of_a_start_and_a_question_is_one_the_unit_allows(
+    demo_home: Path, tmp_path: Path, strace: str
+) -> None:
     allowed = _allowed()
     assert {"openat", "futex", "mmap"} <= allowed
     assert not {"mount", "reboot", "kexec_load", "ptrace", "bpf", "setuid"} & allowed
     trace = tmp_path / "trace"
-    with _served(["strace", "-f", "-qq", "-e", "trace=!futex", "-o", str(trace), *SERVE], demo_home) as (
-        strace,
-        address,
-    ):
+    command = [strace, "-f", "-qq", "-e", "trace=!futex", "-o", str(trace), *SERVE]
+    with _served(command, demo_home) as (traced, address):
         assert _ask(address) == "DEMO-SOC-012"
-        os.killpg(strace.pid, signal.SIGTERM)  # strace itself does not listen
-        assert strace.wait(timeout=30) == 0
+        os.killpg(traced.pid, signal.SIGTERM)  # strace itself does not listen
+        assert traced.wait(timeout=30) == 0
     used = set(re.findall(r"^\d+ +(\w+)\(", trace.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
     assert {"openat", "mmap", "accept4", "sendto"} & used
     assert used - allowed == set()
