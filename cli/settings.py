@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
+from click_default_group import DefaultGroup
 
-from shrag.cli.default_group import DefaultGroup
 from shrag.indexing.storage.checksums import Verify
 from shrag.serving.events import KeywordOrder
 
@@ -132,7 +132,7 @@ def check_options(section: Mapping[str, Any], command: click.Command, where: str
     if isinstance(command, click.Group):
         known |= set(command.commands)
     if isinstance(command, DefaultGroup):
-        known |= {parameter.name for parameter in command.default.params if parameter.name}
+        known |= {parameter.name for parameter in command.commands[command.default_cmd_name].params if parameter.name}
     for key in section:
         if key not in known:
             raise click.UsageError(f"[{where}] in {CONFIG_FILE} has no option {key!r}: use {', '.join(sorted(known))}.")

@@ -38,9 +38,9 @@ class SearchSettings:
     (``required``). ``words``: single words, ``compound`` keywords of two neighbours, or both. ``languages``: those of
     the queries. ``ladder``: every query of it or its longest alone. ``glossary``: whether words are carried into the
     other language. ``candidates``: what words find, what vectors find, both, or what the strategy has for its own.
-    ``nots``: whether records are left out that hold what the question excludes. ``rerank``: whether the pool is
-    re-ranked, or left in the order in which it was found. ``keyword_order``: what keywords are ranked by. ``depth``:
-    hits each query is asked for; 0 for ten, or as many as records are wanted where that is more.
+    ``rerank``: whether the pool is re-ranked, or left in the order in which it was found. ``keyword_order``: what
+    keywords are ranked by. ``depth``: hits each query is asked for; 0 for ten, or as many as records are wanted where
+    that is more.
     """
 
     keywords: int = 10
@@ -51,7 +51,6 @@ class SearchSettings:
     ladder: Rungs = "all"
     glossary: bool = True
     candidates: Candidates = "strategy"
-    nots: bool = False
     rerank: bool = True
     keyword_order: KeywordOrder = "tfidf"
     depth: int = 0

@@ -9,20 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click_default_group import DefaultGroup
 
-from shrag.cli.default_group import DefaultGroup
 from shrag.cli.output import json_option, progress
 from shrag.cli.settings import Home
 
 _KEEP = 2
 
 
-@click.group(cls=DefaultGroup)
-def command() -> None:
+class _IndexGroup(DefaultGroup, click.Group):  # type: ignore[misc]  # DefaultGroup has no types
+    format_commands = click.Group.format_commands  # without a star and another order for the default command
+
+
+@click.group(cls=_IndexGroup, default="build")
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Build an index, and look after what is published.
 
     `shrag index NAME` is short for `shrag index build NAME`.
     """
+    # Options of `build` may stand in the table [index] of shrag.toml.
+    options = ctx.default_map or {}
+    ctx.default_map = {**options, "build": {**options, **options.get("build", {})}}
 
 
 @command.command(context_settings={"auto_envvar_prefix": "SHRAG_INDEX"})

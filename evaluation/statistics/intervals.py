@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import sqrt
-from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -15,18 +13,19 @@ from shrag.evaluation.errors import EvaluationError
 _BLOCK = 2**20
 """Numbers drawn at once: memory stays small with thousands of topics."""
 
-_NORMAL = NormalDist()
+_DECIMALS = 12
+"""Means are rounded to these, so that means of the same values added up in another order are ties."""
 
 
 class Interval(NamedTuple):
-    """A confidence interval, in the unit of the values it is of."""
+    """A confidence interval, in the unit of its values."""
 
     low: float
     high: float
 
 
 def check_level(level: float) -> None:
-    """Raise :class:`EvaluationError` for what is no confidence level."""
+    """Raise :class:`EvaluationError` where ``level`` is not between 0 and 1."""
     if not 0 < level < 1:
         raise EvaluationError(f"A confidence level lies between 0 and 1, such as 0.95, got {level}.")
 
@@ -34,26 +33,44 @@ def check_level(level: float) -> None:
 def bootstrap_interval(
     values: Iterable[float], *, seed: int = 0, samples: int = 10_000, level: float = 0.95
 ) -> Interval:
-    """Return the interval of the mean of ``values``, one a topic, whatever their order; the same for the same seed.
+    """Return the bias-corrected and accelerated (BCa) bootstrap interval of a mean.
 
-    Bias-corrected and accelerated (BCa: Efron, Better Bootstrap Confidence Intervals, JASA 82, 1987; Efron and
-    Tibshirani, An Introduction to the Bootstrap, 1993, section 14.3). Values of measures are skewed, with many at 0 or
-    1, and the plain percentile interval then lies too close to the crowd; BCa moves both ends by the skew of the
-    values. Values that are all the same give an interval without width, which of shares is too sure:
-    :func:`shrag.evaluation.statistics.intervals.mean_interval` has another interval for those.
+    Efron, Better Bootstrap Confidence Intervals, JASA 82, 1987; computed by :func:`scipy.stats.bootstrap`. Values of
+    measures are skewed, with many at 0 or 1. The percentile interval is then too close to where most values are; BCa
+    corrects both ends by the skew.
+
+    Args:
+        values: One value for each topic, in any order.
+        seed: The same seed gives the same interval.
+        samples: How many samples to draw.
+        level: The confidence level, such as 0.95.
+
+    Returns:
+        The interval. It has no width where all values are equal, which overstates the certainty of a proportion:
+        :func:`shrag.evaluation.statistics.intervals.mean_interval` has another interval for those.
+
+    Raises:
+        EvaluationError: There is no value, a value is not finite, or ``samples`` or ``level`` is out of range.
     """
+    from scipy import stats
+
     given = np.sort(_checked(values))
     check_level(level)
     if samples < 1:
         raise EvaluationError(f"A bootstrap needs a sample or more, got {samples}.")
-    mean = float(given.mean())
-    if given[0] == given[-1]:
-        return Interval(mean, mean)
-    drawn = np.sort(_means(given, seed, samples))
-    tail = (1 - level) / 2
-    bias, acceleration = _bias(drawn, mean), _acceleration(given)
-    low, high = (_adjusted(share, bias, acceleration) for share in (tail, 1 - tail))
-    return Interval(float(np.quantile(drawn, low)), float(np.quantile(drawn, high)))
+    if np.ptp(given) <= len(given) * 10.0**-_DECIMALS:
+        return Interval(float(given.mean()), float(given.mean()))
+    found = stats.bootstrap(
+        (given,),
+        lambda drawn, axis: np.mean(drawn, axis=axis).round(_DECIMALS),
+        n_resamples=samples,
+        batch=max(1, _BLOCK // len(given)),
+        vectorized=True,
+        confidence_level=level,
+        method="BCa",
+        rng=np.random.default_rng(seed),
+    )
+    return Interval(*map(float, found.confidence_interval))
 
 
 def _checked(values: Iterable[float]) -> npt.NDArray[np.float64]:
@@ -63,35 +80,6 @@ def _checked(values: Iterable[float]) -> npt.NDArray[np.float64]:
     if not np.isfinite(given).all():
         raise EvaluationError(f"{given[~np.isfinite(given)][0]} is no value of a measure: give finite numbers.")
     return given
-
-
-def _means(given: npt.NDArray[np.float64], seed: int, samples: int) -> npt.NDArray[np.float64]:
-    random = np.random.default_rng(seed)
-    rows = max(1, _BLOCK // len(given))
-    parts = [
-        given[random.integers(0, len(given), size=(min(rows, samples - begun), len(given)))].mean(axis=1)
-        for begun in range(0, samples, rows)
-    ]
-    return np.concatenate(parts)
-
-
-def _bias(drawn: npt.NDArray[np.float64], mean: float) -> float:
-    """Return z0: how far the mean is from the median of the drawn means, ties counted half."""
-    close = 1e-12 * max(1.0, abs(mean))
-    below, up_to = np.searchsorted(drawn, [mean - close, mean + close])
-    share = (below + up_to) / (2 * len(drawn))
-    return _NORMAL.inv_cdf(min(max(share, 0.5 / len(drawn)), 1 - 0.5 / len(drawn)))
-
-
-def _acceleration(given: npt.NDArray[np.float64]) -> float:
-    """Return a, by the jackknife; of a mean it is the skew of the values over 6 √n."""
-    off = given - given.mean()
-    return float((off**3).sum() / (6 * (off**2).sum() ** 1.5))
-
-
-def _adjusted(share: float, bias: float, acceleration: float) -> float:
-    shifted = bias + _NORMAL.inv_cdf(share)
-    return _NORMAL.cdf(bias + shifted / (1 - acceleration * shifted))
 
 
 _Item = TypeVar("_Item")
@@ -127,10 +115,11 @@ def item_interval(
 
 
 def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = 0.95) -> Interval:
-    """Return the confidence interval of the mean of ``values``, one a topic.
+    """Return the confidence interval of the mean of ``values``, one for each topic.
 
-    Values that are all 0 or 1 (QSR, Success) are a share and get :func:`wilson_interval`: a bootstrap of 25 successes
-    draws 25 successes each time and would claim [1, 1]. All others get the bootstrap's.
+    Values that are all 0 or 1 (QSR, Success) are a proportion and get :func:`wilson_interval`: a bootstrap of 25
+    successes draws 25 successes each time and would give [1, 1]. All others get
+    :func:`shrag.evaluation.statistics.intervals.bootstrap_interval`.
     """
     if len(values) and all(value in (0.0, 1.0) for value in values):
         return wilson_interval(int(sum(values)), len(values), level=level)
@@ -138,14 +127,17 @@ def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = 0.95
 
 
 def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
-    """Return the score interval of a share (Wilson, JASA 22, 1927), which stays inside [0, 1] and is never a point.
+    """Return the score interval of a proportion (Wilson, JASA 22, 1927), which stays inside [0, 1] and has a width.
 
     Brown, Cai and DasGupta (Interval Estimation for a Binomial Proportion, 2001) recommend it for few trials.
+
+    Raises:
+        EvaluationError: There is no trial, or ``successes`` is not between 0 and ``trials``.
     """
+    from scipy import stats
+
     if not 0 <= successes <= trials or trials < 1:
         raise EvaluationError(f"{successes} of {trials} is no share: count successes among one trial or more.")
     check_level(level)
-    share, square = successes / trials, NormalDist().inv_cdf((1 + level) / 2) ** 2
-    middle = (share + square / (2 * trials)) / (1 + square / trials)
-    half = sqrt(square * (share * (1 - share) / trials + square / (4 * trials**2))) / (1 + square / trials)
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+    found = stats.binomtest(successes, trials).proportion_ci(confidence_level=level, method="wilson")
+    return Interval(float(found.low), float(found.high))

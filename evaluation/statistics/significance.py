@@ -9,19 +9,34 @@ import numpy.typing as npt
 
 from shrag.evaluation.errors import EvaluationError
 
-_TOGETHER = 12
-"""Topics whose signs are drawn as one number: their 4,096 sums stay in the processor's nearest memory."""
+_BLOCK = 2**20
+"""Signs drawn at once: memory stays small with thousands of topics."""
+
+_DECIMALS = 12
+"""Sums, as shares of the largest possible one, are rounded to these: the order of adding up makes no difference."""
 
 
 def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 0, samples: int = 100_000) -> float:
-    """Return the two-sided p of the difference between the means of ``a`` and ``b``, paired by their places.
+    """Return the two-sided p of the difference between the means of ``a`` and ``b``.
 
-    Were the systems the same, each topic's two values could as well be exchanged: p is the share of exchanges whose
-    difference is at least as large as the one seen (Fisher's test; Smucker, Allan and Carterette, CIKM 2007, on why to
-    use it for retrieval). All 2^n exchanges are counted where there are no more of them than ``samples``, n being the
-    topics that differ; otherwise that many are drawn, and p = (found + 1) / (drawn + 1), which is never zero (Phipson
-    and Smyth, 2010).
+    If the systems were equal, each topic's two values could be exchanged: p is the share of exchanges whose difference
+    is at least as large as the observed one (Fisher's test; Smucker, Allan and Carterette, CIKM 2007, recommend it for
+    retrieval). All 2^n exchanges of the n topics that differ are counted where there are at most ``samples`` of them
+    (:func:`scipy.stats.permutation_test`). Otherwise ``samples`` exchanges are drawn, and p = (found + 1) /
+    (samples + 1), which is never zero (Phipson and Smyth, 2010; :func:`scipy.stats.monte_carlo_test`, which here is
+    ten times as fast as drawing by permutation_test).
+
+    Args:
+        a: One value for each topic.
+        b: The other system's values, in the same order.
+        seed: The same seed gives the same p.
+        samples: How many exchanges to count or to draw.
+
+    Raises:
+        EvaluationError: The lengths differ, a value is not finite, or ``samples`` is less than 1.
     """
+    from scipy import stats
+
     if len(a) != len(b):
         raise EvaluationError(f"A paired test needs as many values on each side, got {len(a)} and {len(b)}.")
     if samples < 1:
@@ -29,35 +44,27 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
     differences = np.asarray(b, dtype=np.float64) - np.asarray(a, dtype=np.float64)
     if not np.isfinite(differences).all():
         raise EvaluationError("A value is not finite: a paired test compares finite numbers.")
-    sizes = np.sort(np.abs(differences[differences != 0]))
-    if not len(sizes):
+    differences = differences[differences != 0]
+    topics = len(differences)
+    if topics < 2:
         return 1.0
-    # Sums of the same numbers in other orders differ in their last bits: they count as equal.
-    seen = abs(float(differences.sum())) - 1e-9 * float(sizes.sum())
-    if len(sizes) < 63 and 2 ** len(sizes) <= samples:
-        return float(np.mean(np.abs(_every_sum(sizes)) >= seen))
-    return (_found(sizes, seen, seed, samples) + 1) / (samples + 1)
+    weights, random = differences / np.abs(differences).sum(), np.random.default_rng(seed)
 
+    def size(signs: npt.NDArray[np.float64], axis: int) -> npt.NDArray[np.float64]:
+        sums: npt.NDArray[np.float64] = signs @ weights
+        return np.abs(sums).round(_DECIMALS)
 
-def _every_sum(sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return float64[2^n], the sums under every choice of signs."""
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.concatenate([sums - size, sums + size])
-    return sums
+    def draw(size: tuple[int, ...]) -> npt.NDArray[np.int8]:
+        return 1 - 2 * random.integers(2, size=size, dtype=np.bool_).view(np.int8)
 
-
-def _found(sizes: npt.NDArray[np.float64], seen: float, seed: int, samples: int) -> int:
-    """Return how many of the drawn choices of signs have a sum as large as the one seen.
-
-    Signs are drawn for some topics at a time, by the place of their sum among all their sums.
-    """
-    random = np.random.default_rng(seed)
-    drawn = np.zeros(samples)
-    for begin in range(0, len(sizes), _TOGETHER):
-        sums = _every_sum(sizes[begin : begin + _TOGETHER])
-        drawn += sums[random.integers(0, len(sums), size=samples)]
-    return int(np.count_nonzero(np.abs(drawn) >= seen))
+    one_sided = {"alternative": "greater", "vectorized": True, "batch": max(1, _BLOCK // topics)}
+    if 2**topics <= samples:
+        found = stats.permutation_test(
+            (np.ones(topics),), size, permutation_type="samples", n_resamples=samples, **one_sided
+        )
+    else:
+        found = stats.monte_carlo_test(np.ones(topics), draw, size, n_resamples=samples, **one_sided)
+    return float(found.pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

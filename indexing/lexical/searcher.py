@@ -3,8 +3,8 @@
 A question's terms are wanted several times: for its keywords' weights, for re-ranking, for choosing sentences. A
 look-up in Lucene's dictionary takes some 15 µs a field, one kept here less than one.
 
-They are kept as they are stored: decoding one takes 8 µs and reading one 30, and decoded they would take some six
-times the memory, in objects that every collection of garbage has to walk through.
+Records are cached as they are stored: decoding one takes 8 µs and reading one 30, and decoded they would take some six
+times the memory, in objects that every garbage collection has to walk through.
 
 A call into Java gives the interpreter's lock away and waits for it again, which under load takes longer than what is
 called, so each step here is one call (``java/shrag/IndexSearch.java``): a ladder's queries, their hits' docids, the
@@ -16,10 +16,11 @@ docs/benchmarks.md. The index does not change, so terms, docids and records aske
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from cachetools import LRUCache
 
 from shrag.indexing.analyzed_record import AnalysedRecord, unpack_stored
 from shrag.indexing.bm25 import Bm25
@@ -75,39 +76,27 @@ MOST_BYTES = 32 << 20
 
 
 class RecentBytes:
-    """What was read last, by its place in the index, in at most ``most_bytes``. Safe to share between threads."""
+    """The records read last, by their document numbers, in at most ``most_bytes``. Safe to share between threads."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
-        self._bytes = 0
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
-        self._changing = threading.Lock()
+        self._cache = LRUCache[int, bytes](most_bytes, getsizeof=len)
+        self._lock = threading.Lock()
 
-    def get(self, place: int) -> bytes | None:
-        """Return what was read at ``place``, None where it is not kept."""
-        with self._changing:
-            found = self._kept.get(place)
-            if found is not None:
-                self._kept.move_to_end(place)
-            return found
+    def get(self, places: Iterable[int]) -> dict[int, bytes | None]:
+        """Return the record of each document number, None where it is not cached."""
+        with self._lock:
+            return {place: self._cache.get(place) for place in places}
 
     def keep(self, place: int, stored: bytes) -> None:
-        """Keep it, and drop what was not asked for the longest; not where it alone would take a tenth of the room."""
-        if len(stored) > self._most_bytes // 10:
-            return
-        with self._changing:
-            if place in self._kept:
-                return
-            self._kept[place] = stored
-            self._bytes += len(stored)
-            while self._bytes > self._most_bytes:
-                _, dropped = self._kept.popitem(last=False)
-                self._bytes -= len(dropped)
+        """Cache a record, unless it alone would take more than a tenth of the room."""
+        if len(stored) <= self._cache.maxsize // 10:
+            with self._lock:
+                self._cache[place] = stored
 
     @property
     def bytes(self) -> int:
-        """The bytes kept."""
-        return self._bytes
+        """The bytes cached."""
+        return int(self._cache.currsize)
 
 
 _REMEMBERED_PLACES = 100_000
@@ -249,7 +238,7 @@ class LexicalReader:
 
     def _read(self, places: Sequence[int | None]) -> list[AnalysedRecord | None]:
         """Return the records at the places, those kept and those that have to be read."""
-        kept = {place: self._recent.get(place) for place in places if place is not None}
+        kept = self._recent.get(place for place in places if place is not None)
         missing = [place for place, stored in kept.items() if stored is None]
         if missing:
             data = java_data(self._java.stored(missing))

@@ -5,6 +5,7 @@ The shapes are OpenAI's for such connectors; their text is the same as JSON, in 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -67,14 +68,9 @@ def cut_to_json(text: str, most: int) -> str:
     """Return ``text``, or so much of its beginning that its JSON is at most ``most`` bytes with the sign of the cut."""
     if len(text) * 6 <= most or _json_bytes(text) <= most:
         return text
-    low, high = 0, min(len(text), most)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _json_bytes(text[:middle] + _ELLIPSIS) <= most:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low].rstrip() + _ELLIPSIS
+    ends = range(1, min(len(text), most) + 1)
+    fits = bisect_right(ends, most, key=lambda end: _json_bytes(text[:end] + _ELLIPSIS))
+    return text[:fits].rstrip() + _ELLIPSIS
 
 
 def _json_bytes(text: str) -> int:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
+import time
 import traceback
-from collections import deque
+from contextlib import suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import TextIO
+from logging.handlers import QueueHandler, QueueListener
+from queue import SimpleQueue
+from typing import Any, TextIO
 
 import msgspec
 
 LOGGER = "shrag.serving"
-"""Where the server says what happens."""
+"""The name of the server's logger."""
 
 _WAITING_LINES = 10_000
 
@@ -22,22 +24,17 @@ _GATHER_SECONDS = 0.02
 """How long a line may wait for others: under load, waking the thread for each takes longer than the line itself."""
 
 
-class JsonLines(logging.Handler):
-    """Writes ``time``, ``level``, ``event`` and the record's ``fields``; what comes while too many wait is dropped."""
+class JsonLines(QueueHandler):
+    """Writes ``time``, ``level``, ``event`` and the record's ``fields``; drops records while 10,000 lines wait."""
 
     def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-        self._lines: deque[str] = deque()
-        self._some = threading.Event()
-        self._ending = threading.Event()
-        self._writer = threading.Thread(target=self._write, name="log", daemon=True)
+        queue = SimpleQueue[str]()
+        super().__init__(queue)
+        self._writer = _Writer(queue, stream)
         self._writer.start()
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """See :class:`logging.Handler`."""
-        if len(self._lines) >= _WAITING_LINES or _was_cut_off(record):
-            return
+    def prepare(self, record: logging.LogRecord) -> str:
+        """Return the record as a line of JSON."""
         entry: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -46,33 +43,47 @@ class JsonLines(logging.Handler):
         }
         if record.exc_info and record.exc_info[0] is not None:
             entry["traceback"] = "".join(traceback.format_exception(*record.exc_info))
-        self._lines.append(msgspec.json.encode(entry).decode() + "\n")
-        if not self._some.is_set():
-            self._some.set()
+        return msgspec.json.encode(entry).decode() + "\n"
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See :class:`logging.Handler`."""
+        if self._writer.waiting() < _WAITING_LINES and not _was_cut_off(record):
+            super().emit(record)
 
     def close(self) -> None:
         """Write what waits, for at most a second, and end."""
-        self._ending.set()
-        self._some.set()
-        self._writer.join(1.0)
+        self._writer.stop()
         super().close()
 
-    def _write(self) -> None:
-        ended = False
-        while not ended:
-            self._some.wait()
-            ended = self._ending.wait(_GATHER_SECONDS)
-            self._some.clear()
-            waiting = [self._lines.popleft() for _ in range(len(self._lines))]
-            try:
-                self._stream.write("".join(waiting))
-                self._stream.flush()
-            except (OSError, ValueError):
-                return  # nobody reads it any more
+
+class _Writer(QueueListener):
+    """Writes all lines that wait by one call: a call for each could not keep up beside threads that compute."""
+
+    def __init__(self, queue: SimpleQueue[str], stream: TextIO) -> None:
+        super().__init__(queue)
+        self.waiting = queue.qsize
+        self._stream = stream
+        self._lines: list[str] = []
+
+    def handle(self, record: Any) -> None:  # noqa: ANN401  (a line; the signature is the standard library's)
+        if not self._lines:
+            time.sleep(_GATHER_SECONDS)
+        self._lines.append(record)
+        if self.waiting() > 1:  # one may be the sentinel, behind which there is no line
+            return
+        with suppress(OSError, ValueError):  # nobody reads the log any more
+            self._stream.write("".join(self._lines))
+            self._stream.flush()
+        self._lines.clear()
+
+    def stop(self) -> None:
+        self.enqueue_sentinel()
+        if self._thread:
+            self._thread.join(1.0)
 
 
 def _was_cut_off(record: logging.LogRecord) -> bool:
-    """Tell what a server that ends at once, as it was told to, breaks off: no error, and a page of traceback each."""
+    """Say whether a request was broken off by a server told to end at once: no error, and a page of traceback each."""
     kind = record.exc_info[0] if record.exc_info else None
     return kind is asyncio.CancelledError or record.getMessage().rstrip().endswith("asyncio.exceptions.CancelledError")
 

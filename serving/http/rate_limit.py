@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable
+
+from cachetools import FIFOCache
 
 AT_ONCE = 10
 """Wrong keys an address may send before it is slowed down."""
@@ -27,7 +28,7 @@ class FailedKeys:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._left = FIFOCache[str, tuple[float, float]](MOST_ADDRESSES)
 
     def wait(self, address: str) -> int:
         """Return in how many seconds a key from ``address`` will be compared, 0 for now."""
@@ -38,9 +39,6 @@ class FailedKeys:
         """Note a wrong key from ``address``."""
         network = _network(address)
         self._left[network] = (self._tokens(network) - 1, self._clock())
-        self._left.move_to_end(network)
-        if len(self._left) > MOST_ADDRESSES:
-            self._left.popitem(last=False)
 
     def _tokens(self, network: str) -> float:
         left, noted = self._left.get(network, (float(AT_ONCE), self._clock()))

@@ -10,7 +10,7 @@ index's glossary.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from itertools import zip_longest
 from typing import Annotated, NamedTuple
 
@@ -28,7 +28,6 @@ from shrag.serving.events import Event, Fallback, Keyword, KeywordOrder, Keyword
 from shrag.serving.llm.request_model import fallen_back
 from shrag.serving.llm.structured_call import Step, ask
 from shrag.serving.question import Question
-from shrag.serving.retrieval.negation import Wishes, read_wishes
 from shrag.serving.retrieval.query_builder import in_languages
 from shrag.serving.retrieval.query_terms import Word, choose_words, join_words, question_words, searchable
 from shrag.serving.strategy import Request, Resources, WordChoice
@@ -40,21 +39,23 @@ LEAST, MOST = 2, 5
 _LONGEST = 60
 
 
-class KeywordList(msgspec.Struct, frozen=True):
-    """What a model is asked to write: the most important keyword first."""
+_Phrase = Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST)]
 
-    keywords: Annotated[
-        list[Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST)]],
-        msgspec.Meta(min_length=1, max_length=2 * MOST),
-    ]
+
+class KeywordList(msgspec.Struct, frozen=True):
+    """What a model is asked to write: the most important keyword first, and what the question excludes."""
+
+    keywords: Annotated[list[_Phrase], msgspec.Meta(min_length=1, max_length=2 * MOST)]
+    excluded: Annotated[list[_Phrase], msgspec.Meta(max_length=MOST)] = []
 
 
 class ModelKeywords(NamedTuple):
-    """Words of the index in the model's order, what it answered, and the calls that took."""
+    """Words of the index in the model's order, what it answered, the calls that took, and the excluded phrases."""
 
     words: list[Word]
     answers: tuple[KeywordList, ...]
     calls: tuple[ModelCall, ...]
+    excluded: list[list[Word]]
 
 
 def extract_keywords(
@@ -75,7 +76,17 @@ def extract_keywords(
         answers.append(answer)
     own, other = (answer.keywords[:MOST] for answer in answers)
     ranked = [keyword for pair in zip_longest(own, other) for keyword in pair if keyword is not None]
-    return ModelKeywords(_words(ranked, question, index, words), tuple(answers), calls)
+    found = _words(ranked, question, index, words)
+    excluded = _excluded_phrases([phrase for answer in answers for phrase in answer.excluded], index)
+    kept = without_terms(found, excluded)
+    # A model that excludes all its keywords has mistaken the question.
+    return ModelKeywords(kept or found, tuple(answers), calls, excluded if kept else [])
+
+
+def without_terms(words: Sequence[Word], phrases: Iterable[Sequence[Word]]) -> list[Word]:
+    """Return the ``words`` that share no term with the ``phrases``."""
+    excluded = {term for phrase in phrases for word in phrase for term in word.terms}
+    return [word for word in words if excluded.isdisjoint(word.terms)]
 
 
 def _ask(
@@ -100,6 +111,13 @@ def _words(keywords: Sequence[str], question: Question, index: OpenIndex, choice
         for word in [*whole, *(single if choice != "compound" or not whole else [])]:
             found.setdefault(word.terms, word)
     return list(found.values())
+
+
+def _excluded_phrases(excluded: Sequence[str], index: OpenIndex) -> list[list[Word]]:
+    """Return the words of each phrase, each phrase once, without those that the index does not have as a whole."""
+    phrases = [question_words(phrase, index.analyzer, index.engine, index.glossary) for phrase in excluded]
+    known = [phrase for phrase in phrases if phrase and all(word.known for word in phrase)]
+    return list({tuple(word.terms for word in phrase): phrase for phrase in known}.values())
 
 
 def _count_uses(word: Word, asked: Sequence[str]) -> Word:
@@ -163,14 +181,14 @@ class Chosen(NamedTuple):
     """The question's own ``words``, and the ``keywords`` to search for, most important first.
 
     ``own`` are the keywords among the question's words where a model chose others: they are searched for too, by one
-    query, so that a model that mistakes the question cannot lose what it says. ``unwanted`` are the phrases whose
-    records are left out.
+    query, so that a model that mistakes the question cannot lose what it says. Records that hold all words of one of
+    the ``excluded`` phrases are left out.
     """
 
     words: list[Word]
     keywords: list[Word]
     own: list[Word]
-    unwanted: Sequence[Sequence[Word]] = ()
+    excluded: Sequence[Sequence[Word]] = ()
 
 
 def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) -> Generator[Event, None, Chosen]:
@@ -178,8 +196,8 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
     index, model, settings, question = resources.index, resources.model, request.settings, request.question
     with watch.stage("keywords"):
         words = question_words(question.text, index.analyzer, index.engine, index.glossary)
-        wishes = read_wishes(question.text, words) if settings.nots else Wishes(words, [])
-    candidates = own = choose_words(searchable(wishes.wanted), question.text, settings.words)
+    candidates = own = choose_words(searchable(words), question.text, settings.words)
+    excluded: Sequence[Sequence[Word]] = ()
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" else settings.keyword_order
     asked = ""
     if model is not None and any(word.keyword for word in words):
@@ -191,7 +209,8 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
         else:
             yield from extracted.calls
             if extracted.words:
-                candidates, order, asked = wishes.keep(extracted.words), settings.keyword_order, model.name
+                candidates, order, asked = extracted.words, settings.keyword_order, model.name
+                excluded, own = extracted.excluded, without_terms(own, extracted.excluded)
             else:
                 chosen = ", ".join(keyword for answer in extracted.answers for keyword in answer.keywords)
                 message = f"The index has none of what {model.name} chose: {chosen}."
@@ -206,7 +225,7 @@ def choose_keywords(request: Request, resources: Resources, watch: Stopwatch) ->
         model=asked,
     )
     beside = rank_keywords(own, "tfidf", index.engine)[: settings.keywords] if asked else []
-    return Chosen(words, [word for word, _ in ranked], [word for word, _ in beside], wishes.unwanted)
+    return Chosen(words, [word for word, _ in ranked], [word for word, _ in beside], excluded)
 
 
 def _keyword(word: Word, weight: float) -> Keyword:

@@ -80,7 +80,7 @@ def make_queries(
 ) -> tuple[Queries, list[Query]]:
     """Return the ladder, the queries in the other language than the question's, and one of the question's own words.
 
-    The last is there where a model chose the keywords. What the question excludes is left out of each. The event says
+    The last is there where a model chose the keywords. What is excluded is left out of each. The event says
     what each joins, as people read it.
     """
     asked: list[tuple[list[str], Query]] = []
@@ -94,7 +94,7 @@ def make_queries(
     if chosen.own and settings.languages in {"both", language}:
         asked.append((_texts(chosen.own), build_ladder(chosen.own, settings)[0]))
     told = tuple((*show_rung(words, settings), *_excluded(chosen)) for words, _ in asked)
-    return Queries(told), [leave_out(query, chosen.unwanted) for _, query in asked]
+    return Queries(told), [leave_out(query, chosen.excluded) for _, query in asked]
 
 
 def leave_out(query: Query, phrases: Sequence[Sequence[Word]]) -> Query:
@@ -109,7 +109,7 @@ def _in_any_language(word: Word) -> Query:
 
 
 def _excluded(chosen: Chosen) -> list[str]:
-    return [f"− {' '.join(word.text for word in phrase)}" for phrase in chosen.unwanted]
+    return [f"− {' '.join(word.text for word in phrase)}" for phrase in chosen.excluded]
 
 
 def _texts(words: Sequence[Word]) -> list[str]:

@@ -38,7 +38,6 @@ ONE_FILE = {
     "openai": "models/chat/client.py",
     "httpx2": "models/chat/http_client.py",
     "faiss": "indexing/vectors/ann_search.py",
-    "scipy": "models/encoders/lsa.py",
     "sklearn": "models/encoders/lsa.py",
     "threadpoolctl": "models/encoders/lsa.py",
     "torch": "models/encoders/network.py",

@@ -79,7 +79,6 @@ SET: Mapping[str, Any] = {
     "ladder": "longest",
     "glossary": False,
     "candidates": "dense",
-    "nots": True,
     "rerank": False,
     "depth": 3,
 }

@@ -23,7 +23,6 @@ DEFAULTS = {
     "ladder": "all",
     "glossary": True,
     "candidates": "strategy",
-    "nots": False,
     "rerank": True,
     "keyword_order": "tfidf",
     "depth": 0,
@@ -56,7 +55,6 @@ def test_a_file_and_a_command_line_say_the_same() -> None:
         ({"keywords": "٣"}, "The setting keywords is '٣': use a whole number from 1 to 10."),
         ({"depth": 1_001}, "The setting depth is 1001: use a whole number from 0 to 1000."),
         ({"glossary": 1}, "The setting glossary is 1: use true or false."),
-        ({"nots": "yes"}, "The setting nots is 'yes': use true or false."),
         ({"words": "whole"}, "The setting words is 'whole': use one of both, compound, split."),
         ({"languages": ["ko"]}, "The setting languages is ['ko']: use one of both, ko, en."),
         (

@@ -84,9 +84,10 @@ class ScriptedModel:
         return self.streams[-1]
 
 
-def listed(*keywords: str) -> str:
-    """Return what a model writes that chooses these keywords."""
-    return json.dumps({"keywords": keywords}, ensure_ascii=False)
+def listed(*keywords: str, excluded: Sequence[str] | None = None) -> str:
+    """Return what a model writes that chooses these keywords, and if given what the question excludes."""
+    answer = {"keywords": keywords} if excluded is None else {"keywords": keywords, "excluded": excluded}
+    return json.dumps(answer, ensure_ascii=False)
 
 
 SCRIPTS = Path(__file__).parent / "scripts"

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from cachetools import FIFOCache, cached
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
@@ -85,21 +86,9 @@ class _Pair(NamedTuple):
     passage: Passage
 
 
-_known: OrderedDict[tuple[str, str], Curve] = OrderedDict()
-_turn = threading.Lock()
-
-
 def calibrate(reranker: Reranker, index: OpenIndex) -> Calibration:
-    """Return the calibration of a re-ranker over an index; what was learnt once is kept for both."""
-    if isinstance(reranker, CrossEncoderReranker):
-        return Calibration(reranker, index, None)
-    key = manifest_digest(index.manifest), reranker.name
-    with _turn:  # learning takes a second: whoever comes meanwhile waits for it
-        curve = _known.get(key)
-        if curve is None:
-            curve = _known[key] = learn_curve(reranker, index)
-            if len(_known) > _REMEMBERED:
-                _known.popitem(last=False)
+    """Return the calibration of a re-ranker over an index."""
+    curve = None if isinstance(reranker, CrossEncoderReranker) else _learnt_curve(reranker, index)
     return Calibration(reranker, index, curve)
 
 
@@ -119,6 +108,14 @@ def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
         verbatim.append(first / scale)
         chance.extend(score / scale for score in rest)
     return fit(_quantile(chance, _UNLIKELY), _quantile(verbatim, _HALF))
+
+
+_learnt_curve = cached(
+    FIFOCache[tuple[str, str], Curve](_REMEMBERED),
+    key=lambda reranker, index: (manifest_digest(index.manifest), reranker.name),
+    condition=threading.Condition(),
+)(learn_curve)
+"""Learns in a second what is then kept; who asks for the same curve meanwhile waits."""
 
 
 def fit(chance: float, verbatim: float) -> Curve:

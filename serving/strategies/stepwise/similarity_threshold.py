@@ -8,10 +8,12 @@ other, a record's first sentences and another record, and T is what all but two 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
+
+import numpy as np
+from cachetools import FIFOCache, cachedmethod
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
@@ -124,12 +126,7 @@ def learn_threshold(sample: Sequence[AnalysedRecord], similarity: Similarity, qu
         if spans:
             others = passages[:place] + passages[place + 1 :]
             values.extend(similarity.of(text[spans[0].start : spans[-1].end], others))
-    values.sort()
-    if not values:
-        return float("-inf")
-    below, part = divmod(quantile * (len(values) - 1), 1)
-    low, high = values[int(below)], values[min(int(below) + 1, len(values) - 1)]
-    return low + part * (high - low) if part else low
+    return float(np.quantile(values, quantile)) if values else float("-inf")
 
 
 class LearntThresholds:
@@ -138,15 +135,14 @@ class LearntThresholds:
     def __init__(self, sample: int = SAMPLE, quantile: float = QUANTILE) -> None:
         self._sample = sample
         self._quantile = quantile
-        self._learnt: OrderedDict[tuple[str, str], float] = OrderedDict()
-        self._learning = threading.Lock()
+        self._learnt = FIFOCache[tuple[str, str], float](_KEPT)
+        self._learning = threading.Condition()
 
+    @cachedmethod(
+        lambda self: self._learnt,
+        key=lambda _, index, similarity: (manifest_digest(index.manifest), similarity.name),
+        condition=lambda self: self._learning,
+    )
     def of(self, index: OpenIndex, similarity: Similarity) -> float:
         """Return the threshold of ``index`` by ``similarity``; the first to ask waits for it to be learnt."""
-        key = (manifest_digest(index.manifest), similarity.name)
-        with self._learning:
-            if key not in self._learnt:
-                self._learnt[key] = learn_threshold(index.store.sample(self._sample), similarity, self._quantile)
-                if len(self._learnt) > _KEPT:
-                    self._learnt.popitem(last=False)
-            return self._learnt[key]
+        return learn_threshold(index.store.sample(self._sample), similarity, self._quantile)

@@ -17,6 +17,13 @@ def _logger(handler: JsonLines) -> logging.Logger:
     return logger
 
 
+def _join(handler: JsonLines) -> None:
+    thread = handler._writer._thread
+    assert thread is not None
+    thread.join(5)
+    assert not thread.is_alive()
+
+
 def test_each_entry_is_one_line_of_json_whatever_is_in_it() -> None:
     stream = io.StringIO()
     handler = JsonLines(stream)
@@ -27,6 +34,15 @@ def test_each_entry_is_one_line_of_json_whatever_is_in_it() -> None:
     assert (entry["event"], entry["level"], entry["status"]) == ("request", "info", 200)
     assert entry["question"] == 'a\n"b"\x1b[31m\u2028'
     assert "\x1b" not in line
+
+
+def test_all_lines_are_written_in_order_before_the_end() -> None:
+    stream = io.StringIO()
+    handler = JsonLines(stream)
+    for number in range(500):
+        _logger(handler).info("line", extra={"fields": {"number": number}})
+    handler.close()
+    assert [json.loads(line)["number"] for line in stream.getvalue().splitlines()] == list(range(500))
 
 
 def test_a_reader_that_stopped_reading_stops_nobody_who_writes() -> None:
@@ -41,7 +57,7 @@ def test_a_reader_that_stopped_reading_stops_nobody_who_writes() -> None:
         assert time.monotonic() - started < 5
         thread = threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(reading, 1 << 20), b"")])
         thread.start()
-        handler._writer.join(5)
+        _join(handler)
     thread.join(5)
     os.close(reading)
 
@@ -53,6 +69,6 @@ def test_a_reader_that_left_is_no_error() -> None:
     handler = JsonLines(stream)
     _logger(handler).info("nobody reads this")
     handler.close()
-    assert not handler._writer.is_alive()
+    _join(handler)
     with suppress(BrokenPipeError):
         stream.close()

@@ -1,12 +1,17 @@
+""""""
+
 from __future__ import annotations
 
 import math
 
 import pytest
 
+from shrag.models.chat.structured_output import output_schema
 from shrag.serving.engine import Engine
-from shrag.serving.retrieval.keywords import log_entropy, rank_keywords
+from shrag.serving.results import SearchResult
+from shrag.serving.retrieval.keywords import KeywordList, log_entropy, rank_keywords
 from shrag.serving.retrieval.query_terms import Word
+from tests.support.scripted_models import ScriptedModel, listed
 
 
 class _Engine:
@@ -62,3 +67,68 @@ def test_the_entropy_of_an_index_tells_a_rare_word_from_a_common_one(demo: Engin
     result = demo.search("그래핀 연구의 결과", keyword_order="entropy").keywords
     assert (result.order, result.keywords[0].text) == ("entropy", "그래핀")
     assert all(0 <= keyword.weight <= 1 for keyword in result.keywords)
+
+
+QUESTION = "그래핀을 제외한 전자파 차폐 소재는?"
+
+
+def _search(demo: Engine, korean: str, english: str) -> SearchResult:
+    return Engine(demo.open_index, ScriptedModel(korean, english)).search(QUESTION, k=100)
+
+
+def _keywords(result: SearchResult) -> list[str]:
+    return [keyword.text for keyword in result.keywords.keywords]
+
+
+def test_what_a_model_excludes_is_no_keyword_and_left_out_of_every_query(demo: Engine) -> None:
+    plain = _search(demo, listed("그래핀", "전자파 차폐"), listed("graphene", "shielding"))
+    assert plain.ranking.records[0].record.docid == "DEMO-MAT-001"
+    assert "그래핀" in _keywords(plain)
+    result = _search(
+        demo,
+        listed("그래핀", "전자파 차폐", excluded=["그래핀"]),
+        listed("graphene", "shielding", excluded=["graphene"]),
+    )
+    assert not {"그래핀", "graphene"} & set(_keywords(result))
+    assert len(result.queries.queries) > 2
+    assert all(query[-2:] == ("− 그래핀", "− graphene") for query in result.queries.queries)
+    assert not any({"그래핀", "graphene"} & set(query) for query in result.queries.queries)
+    assert result.ranking.records
+    for ranked in result.ranking.records:
+        assert "그래핀" not in ranked.record.text
+        assert "graphene" not in ranked.record.text.lower()
+
+
+def test_a_translation_of_what_is_excluded_is_left_out_too(demo: Engine) -> None:
+    result = _search(demo, listed("전자파", excluded=["그래핀"]), listed("shielding"))
+    texts = [ranked.record.text for ranked in result.ranking.records]
+    assert texts
+    assert not [text for text in texts if "그래핀" in text or "graphene" in text.lower()]
+
+
+def test_an_empty_list_of_exclusions_is_as_none(demo: Engine) -> None:
+    without = _search(demo, listed("그래핀", "전자파 차폐"), listed("shielding"))
+    empty = _search(demo, listed("그래핀", "전자파 차폐", excluded=[]), listed("shielding", excluded=[]))
+    assert (without.keywords, without.queries, without.ranking) == (empty.keywords, empty.queries, empty.ranking)
+
+
+@pytest.mark.parametrize("excluded", [["그래핀 쀍뛟"], ["전자파", "차폐", "shielding"], ["…?!"]])
+def test_a_phrase_that_the_index_lacks_or_that_leaves_no_keyword_excludes_nothing(
+    demo: Engine, excluded: list[str]
+) -> None:
+    without = _search(demo, listed("전자파 차폐"), listed("shielding"))
+    result = _search(demo, listed("전자파 차폐", excluded=excluded), listed("shielding"))
+    assert (without.keywords, without.queries, without.ranking) == (result.keywords, result.queries, result.ranking)
+
+
+@pytest.mark.parametrize("excluded", [["그래핀"] * 6, [""], ["그" * 61]])
+def test_exclusions_out_of_bounds_are_no_valid_answer(demo: Engine, excluded: list[str]) -> None:
+    result = _search(demo, listed("전자파", excluded=excluded), listed("shielding"))
+    assert [(fallback.stage, fallback.cause) for fallback in result.fallbacks] == [("keywords", "invalid_output")]
+    assert result.queries.queries == demo.search(QUESTION, k=100).queries.queries
+
+
+def test_an_engine_that_constrains_what_a_model_writes_is_given_both_lists() -> None:
+    schema = output_schema(KeywordList)
+    assert schema["required"] == ["keywords", "excluded"]
+    assert schema["properties"]["excluded"]["maxItems"] == 5

@@ -82,7 +82,7 @@ def test_a_curve_is_learnt_once_for_an_index_and_a_re_ranker(demo: Engine) -> No
     calibrate(reranker, demo.open_index)
     assert reranker.asked == asked
     calibrate(_Counted("another"), demo.open_index)
-    assert len(calibration._known) <= 32
+    assert len(calibration._learnt_curve.cache) <= 32
 
 
 def test_cosines_are_calibrated_as_they_are(demo: Engine, tmp_path: Path) -> None:
