@@ -94,7 +94,7 @@ def _said(language: InterfaceLanguage) -> Mapping[str, Mapping[str, str]]:
 @cache
 def page_words() -> Mapping[str, Mapping[str, str]]:
     """Return the page's own words by interface language."""
-    words: dict[str, dict[str, str]] = tomllib.loads((PAGE_FOLDER / "words.toml").read_text(encoding="utf-8"))
+    words: dict[str, dict[str, str]] = tomllib.loads((PAGE_FOLDER / "texts" / "words.toml").read_text(encoding="utf-8"))
     return words
 
 
