@@ -50,7 +50,7 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
         return 1.0
     weights, random = differences / np.abs(differences).sum(), np.random.default_rng(seed)
 
-    def size(signs: npt.NDArray[np.float64], axis: int) -> npt.NDArray[np.float64]:
+    def statistic(signs: npt.NDArray[np.float64], axis: int) -> npt.NDArray[np.float64]:
         sums: npt.NDArray[np.float64] = signs @ weights
         return np.abs(sums).round(_DECIMALS)
 
@@ -60,10 +60,10 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
     one_sided = {"alternative": "greater", "vectorized": True, "batch": max(1, _BLOCK // topics)}
     if 2**topics <= samples:
         found = stats.permutation_test(
-            (np.ones(topics),), size, permutation_type="samples", n_resamples=samples, **one_sided
+            (np.ones(topics),), statistic, permutation_type="samples", n_resamples=samples, **one_sided
         )
     else:
-        found = stats.monte_carlo_test(np.ones(topics), draw, size, n_resamples=samples, **one_sided)
+        found = stats.monte_carlo_test(np.ones(topics), draw, statistic, n_resamples=samples, **one_sided)
     return float(found.pvalue)
 
 
