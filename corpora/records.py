@@ -1,4 +1,4 @@
-"""The records every room shares. Plain values: no behaviour beyond them."""
+"""Record, Origin, Reject, Topic and Qrel: the plain values that all packages share."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ class Record:
     link: str = ""
     keywords: tuple[str, ...] = ()
     duplicate_of: str = ""
+
+
+class Origin(NamedTuple):
+    """Where a record was read: the index of its source in the manifest, the line from 1, the byte offset."""
+
+    source: int
+    line: int
+    offset: int
 
 
 class Reject(NamedTuple):

@@ -17,7 +17,8 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import korean_english as korean
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.build.builder import BuildOptions, build_index
+from shrag.indexing.build.builder import build_index
+from shrag.indexing.build.job import BuildOptions
 from shrag.serving.engine import Engine, open_engine
 from tests.support.fault_modes import FAULTS, Fault
 

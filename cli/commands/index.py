@@ -88,8 +88,9 @@ def build(
         raise click.UsageError("--dictionary and --no-dictionary contradict each other: give one of them.")
     from shrag.corpora.store.open_corpus import open_corpus
     from shrag.indexing.analysis.user_dictionary import NO_WORDS, read_dictionary
-    from shrag.indexing.build.builder import BuildOptions, build_index
+    from shrag.indexing.build.builder import build_index
     from shrag.indexing.build.incremental import update_index
+    from shrag.indexing.build.job import BuildOptions
     from shrag.indexing.glossary.corrections import read_corrections
 
     if force and update:

@@ -1,1 +1,1 @@
-"""Formats of corpora, topics and judgements: items to records."""
+"""Corpus formats: which files belong to one, and how its items become records."""

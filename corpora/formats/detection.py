@@ -1,16 +1,23 @@
-"""Detect a file's format, for the error message of a wrong one."""
+"""Read a source as a format, and detect when it is of another one, for the error message that says so."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.paper_sections import is_known
+from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.registry import Format
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
+from shrag.corpora.records import Record
+
+_REJECTS_BEFORE_CHECK = 50
+"""After so many rejects and no record, the file is checked for another format."""
 
 _HEAD = 4_096
 _TRIED = 20
@@ -29,8 +36,43 @@ _KEYS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
+def read_source(path: Path, format: Format) -> Iterator[ReadLine]:
+    """Yield what each piece of ``path`` is, read as ``format``.
+
+    Raises:
+        CorpusError: The file itself cannot be read to its end; or its first pieces are no records but would be in
+            another format, which the message names.
+    """
+    records = rejects = 0
+    first = ""
+    try:
+        for line in format.read(path):
+            records += isinstance(line.outcome, Record)
+            if isinstance(line.outcome, str):
+                rejects += 1
+                first = first or f"line {line.number}: {line.outcome}"
+            yield line
+            if rejects == _REJECTS_BEFORE_CHECK and not records:
+                _check_format(path, format, first)
+    except CorpusError as error:
+        if not records:
+            _check_format(path, format, first or str(error))
+        raise
+    if not records:
+        _check_format(path, format, first or "it holds no record")
+
+
+def _check_format(path: Path, format: Format, first: str) -> None:
+    likely = guess_format(path)
+    if likely and likely.name != format.name:
+        raise CorpusError(
+            f"{path} does not look like {format.name} ({first}): it {likely.why}, so did you mean "
+            f"--format {likely.usage}?"
+        )
+
+
 class Guess(NamedTuple):
-    """A format that a file may be of; ``why`` goes on a sentence about the file, ``usage`` behind ``--format``."""
+    """A format that a file may be of; ``why`` continues a sentence about the file, ``usage`` follows ``--format``."""
 
     name: str
     why: str

@@ -11,7 +11,14 @@ from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.paper_sections import Section, sections_of_object, sections_of_text, titled
 from shrag.corpora.formats.pdf import read_pdf
 from shrag.corpora.formats.reader import ReadLine
-from shrag.corpora.readers.fields import check_docid, docid_field, keywords_field, names_field, text_field, year_field
+from shrag.corpora.readers.fields import (
+    KEYWORD_SEPARATORS,
+    check_docid,
+    docid_field,
+    list_field,
+    text_field,
+    year_field,
+)
 from shrag.corpora.readers.item import Item, decode_text
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, open_source, read_head
@@ -52,18 +59,19 @@ def chunk_paper(paper: str, title: str, sections: list[Section], fields: Mapping
     is left to search.
     """
     check_docid(f"{paper}#{len(sections)}")
+    keywords = list_field(fields, "keyword", KEYWORD_SEPARATORS) or list_field(fields, "keywords", KEYWORD_SEPARATORS)
     whole = Record(
         docid=paper,
         title=clean_text(title),
         text="",
         language="und",
         complete=True,
-        authors=names_field(fields, "author") or names_field(fields, "authors"),
+        authors=list_field(fields, "author") or list_field(fields, "authors"),
         journal=text_field(fields, "journal") or text_field(fields, "venue"),
         publisher=text_field(fields, "publisher"),
         year=year_field(fields, "year"),
         link=text_field(fields, "link") or text_field(fields, "url"),
-        keywords=keywords_field(fields, "keyword") or keywords_field(fields, "keywords"),
+        keywords=tuple(dict.fromkeys(keywords)),
     )
     records: list[Record] = []
     for section in sections:

@@ -1,4 +1,4 @@
-"""Registry of corpus formats."""
+"""Registry of corpus formats: name → file patterns and reader; the files of a folder that belong to a format."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Adding a corpus: reading, duplicates, publishing."""
+"""Adding a corpus: read sources, detect duplicates, write and publish the records."""

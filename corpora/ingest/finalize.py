@@ -1,4 +1,4 @@
-"""Final rows of a corpus: drop superseded ones, link duplicates."""
+"""Rows as they were read → the rows that stay: superseded ones left out, near-duplicates linked to the first."""
 
 from __future__ import annotations
 
@@ -6,59 +6,52 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from shrag.corpora.ingest.ledger import Ledger
-from shrag.corpora.ingest.near_duplicates import PaperLinks
+from shrag.corpora.ingest.ledger import SeenIds
+from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.ingest.reading import REPORT_EVERY, Report
-from shrag.corpora.store.parquet import RecordWriter, Row, read_parquet, read_rows, record_digest
+from shrag.corpora.store.parquet import RecordWriter, Row, read_rows, record_digest
 
 
-def settle(read: Path, settled: Path, ledger: Ledger, links: PaperLinks, report: Report) -> None:
-    """Make ``settled`` of the file ``read``, which is used up. The ledger is told the digests of linked records."""
-    linked = _link(read, ledger, links, report)
-    if not linked and next(ledger.dropped(), None) is None:
-        read.replace(settled)
+def finalize_rows(read: Path, final: Path, seen: SeenIds, duplicates: DuplicateFinder, report: Report) -> None:
+    """Make the file ``final`` of the file ``read``, which is used up; ``seen`` gets the digests of linked records."""
+    candidates, dropped = _SortedRows(duplicates.candidates()), _SortedRows(seen.dropped())
+    if candidates.next is None and dropped.next is None:
+        read.replace(final)
         return
-    dropped = _Ordered(ledger.dropped())
-    firsts = links.links()
-    row_linked, first = next(firsts, (-1, ""))
-    with RecordWriter(settled) as writer:
+    compared = 0
+    with RecordWriter(final) as writer:
         for number, row in enumerate(read_rows(read)):
-            if dropped.reach(number):
+            is_candidate = candidates.take(number)
+            if dropped.take(number):
                 continue
-            if number == row_linked:
-                record = replace(row.record, duplicate_of=first)
-                row = Row(record, record_digest(record), row.place)  # noqa: PLW2901
-                ledger.change_digest(record.docid, row.digest)
-                row_linked, first = next(firsts, (-1, ""))
+            if is_candidate:
+                row = _linked(number, row, seen, duplicates)  # noqa: PLW2901
+                compared += 1
+                if compared % REPORT_EVERY == 0:
+                    report("records compared", compared)
             writer.write(row)
     read.unlink()
 
 
-def _link(read: Path, ledger: Ledger, links: PaperLinks, report: Report) -> int:
-    """Compare what is worth comparing; return how many rows are linked."""
-    candidates, dropped = _Ordered(links.candidates()), _Ordered(ledger.dropped())
-    if candidates.next is None:
-        return 0
-    linked = compared = 0
-    for number, record in enumerate(read_parquet(read)):
-        gone = dropped.reach(number)
-        if candidates.reach(number) and not gone:
-            linked += links.link(number, record) is not None
-            compared += 1
-            if compared % REPORT_EVERY == 0:
-                report("records compared", compared)
-    return linked
+def _linked(number: int, row: Row, seen: SeenIds, duplicates: DuplicateFinder) -> Row:
+    first = duplicates.link(number, row.record)
+    if first is None:
+        return row
+    record = replace(row.record, duplicate_of=first)
+    digest = record_digest(record)
+    seen.change_digest(record.docid, digest)
+    return Row(record, digest, row.origin)
 
 
-class _Ordered:
-    """Row numbers in order, asked about in order."""
+class _SortedRows:
+    """Row numbers in rising order, asked for in rising order."""
 
     def __init__(self, rows: Iterator[int]) -> None:
         self._rows = rows
         self.next = next(rows, None)
 
-    def reach(self, number: int) -> bool:
-        """Say whether ``number`` is among them, and go past it."""
+    def take(self, number: int) -> bool:
+        """Say whether ``number`` is the next of them, and go past it."""
         if number != self.next:
             return False
         self.next = next(self._rows, None)

@@ -1,9 +1,9 @@
-"""Near-duplicate detection: papers that occur under two identifiers.
+"""Near-duplicate detection: records of the same paper under two identifiers, by title and text shingles.
 
-A paper that stands in two databases has the same title up to spaces, signs and case, and nearly the same abstract;
-or the same abstract under a title that was translated or lost a word. Neither alone will do: a review, a lecture and a
-book are all called "Artificial intelligence", the passages of one Wikipedia article share a title, and the parts of a
-series ("(1)", "(2)") are given with one and the same note.
+A paper that stands in two databases has the same title up to spaces, punctuation and case, and nearly the same
+abstract; or the same abstract under a title that was translated or lost a word. Neither alone is enough: a review, a
+lecture and a book are all called "Artificial intelligence", the passages of one Wikipedia article share a title, and
+the parts of a series ("(1)", "(2)") come with one and the same note.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ NEAR = 0.7
 NEARER = 0.95
 """The same for texts whose titles differ."""
 
+_COMPARED = 64
+"""Records under one key that a record is compared with, the latest ones: a bound for titles such as "Introduction"."""
+
 _SHINGLE = 5
 _BEGINNING = 150
 _SURELY_BEGINNING = 4 * _BEGINNING
@@ -46,7 +49,7 @@ _NUMBER = re.compile(r"\d+|\b[ivx]+\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class Fingerprint:
     """What is compared of a record: its title, that as :func:`letters`, and its text as runs of five of them."""
 
     title: str
@@ -54,99 +57,30 @@ class Likeness:
     shingles: frozenset[str]
 
 
-def letters(text: str) -> str:
-    """Return the letters and digits of a text, compatibility forms and case folded.
-
-    >>> letters("일-가정 갈등 : ＣＯ₂ 'Part II'")
-    '일가정갈등co2partii'
-    """
-    return "".join(_LETTERS.findall(_folded(text)))
-
-
-def likeness(record: Record) -> Likeness | None:
-    """Return what is compared of a record, None where its text is too short for that."""
-    text = letters(record.text[:LONGEST_COMPARED])
-    if len(text) < SHORTEST_TEXT:
-        return None
-    return Likeness(record.title, letters(record.title), _shingles(text, _SHINGLE))
-
-
-def likeness_keys(record: Record) -> tuple[int, ...]:
-    """Return the 63-bit keys under which the same paper would stand: one of its title, one of its text's beginning.
-
-    There are none where the text is too short to be compared, and none of the text where it is not half as long again.
-    """
-    beginning = letters(record.text[:_SURELY_BEGINNING])[:_BEGINNING]
-    if len(beginning) < SHORTEST_TEXT:
-        return ()
-    title = letters(record.title)
-    keys = [_key(b"title", title)] if title else []
-    if len(beginning) == _BEGINNING:
-        keys.append(_key(b"text", beginning))
-    return tuple(keys)
-
-
-def same_paper(one: Likeness, other: Likeness) -> bool:
-    """Say whether two records are one paper: the same title or one that fits, and near-identical texts."""
-    if one.title_letters == other.title_letters != "":
-        return _share(one.shingles, other.shingles) >= NEAR
-    return _titles_fit(one.title, other.title) and _share(one.shingles, other.shingles) >= NEARER
-
-
-def _titles_fit(one: str, other: str) -> bool:
-    """Say whether two titles may name one paper: they have the same numbers, and are translated or nearly the same."""
-    if sorted(_NUMBER.findall(_folded(one))) != sorted(_NUMBER.findall(_folded(other))):
-        return False
-    if {detect_language(one), detect_language(other)} == {"ko", "en"}:
-        return True
-    return _share(_shingles(letters(one), _TITLE_SHINGLE), _shingles(letters(other), _TITLE_SHINGLE)) >= _TITLES_NEAR
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
-def _shingles(text: str, length: int) -> frozenset[str]:
-    return frozenset(text[start : start + length] for start in range(len(text) - length + 1))
-
-
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the shingles of either that both have (Jaccard's index), 0 where neither has any."""
-    common = len(one & other)
-    return common / max(1, len(one) + len(other) - common)
-
-
-def _key(kind: bytes, text: str) -> int:
-    digest = hashlib.blake2b(text.encode(), digest_size=8, person=kind).digest()
-    return int.from_bytes(digest) >> 1
-
-
-_COMPARED = 64
-"""Records under one key that a record is compared with, the latest ones: a bound for titles such as "Introduction"."""
-
-
 class _First(NamedTuple):
     """The first record of a group, of which later ones may turn out to be duplicates."""
 
     docid: str
-    likeness: Likeness
+    fingerprint: Fingerprint
 
 
-class PaperLinks:
-    """First told of every row's record, then asked to compare those that share a title or a text with another."""
+class DuplicateFinder:
+    """Notes every row's keys first; then compares the rows that share a key. Memory does not grow with the corpus."""
 
     def __init__(self, path: Path) -> None:
         self._database = scratch_database(path)
-        self._database.execute("CREATE TABLE keys (key INTEGER, row INTEGER)")
-        self._database.execute("CREATE TABLE candidates (row INTEGER PRIMARY KEY)")
-        self._database.execute("CREATE TABLE firsts (key INTEGER, row INTEGER)")
-        self._database.execute("CREATE INDEX first_key ON firsts (key, row)")
-        self._database.execute("CREATE TABLE records (row INTEGER PRIMARY KEY, docid TEXT, title TEXT, text TEXT)")
-        self._database.execute("CREATE TABLE links (row INTEGER PRIMARY KEY, docid TEXT)")
+        for statement in (
+            "CREATE TABLE keys (key INTEGER, row INTEGER)",
+            "CREATE TABLE candidates (row INTEGER PRIMARY KEY)",
+            "CREATE TABLE firsts (key INTEGER, row INTEGER)",
+            "CREATE INDEX first_key ON firsts (key, row)",
+            "CREATE TABLE records (row INTEGER PRIMARY KEY, docid TEXT, title TEXT, text TEXT)",
+        ):
+            self._database.execute(statement)
         # Passages of one article come one after the other, and are compared with one another again and again.
         self._first = lru_cache(maxsize=2 * _COMPARED)(self._read_first)
 
-    def __enter__(self) -> PaperLinks:
+    def __enter__(self) -> DuplicateFinder:
         return self
 
     def __exit__(
@@ -154,10 +88,9 @@ class PaperLinks:
     ) -> None:
         self._database.close()
 
-    def note(self, row: int, record: Record) -> None:
-        """Remember what the record in ``row`` would be found by."""
-        for key in likeness_keys(record):
-            self._database.execute("INSERT INTO keys VALUES (?, ?)", (key, row))
+    def add(self, row: int, record: Record) -> None:
+        """Note the keys of the record in ``row``."""
+        self._database.executemany("INSERT INTO keys VALUES (?, ?)", [(key, row) for key in fingerprint_keys(record)])
 
     def candidates(self) -> Iterator[int]:
         """Yield, in order, the rows that share a key with another."""
@@ -173,25 +106,18 @@ class PaperLinks:
     def link(self, row: int, record: Record) -> str | None:
         """Compare a candidate with those before it; return the docid of the first record of its group, if it has one.
 
-        Rows are to come in order. The docid is never that of a linked record itself.
+        Rows must come in order. The docid is never that of a linked record.
         """
-        keys = likeness_keys(record)
+        keys = fingerprint_keys(record)
         first = self._first_of(record, keys)
         if first is None:
             self._database.executemany("INSERT INTO firsts VALUES (?, ?)", [(key, row) for key in keys])
             values = (row, record.docid, record.title, record.text)
             self._database.execute("INSERT INTO records VALUES (?, ?, ?, ?)", values)
-        else:
-            self._database.execute("INSERT INTO links VALUES (?, ?)", (row, first))
         return first
 
-    def links(self) -> Iterator[tuple[int, str]]:
-        """Yield each linked row, in order, with the docid of its group's first record."""
-        with closing(self._database.execute("SELECT row, docid FROM links ORDER BY row")) as links:
-            yield from links
-
     def _first_of(self, record: Record, keys: Iterable[int]) -> str | None:
-        own = likeness(record)
+        own = fingerprint(record.title, record.text)
         if own is None:
             return None
         for key in keys:
@@ -200,7 +126,7 @@ class PaperLinks:
             )
             for (row,) in rows.fetchall():
                 first = self._first(row)
-                if same_paper(first.likeness, own):
+                if same_paper(first.fingerprint, own):
                     return first.docid
         return None
 
@@ -208,7 +134,64 @@ class PaperLinks:
         docid, title, text = self._database.execute(
             "SELECT docid, title, text FROM records WHERE row = ?", (row,)
         ).fetchone()
-        found = likeness(Record(docid, title, text, "und", complete=False))
+        found = fingerprint(title, text)
         if found is None:
-            raise ValueError(f"row {row} was kept though its text cannot be compared")
+            raise ValueError(f"row {row} is the first of a group though its text cannot be compared")
         return _First(docid, found)
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of a text, compatibility forms and case folded.
+
+    >>> letters("일-가정 갈등 : ＣＯ₂ 'Part II'")
+    '일가정갈등co2partii'
+    """
+    return "".join(_LETTERS.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def fingerprint(title: str, text: str) -> Fingerprint | None:
+    """Return what is compared of a record, None where its text is too short to be compared."""
+    own = letters(text[:LONGEST_COMPARED])
+    if len(own) < SHORTEST_TEXT:
+        return None
+    return Fingerprint(title, letters(title), _shingles(own, _SHINGLE))
+
+
+def fingerprint_keys(record: Record) -> tuple[int, ...]:
+    """Return the 63-bit keys that the same paper would share: one of its title, one of its text's beginning.
+
+    There are none where the text is too short to be compared, and none of the text where it is not half as long again.
+    """
+    beginning = letters(record.text[:_SURELY_BEGINNING])[:_BEGINNING]
+    if len(beginning) < SHORTEST_TEXT:
+        return ()
+    parts = [(b"title", letters(record.title)), (b"text", beginning if len(beginning) == _BEGINNING else "")]
+    digests = [hashlib.blake2b(text.encode(), digest_size=8, person=kind).digest() for kind, text in parts if text]
+    return tuple(int.from_bytes(digest) >> 1 for digest in digests)
+
+
+def same_paper(one: Fingerprint, other: Fingerprint) -> bool:
+    """Say whether two records are one paper: the same title or one that fits, and near-identical texts."""
+    if one.title_letters == other.title_letters != "":
+        return _jaccard(one.shingles, other.shingles) >= NEAR
+    return _titles_fit(one.title, other.title) and _jaccard(one.shingles, other.shingles) >= NEARER
+
+
+def _titles_fit(one: str, other: str) -> bool:
+    """Say whether two titles may name one paper: they have the same numbers, and are translated or nearly the same."""
+    numbers = [sorted(_NUMBER.findall(unicodedata.normalize("NFKC", title).casefold())) for title in (one, other)]
+    if numbers[0] != numbers[1]:
+        return False
+    if {detect_language(one), detect_language(other)} == {"ko", "en"}:
+        return True
+    return _jaccard(_shingles(letters(one), _TITLE_SHINGLE), _shingles(letters(other), _TITLE_SHINGLE)) >= _TITLES_NEAR
+
+
+def _shingles(text: str, length: int) -> frozenset[str]:
+    return frozenset(text[start : start + length] for start in range(len(text) - length + 1))
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the share of the shingles of either that both have, 0 where neither has any."""
+    common = len(one & other)
+    return common / max(1, len(one) + len(other) - common)

@@ -1,1 +1,1 @@
-"""Readers of file syntax: bytes, lines, JSON, CSV and XML, item by item."""
+"""Source files → items: lines of bytes, JSON objects, rows, elements, with their place in the file."""

@@ -18,7 +18,7 @@ def read_csv(path: Path) -> Iterator[Item]:
     """Yield the rows behind the header as fields by the header's names, one row in memory.
 
     Columns are separated by whichever of comma, tab and semicolon the header holds most of. Raises
-    :class:`CorpusError` as :func:`shrag.corpora.readers.source.open_source`, and where a quotation mark is never
+    :class:`CorpusError` as :func:`~shrag.corpora.readers.source.open_source`, and where a quotation mark is never
     closed: the rows behind it could not be counted.
     """
     csv.field_size_limit(LONGEST_LINE + 1)  # of the whole process; nothing else in it reads CSV

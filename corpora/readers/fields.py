@@ -1,10 +1,10 @@
-"""Typed access to the fields of a decoded object or row."""
+"""Typed access to the fields of an item: cleaned text, identifiers, years, lists. A wrong type is a reject's reason."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypedDict
 
 from shrag.corpora.errors import RejectedLine
@@ -13,24 +13,40 @@ from shrag.corpora.text.cleaning import clean_text, is_absent
 LONGEST_DOCID = 512
 """Characters an identifier may have."""
 
+KEYWORD_SEPARATORS = (";", ",", "/", " . ")
+"""The first of these that stands in a list of keywords separates it: "Child, Preschool;Mouth" are two keywords."""
+
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _INNER_SPACE = re.compile(r"\s")
+_JSON_KINDS: dict[type, str] = {list: "a list", dict: "an object", bool: "true or false"}
 
-# The first of these that a list holds separates it: "Child, Preschool;Mouth" are two, and so are "TCP/IP, UDP".
-_KEYWORD_SEPARATORS = (";", ",", "/", " . ")
+
+class Bibliography(TypedDict):
+    """What a record may say of its publication, by the names that :class:`~shrag.corpora.records.Record` has."""
+
+    authors: tuple[str, ...]
+    journal: str
+    publisher: str
+    year: int | None
+    link: str
+    keywords: tuple[str, ...]
 
 
 def text_field(fields: Mapping[str, object], key: str) -> str:
     """Return the field as clean text: ``""`` where it is missing, null or only says that there is none.
 
-    Numbers are written out. Raises :class:`RejectedLine` for a list or an object.
+    Numbers are written out.
+
+    Raises:
+        RejectedLine: The field is a list or an object.
     """
-    return _present(_raw_text(fields, key))
+    text = clean_text(_raw_text(fields.get(key), key))
+    return "" if is_absent(text) else text
 
 
 def docid_field(fields: Mapping[str, object], key: str) -> str:
     """Return the identifier: non-empty, NFC, without whitespace (a TREC run could not hold it otherwise)."""
-    docid = unicodedata.normalize("NFC", _raw_text(fields, key)).strip()
+    docid = unicodedata.normalize("NFC", _raw_text(fields.get(key), key)).strip()
     if not docid:
         raise RejectedLine(f"no identifier: {key!r} is missing or empty")
     return check_docid(docid)
@@ -49,78 +65,45 @@ def check_docid(docid: str) -> str:
 
 def year_field(fields: Mapping[str, object], key: str) -> int | None:
     """Return the first four-digit year from 1500 to 2099 in the field, or None."""
-    match = _YEAR.search(_raw_text(fields, key))
+    match = _YEAR.search(_raw_text(fields.get(key), key))
     return int(match.group()) if match else None
 
 
-def names_field(fields: Mapping[str, object], key: str, separator: str = ";") -> tuple[str, ...]:
-    """Return the names of a separated list, or of a list of strings, cleaned, without empty ones."""
-    return _names(_listed(fields, key) or text_field(fields, key).split(separator))
+def list_field(fields: Mapping[str, object], key: str, separators: tuple[str, ...] = (";",)) -> tuple[str, ...]:
+    """Return the parts of a field, cleaned, without empty ones: a list of strings, or text with separators.
 
-
-def keywords_field(fields: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """Return the keywords of a list separated by ``;`` or else ``,`` or else ``/`` or `` . ``, or of a list of strings.
-
-    Cleaned as names are, each once, in their order.
+    Args:
+        fields: The item's fields.
+        key: The field's name.
+        separators: The first of these that stands in a text separates its parts.
     """
-    listed = _listed(fields, key)
-    if not listed:
-        text = text_field(fields, key)
-        separator = next((mark for mark in _KEYWORD_SEPARATORS if mark in text), ";")
-        listed = text.split(separator)
-    return tuple(dict.fromkeys(_names(listed)))
-
-
-def _names(parts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for part in parts if (name := _present(part)))
-
-
-def _present(raw: str) -> str:
-    text = clean_text(raw)
-    return "" if is_absent(text) else text
-
-
-def _listed(fields: Mapping[str, object], key: str) -> list[str]:
     value = fields.get(key)
-    if not isinstance(value, list):
-        return []
-    return [_raw_text({key: part}, key) for part in value]
-
-
-class Bibliography(TypedDict):
-    """What a record may say of its publication, by the names that :class:`~shrag.corpora.records.Record` has."""
-
-    authors: tuple[str, ...]
-    journal: str
-    publisher: str
-    year: int | None
-    link: str
-    keywords: tuple[str, ...]
+    if isinstance(value, list) and value:
+        parts = [clean_text(_raw_text(part, key)) for part in value]
+    else:
+        # Cleaned before it is split, since entities hold semicolons; each part of a clean text is clean.
+        text = text_field(fields, key)
+        parts = [part.strip() for part in text.split(next((mark for mark in separators if mark in text), ";"))]
+    return tuple(part for part in parts if not is_absent(part))
 
 
 def bibliography(fields: Mapping[str, object]) -> Bibliography:
     """Return what stands under ``author``, ``journal``, ``publisher``, ``year``, ``link`` and ``keyword``."""
     return Bibliography(
-        authors=names_field(fields, "author"),
+        authors=list_field(fields, "author"),
         journal=text_field(fields, "journal"),
         publisher=text_field(fields, "publisher"),
         year=year_field(fields, "year"),
         link=text_field(fields, "link"),
-        keywords=keywords_field(fields, "keyword"),
+        keywords=tuple(dict.fromkeys(list_field(fields, "keyword", KEYWORD_SEPARATORS))),
     )
 
 
-def _raw_text(fields: Mapping[str, object], key: str) -> str:
-    value = fields.get(key)
+def _raw_text(value: object, key: str) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise RejectedLine(f"{key!r} is {_json_kind(value)}, expected text")
-
-
-def _json_kind(value: object) -> str:
-    kinds: dict[type, str] = {list: "a list", dict: "an object", bool: "true or false"}
-    return kinds.get(type(value), type(value).__name__)
+    raise RejectedLine(f"{key!r} is {_JSON_KINDS.get(type(value), type(value).__name__)}, expected text")

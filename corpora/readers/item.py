@@ -1,4 +1,4 @@
-"""Item protocol: the pieces of a file before a format makes records of them."""
+"""Item: one piece of a source file (a line, an element, a row, a document) before a format makes a record of it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,19 @@ class Item(NamedTuple):
 
 def decode_object(data: bytes | None, place: str = "") -> dict[str, Any] | str:
     """Return the JSON object in ``data``, or the reason why it is none, which then begins with ``place``."""
+    error: object = ""
     try:
-        return _DECODER.decode(decode_text(data))
+        if data is not None:
+            return _DECODER.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as malformed:
+        error = malformed
+    except RecursionError:
+        error = "nested too deeply"
+    try:
+        decode_text(data)
     except RejectedLine as reason:
         return f"{place}{reason}"
-    except msgspec.MsgspecError as error:
-        return f"{place}not a JSON object: {error}"
-    except RecursionError:
-        return f"{place}not a JSON object: nested too deeply"
+    return f"{place}not a JSON object: {error}"
 
 
 def decode_text(data: bytes | None) -> str:

@@ -1,7 +1,7 @@
-"""Stream JSON objects, one a line or in one array.
+"""JSON objects of a file, one a line or the elements of one array, one in memory at a time.
 
-Only brackets and strings are told apart here, to find where elements end; what an element is, the JSON decoder says. So
-each element has its exact place, and one that is no JSON costs no other.
+Of an array only brackets and strings are scanned here, to find where its elements end; msgspec decodes each element. So
+each element has its exact position, and a malformed one rejects no other.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.item import Item, decode_object
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, open_source, read_head, read_lines
 
+_ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
+_HEAD = 4_096
 _CHUNK = 2**20
 _MARK = re.compile(rb'["{}\[\],]')
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
@@ -27,12 +29,25 @@ class _Element(NamedTuple):
     data: bytes | None
 
 
-def read_json_array(path: Path) -> Iterator[Item]:
-    """Yield the elements of the array that ``path`` holds, one in memory.
+def read_objects(path: Path) -> Iterator[Item]:
+    """Yield the objects of ``path`` in order: the elements of one array where it begins like one, else its lines.
 
-    Raises :class:`CorpusError` as :func:`shrag.corpora.readers.source.open_source`, and where the array breaks off or
-    something follows it: what lies behind could not be counted.
+    ``[]`` alone is read as a line: it may as well be a broken one.
+
+    Raises:
+        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; and an array that breaks off or that
+            something follows, since what lies behind could not be counted.
     """
+    if _ARRAY_OF_OBJECTS.match(read_head(path, _HEAD)):
+        yield from read_json_array(path)
+        return
+    for line in read_lines(path):
+        blank = line.data is not None and not line.data.strip()
+        yield Item(line.number, line.offset, None if blank else decode_object(line.data))
+
+
+def read_json_array(path: Path) -> Iterator[Item]:
+    """Yield the elements of the array that ``path`` holds; errors as :func:`read_objects`."""
     scanner = _Scanner(path)
     count = 0
     with open_source(path) as stream:
@@ -45,7 +60,7 @@ def read_json_array(path: Path) -> Iterator[Item]:
 
 
 class _Scanner:
-    """Cuts a stream of chunks at the commas of the outermost array."""
+    """Splits a stream of chunks at the commas of the outermost array."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -143,28 +158,3 @@ class _Scanner:
                 "object a line."
             )
         self._at = self._start = len(self._buffer)
-
-
-_ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
-_HEAD = 4_096
-
-
-def read_objects(path: Path) -> Iterator[Item]:
-    """Yield the objects of ``path`` in order: the elements of one array where it begins like one, else its lines.
-
-    Errors as :func:`shrag.corpora.readers.source.open_source` and
-    :func:`shrag.corpora.readers.json_reader.read_json_array`.
-    """
-    return read_json_array(path) if is_json_array(read_head(path, _HEAD)) else read_json_lines(path)
-
-
-def is_json_array(head: bytes) -> bool:
-    """Say whether a file that begins so holds one array of objects; ``[]`` alone may as well be a broken line."""
-    return _ARRAY_OF_OBJECTS.match(head) is not None
-
-
-def read_json_lines(path: Path) -> Iterator[Item]:
-    """Yield the object on each line; errors as :func:`shrag.corpora.readers.source.open_source`."""
-    for line in read_lines(path):
-        blank = line.data is not None and not line.data.strip()
-        yield Item(line.number, line.offset, None if blank else decode_object(line.data))

@@ -1,4 +1,4 @@
-"""Source files as byte streams and numbered lines: plain or gzip, guarded."""
+"""Source files as bytes and as numbered lines: plain or gzip, with limits on size and a check for concurrent writes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from shrag.corpora.errors import CorpusError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-
 LARGEST_RATIO = 200
 """Bytes that a byte of gzip may hold, on average, once :data:`RATIO_FROM` bytes have come out of it."""
 
 RATIO_FROM = 64 * 2**20
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes that a line, or any other item of a file, may have. A longer one read whole could fill the memory."""
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -29,22 +31,31 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
+class Line(NamedTuple):
+    """One line without its end. ``data`` is None where the line is longer than :data:`LONGEST_LINE`."""
+
+    number: int
+    offset: int
+    data: bytes | None
+
+
 @contextmanager
 def open_source(path: Path) -> Iterator[BinaryIO]:
-    """Open ``path`` for reading its bytes, decompressed where it is gzip, which its first bytes tell.
+    """Open ``path`` for reading its bytes, decompressed where its first bytes say that it is gzip.
 
-    Raises :class:`CorpusError` where the file cannot be read to its end: missing, not a regular file, gzip that breaks
-    off or fails its checksum or holds too much, UTF-16, changed while it was read. What came before is read by then:
-    whoever stores it must not publish.
+    Raises:
+        CorpusError: The file cannot be read to its end: missing, not a regular file, UTF-16, gzip that breaks off,
+            fails its checksum or expands too much, or a file that changes while it is read. Some of it may have been
+            read by then: the caller must not publish that.
     """
     if not path.exists():
         raise CorpusError(f"{path} does not exist: give the path of a file or folder to read.")
     if not path.is_file():
         raise CorpusError(f"{path} is not a regular file: pipes and devices cannot be read twice and are refused.")
-    counted: _Counted | None = None
+    counted: _CountingReader | None = None
     try:
         with path.open("rb") as file:
-            counted = _Counted(path, file)
+            counted = _CountingReader(path, file)
             stream = io.BufferedReader(counted, _BUFFER)
             _check_head(path, stream.peek(2)[:2], counted.compressed)
             yield cast("BinaryIO", stream)
@@ -59,9 +70,34 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """Return the first bytes of what ``path`` holds, without a byte order mark; errors as :func:`open_source`."""
+    """Return the first ``size`` bytes of ``path``, without a byte order mark; errors as :func:`open_source`."""
     with open_source(path) as stream:
         return stream.read(size).removeprefix(UTF8_MARK)
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of ``path`` in order, at most one in memory; errors as :func:`open_source`."""
+    with open_source(path) as stream:
+        number = offset = 0
+        while raw := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            length = len(raw)
+            too_long = length > LONGEST_LINE and not raw.endswith(b"\n")
+            if too_long:
+                length += _skip_line(stream)
+            data = raw.removeprefix(UTF8_MARK) if number == 1 else raw
+            yield Line(number, offset, None if too_long else data.rstrip(b"\r\n"))
+            offset += length
+
+
+def _skip_line(stream: BinaryIO) -> int:
+    """Read on to the line's end; return how many bytes that was."""
+    skipped = 0
+    while part := stream.readline(LONGEST_LINE):
+        skipped += len(part)
+        if part.endswith(b"\n"):
+            break
+    return skipped
 
 
 def _check_head(path: Path, head: bytes, compressed: bool) -> None:
@@ -71,8 +107,8 @@ def _check_head(path: Path, head: bytes, compressed: bool) -> None:
         raise CorpusError(f"{path} is gzip inside gzip: decompress it once (gunzip) and read that.")
 
 
-class _Counted(io.RawIOBase):
-    """Hands on what comes out of a file, counting it, and looks at its end whether the file is still the same."""
+class _CountingReader(io.RawIOBase):
+    """Reads a file, decompressed; counts bytes and lines, and checks at its end that the file has not changed."""
 
     def __init__(self, path: Path, file: io.BufferedReader) -> None:
         self._path, self._file = path, file
@@ -105,47 +141,3 @@ class _Counted(io.RawIOBase):
         now = os.fstat(self._file.fileno())
         if (now.st_size, now.st_mtime_ns) != (self._before.st_size, self._before.st_mtime_ns):
             raise CorpusError(f"{self._path} changed while it was read: add it again when nothing writes to it.")
-
-
-LONGEST_LINE = 16 * 2**20
-"""Bytes a line, or any other record of a file, may have. Reading a longer one whole would let it fill the memory."""
-
-
-class Line(NamedTuple):
-    """One line without its end. ``data`` is None where the line is longer than :data:`LONGEST_LINE`."""
-
-    number: int
-    offset: int
-    data: bytes | None
-
-
-def read_lines(path: Path) -> Iterator[Line]:
-    """Yield the lines of ``path`` in order, at most one in memory.
-
-    Raises as :func:`shrag.corpora.readers.source.open_source` does.
-    """
-    with open_source(path) as stream:
-        yield from _split(stream)
-
-
-def _split(stream: BinaryIO) -> Iterator[Line]:
-    number = offset = 0
-    while raw := stream.readline(LONGEST_LINE + 1):
-        number += 1
-        length = len(raw)
-        too_long = length > LONGEST_LINE and not raw.endswith(b"\n")
-        if too_long:
-            length += _skip_line(stream)
-        data = raw.removeprefix(UTF8_MARK) if number == 1 else raw
-        yield Line(number, offset, None if too_long else data.rstrip(b"\r\n"))
-        offset += length
-
-
-def _skip_line(stream: BinaryIO) -> int:
-    """Read on to the line's end; return how many bytes that was."""
-    skipped = 0
-    while part := stream.readline(LONGEST_LINE):
-        skipped += len(part)
-        if part.endswith(b"\n"):
-            break
-    return skipped

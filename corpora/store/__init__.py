@@ -1,1 +1,1 @@
-"""The stored corpus: one Parquet file and its manifest."""
+"""The stored corpus: records in Parquet, the manifest, opening."""

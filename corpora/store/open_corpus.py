@@ -1,4 +1,4 @@
-"""Open a stored corpus."""
+"""Open a stored corpus: its manifest, records and rejects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import check_name, is_name
 from shrag.corpora.records import Record, Reject
 from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, read_manifest
-from shrag.corpora.store.parquet import read_digests, read_parquet
+from shrag.corpora.store.parquet import read_parquet
 
 FAILED_REJECTS = "failed-rejects.jsonl"
 """Where the rejects of an addition that was refused are left to be read."""
@@ -22,16 +22,6 @@ def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Reco
     folder = corpora / check_name(name)
     manifest = read_manifest(folder)
     return manifest, read_parquet(folder / manifest.records_file)
-
-
-def iter_digests(corpora: Path, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield docid and content digest (16 bytes) of every record, in the corpus's order, reading nothing else.
-
-    Two corpora hold the same record under a docid exactly where its digests are the same; a link to another record
-    (:attr:`Record.duplicate_of`) is content.
-    """
-    folder = corpora / check_name(name)
-    return read_digests(folder / read_manifest(folder).records_file)
 
 
 def list_corpora(corpora: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Records in one Parquet file; the only module that imports pyarrow."""
+"""Records on disk as one Parquet file, a few thousand in memory at a time; the only module that imports pyarrow."""
 
 from __future__ import annotations
 
@@ -18,18 +18,10 @@ import pyarrow
 import pyarrow.parquet
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.ingest.ledger import Place
-from shrag.corpora.records import Record
-
-DIGEST_BYTES = 16
-
-
-def record_digest(record: Record) -> bytes:
-    """Return the BLAKE2b digest (:data:`DIGEST_BYTES` bytes) over all fields of a record, its link included."""
-    return hashlib.blake2b(msgspec.json.encode(record), digest_size=DIGEST_BYTES).digest()
-
+from shrag.corpora.records import Origin, Record
 
 _BATCH = 2_048
+_DIGEST_BYTES = 16
 
 _SCHEMA = pyarrow.schema(
     [
@@ -46,7 +38,7 @@ _SCHEMA = pyarrow.schema(
         pyarrow.field("keywords", pyarrow.list_(pyarrow.string()), nullable=False),
         pyarrow.field("duplicate_of", pyarrow.string(), nullable=False),
         # What follows is of the corpus, not of the record.
-        pyarrow.field("digest", pyarrow.binary(DIGEST_BYTES), nullable=False),
+        pyarrow.field("digest", pyarrow.binary(_DIGEST_BYTES), nullable=False),
         pyarrow.field("source", pyarrow.int32(), nullable=False),
         pyarrow.field("line", pyarrow.int64(), nullable=False),
         pyarrow.field("offset", pyarrow.int64(), nullable=False),
@@ -57,11 +49,11 @@ _LISTS = [field.name for field in _SCHEMA if pyarrow.types.is_list(field.type)]
 
 
 class Row(NamedTuple):
-    """A stored record, its digest, and where it was read."""
+    """A stored record, its digest (:func:`record_digest`), and where it was read."""
 
     record: Record
     digest: bytes
-    place: Place
+    origin: Origin
 
 
 class Summary(NamedTuple):
@@ -80,7 +72,8 @@ class RecordWriter:
 
     def __init__(self, path: Path) -> None:
         self._waiting: list[Row] = []
-        self._written = 0
+        self.rows = 0
+        """How many rows have been given so far, which is the number of the next one."""
         self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd", write_page_checksum=True)
 
     def __enter__(self) -> RecordWriter:
@@ -93,41 +86,29 @@ class RecordWriter:
             self._flush()
         self._file.close()
 
-    @property
-    def rows(self) -> int:
-        """How many rows have been given so far, which is the number of the next one."""
-        return self._written + len(self._waiting)
-
     def write(self, row: Row) -> None:
         """Add one row."""
         self._waiting.append(row)
+        self.rows += 1
         if len(self._waiting) == _BATCH:
             self._flush()
 
     def _flush(self) -> None:
-        if self._waiting:
-            columns = [pyarrow.array(self._column(field.name), field.type) for field in _SCHEMA]
-            self._file.write_table(pyarrow.Table.from_arrays(columns, schema=_SCHEMA))
-            self._written += len(self._waiting)
-            self._waiting.clear()
-
-    def _column(self, name: str) -> list[Any]:
-        if name == "digest":
-            return [row.digest for row in self._waiting]
-        if name in Place._fields:
-            return [getattr(row.place, name) for row in self._waiting]
-        return [getattr(row.record, name) for row in self._waiting]
+        if not self._waiting:
+            return
+        records, digests, origins = zip(*self._waiting, strict=True)
+        columns: dict[str, Any] = {name: [getattr(record, name) for record in records] for name in _RECORD_COLUMNS}
+        columns |= {"digest": digests, **dict(zip(Origin._fields, zip(*origins, strict=True), strict=True))}
+        self._file.write_table(pyarrow.Table.from_pydict(columns, _SCHEMA))
+        self._waiting.clear()
 
 
 class RecordFile:
-    """A file of records open for reading any stretch of it; keeps the group it read last."""
+    """A file of records open for reading any stretch of it; keeps the row group it read last in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with _reading(path):
-            self._file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
-            if not self._file.schema_arrow.equals(_SCHEMA):
-                raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
+        self._file = _open(path)
         about = self._file.metadata
         sizes: list[int] = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
         self._starts = list(accumulate(sizes, initial=0))
@@ -152,15 +133,16 @@ class RecordFile:
     def read(self, start: int, count: int) -> Iterator[Record]:
         """Yield ``count`` records from the one numbered ``start`` (from 0) on, fewer where the file ends before.
 
-        Raises :class:`CorpusError` for a damaged file.
+        Raises:
+            CorpusError: The file is damaged.
         """
         stop = min(start + count, len(self))
         while start < stop:
             group = bisect_right(self._starts, start) - 1
             first, last = start - self._starts[group], min(stop, self._starts[group + 1]) - self._starts[group]
             for begin in range(first, last, _BATCH):
-                rows = self._read_group(group).slice(begin, min(_BATCH, last - begin)).to_pylist()
-                yield from map(_record, rows)
+                for values in self._read_group(group).slice(begin, min(_BATCH, last - begin)).to_pylist():
+                    yield _record(values)
             start += last - first
 
     def _read_group(self, group: int) -> pyarrow.Table:
@@ -173,9 +155,8 @@ class RecordFile:
 
 def read_parquet(path: Path) -> Iterator[Record]:
     """Yield the records of a file in the order they were written; raises :class:`CorpusError` for a damaged one."""
-    for batch in _batches(path, _RECORD_COLUMNS):
-        for values in batch.to_pylist():
-            yield _record(values)
+    with RecordFile(path) as file:
+        yield from file.read(0, len(file))
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -183,14 +164,19 @@ def read_rows(path: Path) -> Iterator[Row]:
     for batch in _batches(path, _SCHEMA.names):
         for values in batch.to_pylist():
             digest = values.pop("digest")
-            place = Place(values.pop("source"), values.pop("line"), values.pop("offset"))
-            yield Row(_record(values), digest, place)
+            origin = Origin(values.pop("source"), values.pop("line"), values.pop("offset"))
+            yield Row(_record(values), digest, origin)
 
 
 def read_digests(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield docid and digest of each row, in order, reading nothing else; raises as :func:`read_parquet` does."""
     for batch in _batches(path, ["docid", "digest"]):
         yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+
+
+def record_digest(record: Record) -> bytes:
+    """Return the BLAKE2b digest (16 bytes) over all fields of a record, :attr:`Record.duplicate_of` included."""
+    return hashlib.blake2b(msgspec.json.encode(record), digest_size=_DIGEST_BYTES).digest()
 
 
 def summarise(path: Path) -> Summary:
@@ -217,10 +203,16 @@ def _record(values: dict[str, Any]) -> Record:
 
 
 def _batches(path: Path, columns: list[str]) -> Iterator[Any]:
-    with _reading(path), pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        if not file.schema_arrow.equals(_SCHEMA):
-            raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
+    with _reading(path), _open(path) as file:
         yield from file.iter_batches(_BATCH, columns=columns)
+
+
+def _open(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
+    with _reading(path):
+        file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
+    if not file.schema_arrow.equals(_SCHEMA):
+        raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
+    return file
 
 
 @contextmanager

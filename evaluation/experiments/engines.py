@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -11,14 +12,15 @@ from pathlib import Path
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.registry import find_files, find_format
 from shrag.corpora.ingest.add import add_corpus
-from shrag.corpora.ingest.reading import Report, file_digest
+from shrag.corpora.ingest.reading import Report
 from shrag.corpora.records import Topic
 from shrag.corpora.store.manifest import MANIFEST_FILE, read_manifest
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments.judged_topics import find_data
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, JudgedSet
 from shrag.evaluation.questions.outcome import Asked, answered, refused, searched
-from shrag.indexing.build.builder import BuildOptions, build_index
+from shrag.indexing.build.builder import build_index
+from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.vector_card import canonical_encoder, weights_beside
 from shrag.models.language_model import LanguageModel
@@ -150,8 +152,11 @@ def prepare_index(judged_set: JudgedSet, encoder: str, places: Places) -> str:
 def _sources(source: CorpusSource, data: Path) -> list[tuple[str, str]]:
     """Return format and digest of each file the corpus is read from."""
     format = find_format(source.format)
-    files = find_files(format, [find_data(path, data) for path in source.paths])
-    return [(format.written, file_digest(file)[0]) for file in files]
+    found: list[tuple[str, str]] = []
+    for file in find_files(format, [find_data(path, data) for path in source.paths]):
+        with file.open("rb") as stream:
+            found.append((format.written, hashlib.file_digest(stream, "sha256").hexdigest()))
+    return found
 
 
 def _add(name: str, source: CorpusSource, places: Places) -> None:

@@ -13,7 +13,7 @@ DEFAULT_MEASURES = ("nDCG@10", "R@100", "Success@10")
 
 
 class CorpusSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Files a set's corpus is read from, by a format of :mod:`shrag.corpora.formats.registry`; paths are relative to the data.
+    """Files a set's corpus is read from, by a format of :mod:`shrag.corpora.formats`; paths are relative to the data.
 
     ``max_rejects`` lines may be no record before nothing is stored.
     """

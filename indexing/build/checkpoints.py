@@ -1,7 +1,7 @@
-"""Resumable builds: plan, steps, done-marks.
+"""Checkpoints of a build, which may be killed at any moment: its folder, its plan, and marks of finished steps.
 
-indexes/NAME/build-000008/PLAN.json         what is being made of what; another plan cannot go on with it
-indexes/NAME/build-000008/stage/            finished phases, and what their files are made from
+indexes/NAME/build-000008/PLAN.json         what is being built from what; only the same plan resumes it
+indexes/NAME/build-000008/stage/            marks of finished steps, and their working files
 indexes/NAME/build-000008/index/            becomes gen-000008 by one rename
 """
 
@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,10 +20,11 @@ from shrag.corpora.files import replace_durably, sync_file
 from shrag.indexing.bm25 import Bm25
 
 _PLAN_FILE = "PLAN.json"
+_Stored = TypeVar("_Stored", bound=msgspec.Struct)
 
 
 class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that decides what an index will hold: where two plans are equal, one build can go on with the other.
+    """All that decides what an index will hold: a build resumes another one where their plans are equal.
 
     ``encoder`` is the settings of the encoder of its vectors, empty where it will have none; ``corrections`` is the
     SHA-256 of a user's corrections to its glossary.
@@ -40,7 +41,7 @@ class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class HalfBuilt:
+class BuildWorkspace:
     """The folder of one build. ``index`` is what will be published, ``stage`` what is needed only until then."""
 
     folder: Path
@@ -62,8 +63,8 @@ class HalfBuilt:
         return int(self.folder.name.removeprefix("build-"))
 
 
-class Phase(NamedTuple):
-    """One step of a build. ``run`` may find what an earlier run of it left, and goes on with that.
+class Step(NamedTuple):
+    """One step of a build. ``run`` may find what an earlier, interrupted run of it left, and resumes that.
 
     ``outputs`` are the names, in the index's folder, of the files and folders it makes; nothing else touches them.
     """
@@ -74,19 +75,22 @@ class Phase(NamedTuple):
 
 
 class _Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The mark of a finished phase: the digest of all it was made from, and of what it made."""
+    """The mark of a finished step: the digest of all it was made from, and of what it made."""
 
     input: str
     output: str
 
 
-def find_half_built(index: Path, plan: BuildPlan, tell: Callable[[str], None]) -> HalfBuilt | None:
-    """Return what a build with the same plan left behind, if one did; what other plans left is removed, and told."""
-    found: HalfBuilt | None = None
+def find_workspace(index: Path, plan: BuildPlan, tell: Callable[[str], None]) -> BuildWorkspace | None:
+    """Return the folder of an interrupted build with the same plan, if there is one; remove those of other plans.
+
+    ``tell`` is called with a sentence about what is removed.
+    """
+    found: BuildWorkspace | None = None
     for folder in sorted(index.glob("build-[0-9]*"), reverse=True):
-        kept = _read_plan(folder)
+        kept = _read(folder / _PLAN_FILE, BuildPlan)
         if kept == plan and found is None:
-            found = HalfBuilt(folder, plan)
+            found = BuildWorkspace(folder, plan)
             continue
         if kept is not None and found is None:
             changed = ", ".join(name for name in plan.__struct_fields__ if getattr(kept, name) != getattr(plan, name))
@@ -95,15 +99,15 @@ def find_half_built(index: Path, plan: BuildPlan, tell: Callable[[str], None]) -
     return found
 
 
-def drop_half_built(index: Path) -> None:
-    """Remove what any build left behind."""
+def drop_workspaces(index: Path) -> None:
+    """Remove the folders of all interrupted builds."""
     for folder in index.glob("build-[0-9]*"):
         shutil.rmtree(folder)
 
 
-def start_half_built(index: Path, plan: BuildPlan, generation: int) -> HalfBuilt:
+def start_workspace(index: Path, plan: BuildPlan, generation: int) -> BuildWorkspace:
     """Make the folder of a new build, its plan first."""
-    build = HalfBuilt(index / f"build-{generation:06d}", plan)
+    build = BuildWorkspace(index / f"build-{generation:06d}", plan)
     build.folder.mkdir()
     build.stage.mkdir()
     build.index.mkdir()
@@ -112,20 +116,20 @@ def start_half_built(index: Path, plan: BuildPlan, generation: int) -> HalfBuilt
     return build
 
 
-def run_phases(build: HalfBuilt, phases: Sequence[Phase]) -> None:
-    """Run the phases that are not finished, in order. Each finished one is marked, so that it is not run again.
+def run_steps(build: BuildWorkspace, steps: Sequence[Step]) -> None:
+    """Run the steps that are not finished, in order. Each finished one is marked, so that it is not run again.
 
-    A mark counts while the phase's input (the plan and the outputs of all phases before) and the names and sizes of
-    its own files are what they were; their bytes are sealed at the end and checked by whoever opens the index.
+    A mark counts while the step's input (the plan and the outputs of all steps before) and the names and sizes of its
+    own files are what they were; their bytes get checksums at the end, which are checked when the index is opened.
     """
     digest = hashlib.sha256(msgspec.json.encode(build.plan)).hexdigest()
-    for phase in phases:
-        mark = build.stage / f"{phase.name}.done"
-        if _read_mark(mark) != _Done(digest, _listing(build.index, phase.outputs)):
+    for step in steps:
+        mark = build.stage / f"{step.name}.done"
+        if _read(mark, _Done) != _Done(digest, _listing(build.index, step.outputs)):
             mark.unlink(missing_ok=True)
-            phase.run()
-            replace_durably(mark, msgspec.json.encode(_Done(digest, _listing(build.index, phase.outputs))))
-        digest = hashlib.sha256((digest + _listing(build.index, phase.outputs)).encode()).hexdigest()
+            step.run()
+            replace_durably(mark, msgspec.json.encode(_Done(digest, _listing(build.index, step.outputs))))
+        digest = hashlib.sha256((digest + _listing(build.index, step.outputs)).encode()).hexdigest()
 
 
 def _listing(folder: Path, names: Sequence[str]) -> str:
@@ -136,15 +140,8 @@ def _listing(folder: Path, names: Sequence[str]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _read_plan(folder: Path) -> BuildPlan | None:
+def _read(path: Path, kind: type[_Stored]) -> _Stored | None:
     try:
-        return msgspec.json.decode((folder / _PLAN_FILE).read_bytes(), type=BuildPlan)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-
-
-def _read_mark(path: Path) -> _Done | None:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_Done)
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None

@@ -1,4 +1,4 @@
-"""update_index(): index only what changed."""
+"""update_index(): write what the corpus added, changed and deleted since; nothing else is analysed again."""
 
 from __future__ import annotations
 
@@ -7,43 +7,47 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
 from shrag.corpora.files import FolderBusy, check_name, sole_writer, telling_full_disk
-from shrag.corpora.ingest.ledger import Place, scratch_database
+from shrag.corpora.ingest.ledger import scratch_database
 from shrag.corpora.records import Record
-from shrag.corpora.store.manifest import CorpusManifest
-from shrag.corpora.store.open_corpus import open_corpus
-from shrag.corpora.store.parquet import RecordFile, RecordWriter, Row, record_digest
+from shrag.corpora.store.manifest import read_manifest
+from shrag.corpora.store.parquet import RecordFile, RecordWriter, read_rows, record_digest
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.token_store import FILE as WORDBOOK
 from shrag.indexing.analysis.token_store import WordBook
 from shrag.indexing.analysis.user_dictionary import store_dictionary, stored_dictionary
-from shrag.indexing.build.builder import BuildOptions, make_manifest
-from shrag.indexing.build.checkpoints import HalfBuilt, drop_half_built, run_phases, start_half_built
-from shrag.indexing.build.derived_steps import Choices, Derived, make_plan, stored_corrections
-from shrag.indexing.build.records_step import CACHED_WORDS, NOTES, BuildNotes
-from shrag.indexing.build.resources import Busy, check_room, needed_bytes
-from shrag.indexing.build.worker import Refused, Setup
+from shrag.indexing.build.builder import part_versions, publish_build
+from shrag.indexing.build.checkpoints import drop_workspaces, start_workspace
+from shrag.indexing.build.derived_steps import derived_steps
+from shrag.indexing.build.job import BuildJob, BuildOptions, Choices, make_plan
+from shrag.indexing.build.records_step import CACHED_WORDS, NOTES, BuildNotes, FrameWriter
+from shrag.indexing.build.resources import check_disk_space, required_bytes
+from shrag.indexing.build.worker import Setup
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexingError
+from shrag.indexing.glossary.corrections import stored_corrections
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
 from shrag.indexing.open_index import check_analyzer
-from shrag.indexing.storage.generations import check_files, current_generation, drop_old, next_generation, publish
-from shrag.indexing.storage.manifest import IndexManifest, part_versions
+from shrag.indexing.storage.generations import check_files, current_generation, next_generation
+from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import NO_ENCODER, weights_beside
 
 Change = Literal["added", "changed", "unchanged"]
 
+_BATCH = 10_000
+_LOCK = "write.lock"
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How many records were what."""
+    """How many records were added, changed, deleted and left as they were."""
 
     added: int
     changed: int
@@ -55,7 +59,7 @@ class Changes:
 
 
 class IndexedDigests:
-    """The records of an index by identifier and digest. A throw-away SQLite file: a crash throws it away too."""
+    """The records of an index by identifier and digest, in a temporary SQLite file: memory does not grow with them."""
 
     def __init__(self, path: Path, records: Iterable[Record]) -> None:
         self._database = scratch_database(path)
@@ -72,23 +76,17 @@ class IndexedDigests:
     ) -> None:
         self._database.close()
 
-    def take(self, record: Record) -> Change:
+    def take(self, docid: str, digest: bytes) -> Change:
         """Say what became of a record of the corpus, and take it out: what is left at the end is deleted."""
-        key = (record.docid,)
-        row = self._database.execute("SELECT digest FROM indexed WHERE docid = ?", key).fetchone()
+        row = self._database.execute("SELECT digest FROM indexed WHERE docid = ?", (docid,)).fetchone()
         if row is None:
             return "added"
-        self._database.execute("DELETE FROM indexed WHERE docid = ?", key)
-        return "unchanged" if row[0] == record_digest(record) else "changed"
+        self._database.execute("DELETE FROM indexed WHERE docid = ?", (docid,))
+        return "unchanged" if row[0] == digest else "changed"
 
     def left(self) -> Iterator[str]:
         """Yield the identifiers that were not taken out, in order."""
         return (docid for (docid,) in self._database.execute("SELECT docid FROM indexed ORDER BY docid"))
-
-
-_BATCH = 10_000
-_LOCK = "write.lock"
-_NOWHERE = Place(0, 0, 0)  # the corpus has where a record was read; a copy of it here needs none
 
 
 def update_index(
@@ -96,17 +94,21 @@ def update_index(
 ) -> tuple[IndexManifest, Changes | None]:
     """Publish a generation of ``name`` that holds its corpus as it is now, made from the current generation.
 
-    Returns its manifest and what changed; where the index holds the corpus as it is already, the current manifest and
-    None. The new generation finds, ranks and scores as one built from nothing does: statistics are of the records that
-    are there, and ties are broken by docid. A record that could not be analysed the last time is tried again. A killed
-    update is done again from its start.
+    The new generation finds, ranks and scores as one built from nothing does: statistics are of the records that are
+    there, and ties are broken by docid. A record that could not be analysed the last time is tried again. A killed
+    update starts again from the beginning.
 
-    Raises :class:`~shrag.indexing.errors.IndexMissing` where there is nothing to update, ``IndexDamaged`` where it is
-    not whole, ``IndexMismatch`` where another analyser made it: then only building it again helps. Else as
-    :func:`~shrag.indexing.build.builder.build_index` does.
+    Returns:
+        The new manifest and what changed; the current manifest and None where the index holds the corpus as it is.
+
+    Raises:
+        IndexMissing: There is nothing to update.
+        IndexDamaged: The current generation is not whole.
+        IndexMismatch: Another analyser made it, so that it must be built from nothing.
+        IndexingError: And the other errors of :func:`~shrag.indexing.build.builder.build_index`.
     """
-    source, _ = open_corpus(corpora, name)
-    index = indexes / check_name(name)
+    source = read_manifest(corpora / check_name(name))
+    index = indexes / name
     try:
         with telling_full_disk(index), sole_writer(index):
             folder, manifest = current_generation(index)
@@ -120,114 +122,77 @@ def update_index(
             check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=choices.words))
             if manifest.source.fingerprint == source.fingerprint:
                 return manifest, None
-            drop_half_built(index)
+            drop_workspaces(index)
+            records = corpora / name / source.records_file
             # It writes the whole index anew, and at no time more than a build does.
-            with RecordFile(corpora / name / source.records_file) as file:
-                check_room(index, needed_bytes(file.bytes_uncompressed()))
+            with RecordFile(records) as file:
+                check_disk_space(index, required_bytes(file.bytes_uncompressed()))
             versions = part_versions() | {"updated from": folder.name}
             plan = make_plan(source, manifest.analyzer, manifest.bm25, choices, versions)
-            build = start_half_built(index, plan, next_generation(index))
+            build = start_workspace(index, plan, next_generation(index))
             store_dictionary(build.index, choices.words)
             try:
-                return _Update(folder, corpora, source, build, choices, options or BuildOptions()).run()
+                job = BuildJob(build, source, records, choices, options or BuildOptions())
+                changes = _update_records(job, folder)
+                return publish_build(job, derived_steps(job), manifest.generation), changes
             finally:
                 shutil.rmtree(build.folder)
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Update:
-    """One update's inputs: the generation it is made from, what that was made with, the corpus, and where."""
-
-    old: Path
-    corpora: Path
-    source: CorpusManifest
-    build: HalfBuilt
-    choices: Choices
-    options: BuildOptions
-    busy: Busy = field(default_factory=Busy)
-
-    def run(self) -> tuple[IndexManifest, Changes]:
-        """Write, seal and publish the new generation."""
-        lucene = self.build.index / FOLDER
-        changed = self.build.stage / "changed.parquet"
-        _link_files(self.old / FOLDER, lucene)
-        with LexicalWriter(lucene, self.build.plan.bm25) as writer, BuildNotes(self.build.stage / NOTES) as notes:
-            with self.busy.at("comparing"):
-                changes = self._delete_old(writer, changed)
-            with closing(WordBook(self.old / WORDBOOK)) as book:
-                notes.add_words(book.words())
-            if changes.added or changes.changed:
-                self._write_new(changes.added + changes.changed, changed, writer, notes)
-            notes.commit()
-            with self.busy.at("merging"):
-                self.options.report("merging", self.source.records)
-                # Not writer.count(): Lucene counts what is to be deleted until it merges.
-                records = self.source.records - len(notes.rejects())
-                about = {"corpus": self.source.fingerprint, "read": str(self.source.records), "records": str(records)}
-                written = writer.commit(about)
-            if written != records:
-                raise IndexingError(
-                    f"The updated index should hold {records} records, and would hold {written}: "
-                    f"build it from nothing with `shrag index {self.source.name} --force`."
-                )
-        _own_files(lucene)
-        file = self.corpora / self.source.name / self.source.records_file
-        derived = Derived(self.build, file, self.choices, self.options.max_rejected, self.busy, self.options.report)
-        run_phases(self.build, derived.phases())
-        with self.busy.at("sealing"):
-            manifest = make_manifest(self.build, self.source, self.busy)
-        index = self.build.folder.parent
-        publish(index, self.build.index, manifest)
-        drop_old(index, manifest.generation, int(self.old.name.removeprefix("gen-")), self.options.keep)
-        return manifest, changes
-
-    def _delete_old(self, writer: LexicalWriter, changed: Path) -> Changes:
-        """Delete what is gone or changed, and write to ``changed`` the records that are new or changed."""
-        counts: Counter[str] = Counter()
-        reader = LexicalReader(self.old / FOLDER, self.build.plan.bm25)
-        try:
-            stored = (found.record for found in reader.documents(range(reader.count())))
-            indexed = IndexedDigests(self.build.stage / "digests", stored)
-        finally:
-            reader.close()
-        _, records = open_corpus(self.corpora, self.source.name)
-        with indexed, RecordWriter(changed) as file:
-            for done, record in enumerate(records, 1):
-                change = indexed.take(record)
-                counts[change] += 1
-                if change == "changed":
-                    writer.delete(record.docid)
-                if change != "unchanged":
-                    file.write(Row(record, record_digest(record), _NOWHERE))
-                if done % _BATCH == 0:
-                    self.options.report("records compared", done)
-            for docid in indexed.left():
-                writer.delete(docid)
-                counts["deleted"] += 1
-        return Changes(counts["added"], counts["changed"], counts["deleted"], counts["unchanged"])
-
-    def _write_new(self, count: int, changed: Path, writer: LexicalWriter, notes: BuildNotes) -> None:
-        """Analyse the records of ``changed`` and add them."""
-        workers = min(self.options.workers or len(os.sched_getaffinity(0)), count)
-        done = 0
-        with WorkerPool(workers, Setup(str(self.old / WORDBOOK), CACHED_WORDS // workers, str(self.old))) as pool:
-            for frame in pool.analyse(changed, 0, count):
-                for number, record in enumerate(frame.records, done):
-                    if isinstance(record, Refused):
-                        notes.reject(number, record.docid or _docid(changed, number), record.reason)
-                    else:
-                        writer.add_packed(record)
-                notes.add_words(frame.words)
-                self.busy.add("analysis", frame.analysis_seconds, workers)
-                done += len(frame.records)
-                self.options.report("records indexed", done)
+def _update_records(job: BuildJob, old: Path) -> Changes:
+    """Write the Lucene index and the notes of the new generation, from those of the ``old`` one."""
+    build, source = job.workspace, job.source
+    lucene, changed = build.index / FOLDER, build.stage / "changed.parquet"
+    _link_files(old / FOLDER, lucene)
+    with LexicalWriter(lucene, build.plan.bm25) as writer, BuildNotes(build.stage / NOTES) as notes:
+        with job.utilization.at("comparing"):
+            changes = _delete_old(job, old, writer, changed)
+        with closing(WordBook(old / WORDBOOK)) as book:
+            notes.add_words(book.words())
+        if new := changes.added + changes.changed:
+            frames = FrameWriter(job, changed, writer, notes)
+            setup = Setup(str(old / WORDBOOK), CACHED_WORDS // job.workers, str(old))
+            with WorkerPool(job.workers, setup) as pool:
+                for frame in pool.analyse(changed, 0, new):
+                    frames.write(frame)
+        notes.commit()
+        with job.utilization.at("merging"):
+            job.options.report("merging", source.records)
+            # Not writer.count(): Lucene counts what is to be deleted until it merges.
+            records = source.records - len(notes.rejects())
+            about = {"corpus": source.fingerprint, "read": str(source.records), "records": str(records)}
+            written = writer.commit(about)
+        if written != records:
+            raise IndexingError(
+                f"The updated index should hold {records} records, and would hold {written}: "
+                f"build it from nothing with `shrag index {source.name} --force`."
+            )
+    _own_files(lucene)
+    return changes
 
 
-def _docid(changed: Path, number: int) -> str:
-    with RecordFile(changed) as file:
-        return next(file.read(number, 1)).docid
+def _delete_old(job: BuildJob, old: Path, writer: LexicalWriter, changed: Path) -> Changes:
+    """Delete what is gone or changed, and write to ``changed`` the records that are new or changed."""
+    counts: Counter[str] = Counter()
+    with closing(LexicalReader(old / FOLDER, job.workspace.plan.bm25)) as reader:
+        stored = (found.record for found in reader.documents(range(reader.count())))
+        indexed = IndexedDigests(job.workspace.stage / "digests", stored)
+    with indexed, RecordWriter(changed) as file:
+        for done, row in enumerate(read_rows(job.records), 1):
+            change = indexed.take(row.record.docid, row.digest)
+            counts[change] += 1
+            if change == "changed":
+                writer.delete(row.record.docid)
+            if change != "unchanged":
+                file.write(row)
+            if done % _BATCH == 0:
+                job.options.report("records compared", done)
+        for docid in indexed.left():
+            writer.delete(docid)
+            counts["deleted"] += 1
+    return Changes(counts["added"], counts["changed"], counts["deleted"], counts["unchanged"])
 
 
 def _link_files(old: Path, new: Path) -> None:

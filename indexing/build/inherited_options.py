@@ -1,4 +1,4 @@
-"""Options carried over from the current generation."""
+"""What a user chose for an index besides its corpus, inherited by the next build until something else is chosen."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from pathlib import Path
 
 from shrag.indexing.analysis.user_dictionary import FILE as DICTIONARY
 from shrag.indexing.analysis.user_dictionary import NO_WORDS, UserDictionary, stored_dictionary
-from shrag.indexing.build.derived_steps import stored_corrections
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
+from shrag.indexing.glossary.corrections import stored_corrections
 from shrag.indexing.storage.generations import check_file, current_generation
 from shrag.indexing.storage.vector_card import NO_ENCODER
 
 
-def kept_dictionary(index: Path) -> UserDictionary:
-    """Return the words the current generation of ``index`` keeps, none where there is none.
+def inherited_dictionary(index: Path) -> UserDictionary:
+    """Return the words that the current generation of ``index`` was made with, none where there is none.
 
-    Raises :class:`IndexDamaged` where there are words but they cannot be trusted: to build without them in silence
-    would lose them.
+    Raises:
+        IndexDamaged: There are words but they cannot be trusted; to build without them would silently lose them.
     """
-    folder = _keeper(index, DICTIONARY, "--dictionary FILE, or build without them by --no-dictionary")
+    folder = _folder_with(index, DICTIONARY, "--dictionary FILE, or build without them by --no-dictionary")
     return stored_dictionary(folder) if folder else NO_WORDS
 
 
-def kept_corrections(index: Path) -> bytes:
-    """Return the glossary corrections the current generation of ``index`` keeps; raises as :func:`kept_dictionary`."""
-    folder = _keeper(index, CORRECTIONS, "--glossary FILE, an empty one to build without them")
+def inherited_corrections(index: Path) -> bytes:
+    """Return the glossary corrections of the current generation; raises as :func:`inherited_dictionary`."""
+    folder = _folder_with(index, CORRECTIONS, "--glossary FILE, an empty one to build without them")
     return stored_corrections(folder) if folder else b""
 
 
-def kept_encoder(index: Path) -> str:
-    """Return the kind of encoder the current generation of ``index`` has its vectors from, ``none`` without."""
+def inherited_encoder(index: Path) -> str:
+    """Return the encoder that the current generation of ``index`` has its vectors from, ``none`` without."""
     try:
         vectors = current_generation(index)[1].vectors
     except (IndexMissing, IndexDamaged, IndexMismatch):
@@ -38,8 +38,8 @@ def kept_encoder(index: Path) -> str:
     return vectors.encoder if vectors else NO_ENCODER
 
 
-def _keeper(index: Path, file: str, way_out: str) -> Path | None:
-    """Return the current generation's folder where it has ``file``, unchanged since it was sealed."""
+def _folder_with(index: Path, file: str, way_out: str) -> Path | None:
+    """Return the current generation's folder where it has ``file`` with the checksum it was published with."""
     try:
         folder, manifest = current_generation(index)
         if file not in manifest.files:

@@ -1,35 +1,44 @@
-"""Analyse and write all records; rejects and word counts.
-
-Kept in the build's stage and committed just before each of Lucene's commits, so that it knows at least as much as
-Lucene does; what it knows beyond is noted again when the build goes on, and counts once.
+"""First step of a build: analyse every record of the corpus and write it to Lucene, or note why it is rejected.
 
 Each shard ends in a Lucene commit that says how many records of the corpus have been dealt with; a build that was
-killed goes on after the last of them.
+killed resumes after the last of them.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
-from shrag.indexing.build.checkpoints import HalfBuilt
-from shrag.indexing.build.resources import Busy
-from shrag.indexing.build.worker import Frame, Refused, Setup
+from shrag.indexing.analyzed_record import PackedRecord
+from shrag.indexing.build.job import BuildJob
+from shrag.indexing.build.worker import Frame, RejectedRecord, Setup
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.writer import LexicalWriter
 
+NOTES = "notes.sqlite"
+"""The file of :class:`BuildNotes` in a build's stage."""
+
+CACHED_WORDS = 800_000
+"""Words that all workers together cache, some 300 bytes each: this bounds a build's memory."""
+
+_SMALLEST_SHARD = 2_048
+_LARGEST_SHARD = 65_536
+_SHARDS = 16
 _MOST_WORDS = 2_000_000
-"""Words noted of all that are analysed, the first: the common ones are met early, once by each worker."""
 
 
 class BuildNotes:
-    """A database of the stage, open for writing."""
+    """A database of the words analysed, for the word book, and of the rejected records.
+
+    It is committed just before each of Lucene's commits, so that it knows at least as much as Lucene does; what it
+    knows beyond that is noted again when the build resumes, and counts once.
+    """
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path, isolation_level=None)
@@ -55,7 +64,7 @@ class BuildNotes:
             self._words += self._database.executemany("INSERT INTO words VALUES (?, ?)", words).rowcount
 
     def reject(self, number: int, docid: str, reason: str) -> None:
-        """Note that the corpus's record ``number`` is left out."""
+        """Note that the corpus's record ``number`` is rejected."""
         self._database.execute("INSERT OR REPLACE INTO rejects VALUES (?, ?, ?)", (number, docid, reason))
 
     def forget_rejects_from(self, number: int) -> None:
@@ -71,102 +80,88 @@ class BuildNotes:
         """Yield the words and their tokens in order."""
         yield from self._database.execute("SELECT word, min(tokens) FROM words GROUP BY word ORDER BY word")
 
-    def rejects(self) -> list[Refused]:
-        """Return the records left out, in the corpus's order."""
-        return [Refused(*row) for row in self._database.execute("SELECT docid, reason FROM rejects ORDER BY number")]
+    def rejects(self) -> list[RejectedRecord]:
+        """Return the rejected records, in the corpus's order."""
+        rows = self._database.execute("SELECT docid, reason FROM rejects ORDER BY number")
+        return [RejectedRecord(*row) for row in rows]
 
 
-NOTES = "notes.sqlite"
+class FrameWriter:
+    """Writes frames of analysed records to Lucene and to the notes; ``done`` records of the file so far."""
 
-_SMALLEST_SHARD = 2_048
-_LARGEST_SHARD = 65_536
-_SHARDS = 16
-# Over all workers, each word some 300 bytes: what keeps a build's memory bounded.
-CACHED_WORDS = 800_000
+    def __init__(self, job: BuildJob, records: Path, writer: LexicalWriter, notes: BuildNotes, done: int = 0) -> None:
+        self._job, self._records, self._writer, self._notes = job, records, writer, notes
+        self.done = done
 
-
-def shard_size(records: int) -> int:
-    """Return after how many records to commit: at most a sixteenth of the work is lost, and no time with committing."""
-    return min(max(records // _SHARDS, _SMALLEST_SHARD), _LARGEST_SHARD)
-
-
-class RecordPhase:
-    """Reads, analyses and writes records; keeps what one such run needs."""
-
-    def __init__(
-        self,
-        build: HalfBuilt,
-        records: Path,
-        *,
-        workers: int,
-        book: Path | None,
-        busy: Busy,
-        report: Callable[[str, int], None],
-    ) -> None:
-        self._build = build
-        self._records = records
-        self._workers = workers
-        self._book = book
-        self._busy = busy
-        self._report = report
-
-    def run(self) -> None:
-        """Do what is left of the corpus. Raises :class:`IndexingError` where the count does not come out."""
-        setup = Setup(str(self._book) if self._book else None, CACHED_WORDS // self._workers, str(self._build.index))
-        total = self._build.plan.records
-        # The workers' process first: Kiwi is loaded there while Java starts here.
-        with (
-            WorkerPool(self._workers, setup) as pool,
-            BuildNotes(self._build.stage / NOTES) as notes,
-            LexicalWriter(self._build.index / FOLDER, self._build.plan.bm25) as writer,
-        ):
-            done = self._done(writer, notes)
-            if not done:
-                notes.add_words(pool.analyse_words(QUESTION_WORDS).words)
-            size = shard_size(total)
-            for frame in pool.analyse(self._records, done, total):
-                self._write(frame, done, writer, notes)
-                reached = done + len(frame.records)
-                if reached // size > done // size:
-                    self._checkpoint(reached, writer, notes)
-                done = reached
-                self._report("records indexed", done)
-            with self._busy.at("merging"):
-                self._report("merging", done)
-                notes.commit()
-                writer.commit(self._about(done, writer))
-
-    def _done(self, writer: LexicalWriter, notes: BuildNotes) -> int:
-        """Return how many records the last commit has dealt with."""
-        done = int(writer.about().get("read", "0"))
-        notes.forget_rejects_from(done)
-        if writer.count() + len(notes.rejects()) != done:
-            raise IndexingError(
-                f"{self._build.folder} holds {writer.count()} of {done} records: delete that folder and run again."
-            )
-        return done
-
-    def _write(self, frame: Frame, done: int, writer: LexicalWriter, notes: BuildNotes) -> None:
-        self._busy.add("reading", frame.reading_seconds, self._workers)
-        self._busy.add("analysis", frame.analysis_seconds, self._workers)
-        with self._busy.at("Lucene"):
-            for number, record in enumerate(frame.records, done):
-                if isinstance(record, Refused):
-                    notes.reject(number, record.docid or self._docid(number), record.reason)
-                else:
-                    writer.add_packed(record)
-        with self._busy.at("word book"):
-            notes.add_words(frame.words)
-
-    def _checkpoint(self, done: int, writer: LexicalWriter, notes: BuildNotes) -> None:
-        with self._busy.at("word book"):
-            notes.commit()
-        with self._busy.at("Lucene"):
-            writer.checkpoint(self._about(done, writer))
-
-    def _about(self, done: int, writer: LexicalWriter) -> dict[str, str]:
-        return {"corpus": self._build.plan.corpus, "read": str(done), "records": str(writer.count())}
+    def write(self, frame: Frame) -> None:
+        """Write one frame, the next of the file."""
+        utilization = self._job.utilization
+        utilization.add("reading", frame.reading_seconds, self._job.workers)
+        utilization.add("analysis", frame.analysis_seconds, self._job.workers)
+        with utilization.at("Lucene"):
+            self._writer.add([record for record in frame.records if isinstance(record, PackedRecord)])
+        with utilization.at("word book"):
+            self._notes.add_words(frame.words)
+            for number, record in enumerate(frame.records, self.done):
+                if isinstance(record, RejectedRecord):
+                    self._notes.reject(number, record.docid or self._docid(number), record.reason)
+        self.done += len(frame.records)
+        self._job.options.report("records indexed", self.done)
 
     def _docid(self, number: int) -> str:
         with RecordFile(self._records) as file:
             return next(file.read(number, 1)).docid
+
+
+def shard_size(records: int) -> int:
+    """Return after how many records to commit, so that a killed build repeats at most a sixteenth of its work."""
+    return min(max(records // _SHARDS, _SMALLEST_SHARD), _LARGEST_SHARD)
+
+
+def index_records(job: BuildJob, book: Path | None) -> None:
+    """Analyse and write the records that are not written yet.
+
+    Args:
+        job: The build.
+        book: A word book made by the same analyser, None where there is none.
+
+    Raises:
+        IndexingError: What an interrupted build left does not add up, or workers keep ending.
+    """
+    build, total = job.workspace, job.workspace.plan.records
+    setup = Setup(str(book) if book else None, CACHED_WORDS // job.workers, str(build.index))
+    # The workers' process first: Kiwi is loaded there while Java starts here.
+    with (
+        WorkerPool(job.workers, setup) as pool,
+        BuildNotes(build.stage / NOTES) as notes,
+        LexicalWriter(build.index / FOLDER, build.plan.bm25) as writer,
+    ):
+        frames = FrameWriter(job, job.records, writer, notes, _done(build.folder, writer, notes))
+        if not frames.done:
+            notes.add_words(pool.analyse_words(QUESTION_WORDS).words)
+        shard, size = frames.done // shard_size(total), shard_size(total)
+        for frame in pool.analyse(job.records, frames.done, total):
+            frames.write(frame)
+            if frames.done // size > shard:
+                shard = frames.done // size
+                with job.utilization.at("word book"):
+                    notes.commit()
+                with job.utilization.at("Lucene"):
+                    writer.checkpoint(_about(job, frames.done, writer.count()))
+        with job.utilization.at("merging"):
+            job.options.report("merging", frames.done)
+            notes.commit()
+            writer.commit(_about(job, frames.done, writer.count()))
+
+
+def _done(folder: Path, writer: LexicalWriter, notes: BuildNotes) -> int:
+    """Return how many records the last commit has dealt with."""
+    done = int(writer.about().get("read", "0"))
+    notes.forget_rejects_from(done)
+    if writer.count() + len(notes.rejects()) != done:
+        raise IndexingError(f"{folder} holds {writer.count()} of {done} records: delete that folder and run again.")
+    return done
+
+
+def _about(job: BuildJob, done: int, records: int) -> dict[str, str]:
+    return {"corpus": job.workspace.plan.corpus, "read": str(done), "records": str(records)}

@@ -1,6 +1,7 @@
-"""Encode documents, reusing known vectors.
+"""Build step that encodes every document, reusing the rows that the current generation has of the same document.
 
-Only a model's: what it makes of a document depends on the document alone, where LSA is fit on all of them anew.
+Only a model's rows are reused: what a model makes of a document depends on the document alone, and is slow to make,
+where LSA is fit anew on all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from shrag.models.encoder import Encoder
 from shrag.models.reranker import Passage
 
 
-class KnownVectors:
+class VectorReuse:
     """Implements :class:`~shrag.indexing.vectors.store.KnownRows` over one generation's vectors and records."""
 
     def __init__(self, vectors: HalfVectors, reader: LexicalReader) -> None:
@@ -34,40 +35,13 @@ class KnownVectors:
     def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
         """See :class:`~shrag.indexing.vectors.store.KnownRows`; a passage has a row where title and text are the same."""
         numbers = self._reader.numbers([passage.docid for passage in passages])
-        there = [(place, number) for place, number in enumerate(numbers) if number is not None]
+        there = [(position, number) for position, number in enumerate(numbers) if number is not None]
         stored = self._reader.documents([number for _, number in there])
         return {
-            place: self._vectors[number]
-            for (place, number), found in zip(there, stored, strict=True)
-            if (found.record.title, found.record.text) == (passages[place].title, passages[place].text)
+            position: self._vectors[number]
+            for (position, number), found in zip(there, stored, strict=True)
+            if (found.record.title, found.record.text) == (passages[position].title, passages[position].text)
         }
-
-
-@contextmanager
-def known_vectors(index: Path | None, encoder: Encoder) -> Iterator[KnownVectors | None]:
-    """Yield what the current generation of ``index`` has by the same encoder, None where it has nothing to be trusted.
-
-    Its vectors are read through first: a damaged row would be sealed as a good one.
-    """
-    found = _find(index, encoder) if index is not None and encoder.is_model else None
-    if found is None:
-        yield None
-        return
-    vectors, reader = found
-    with closing(reader):
-        yield KnownVectors(vectors, reader)
-
-
-def _find(index: Path, encoder: Encoder) -> tuple[HalfVectors, LexicalReader] | None:
-    try:
-        folder, manifest = current_generation(index)
-        card = manifest.vectors
-        if card is None or (card.settings, card.digest) != (encoder.settings, encoder.digest):
-            return None
-        check_file(folder, manifest, f"{FOLDER}/{FILE}")
-        return open_vectors(folder / FOLDER, card), LexicalReader(folder / LUCENE, manifest.bm25)
-    except (IndexMissing, IndexDamaged, IndexMismatch):
-        return None
 
 
 def build_vectors(
@@ -81,15 +55,51 @@ def build_vectors(
     report: Callable[[str, int], None] = lambda what, done: None,
     index: Path | None = None,
 ) -> VectorCard:
-    """Make the encoder of that ``choice`` and write the vectors of ``documents`` below ``build``; return what they are.
+    """Make the encoder and write the vectors of ``documents``; return what they are.
 
-    ``source`` identifies the documents and their terms. Called again after it was killed, it goes on from the shards
-    that are whole; called again after it ended, it checks them and changes nothing. ``stage`` holds its notes, which
-    are no part of the index; ``weights`` is where those of models lie. Rows that the current generation of ``index``
-    has of the same documents by the same model are copied.
+    Called again after it was killed, it resumes after the shards that are whole; called again after it ended, it checks
+    them and changes nothing.
+
+    Args:
+        build: The folder that becomes the generation.
+        stage: The folder of working files, which are not published.
+        choice: The encoder (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`).
+        documents: The documents, as they are in Lucene.
+        analyzer: The index's analyser, for an encoder of terms.
+        source: Identifies the documents and their terms.
+        weights: The folder of models' weights.
+        report: Called with the progress.
+        index: The index's folder, whose current generation may have rows to reuse.
     """
     folder = build / FOLDER
     encoder = make_encoder(choice, folder, stage, documents, analyzer, source, weights, report)
-    with known_vectors(index, encoder) as known:
+    with reusable_vectors(index, encoder) as known:
         rows = write_vectors(folder, stage, documents, encoder, source, report, known=known)
     return VectorCard(choice, encoder.settings, encoder.digest, encoder.dimension, rows)
+
+
+@contextmanager
+def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[VectorReuse | None]:
+    """Yield what the current generation of ``index`` has by the same encoder; None without, or where it is damaged.
+
+    Its vectors are read through first: a damaged row would get the checksum of a good one.
+    """
+    found = _find(index, encoder) if index is not None and encoder.is_model else None
+    if found is None:
+        yield None
+        return
+    vectors, reader = found
+    with closing(reader):
+        yield VectorReuse(vectors, reader)
+
+
+def _find(index: Path, encoder: Encoder) -> tuple[HalfVectors, LexicalReader] | None:
+    try:
+        folder, manifest = current_generation(index)
+        card = manifest.vectors
+        if card is None or (card.settings, card.digest) != (encoder.settings, encoder.digest):
+            return None
+        check_file(folder, manifest, f"{FOLDER}/{FILE}")
+        return open_vectors(folder / FOLDER, card), LexicalReader(folder / LUCENE, manifest.bm25)
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return None

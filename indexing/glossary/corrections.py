@@ -46,6 +46,12 @@ def read_corrections(path: Path) -> bytes:
     return content
 
 
+def stored_corrections(folder: Path) -> bytes:
+    """Return the corrections that the index in ``folder`` was built with; empty where it has none."""
+    path = folder / FILE
+    return path.read_bytes() if path.is_file() else b""
+
+
 def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
     """Return the corrections in ``content``; raises :class:`GlossaryRejected` naming the first line that is none."""
     try:

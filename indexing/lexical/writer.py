@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
-from shrag.indexing.analyzed_record import AnalysedRecord, PackedRecord, pack
+from shrag.indexing.analyzed_record import PackedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.jvm import JavaClass, java, java_bytes, java_errors, lucene
 from shrag.indexing.lexical.schema import CONTENTS, DOCID, STORED, TITLE, similarity
@@ -59,24 +59,21 @@ class LexicalWriter:
             self._writer.rollback()
             self._directory.close()
 
-    def add(self, analysed: AnalysedRecord) -> None:
-        """Add one record. The caller sees to it that no docid comes twice."""
-        self.add_packed(pack(analysed))
+    def add(self, records: Iterable[PackedRecord]) -> None:
+        """Add records as :func:`~shrag.indexing.analyzed_record.pack` gives them; no docid may come twice."""
+        with java_errors(self._doing):
+            for packed in records:
+                self._docid.setStringValue(packed.docid)
+                self._docid_value.setBytesValue(self._bytes(packed.docid))
+                self._title.setStringValue(packed.title)
+                self._contents.setStringValue(packed.contents)
+                self._stored.setBytesValue(java_bytes(packed.stored))
+                self._writer.addDocument(self._document)
 
     def delete(self, docid: str) -> None:
         """Delete the record of ``docid`` where there is one; of those added later nothing."""
         with java_errors(self._doing):
             self._writer.deleteDocuments([self._term(DOCID, docid)])
-
-    def add_packed(self, packed: PackedRecord) -> None:
-        """Add one record as :func:`~shrag.indexing.analyzed_record.pack` left it."""
-        self._docid.setStringValue(packed.docid)
-        self._docid_value.setBytesValue(self._bytes(packed.docid))
-        self._title.setStringValue(packed.title)
-        self._contents.setStringValue(packed.contents)
-        self._stored.setBytesValue(java_bytes(packed.stored))
-        with java_errors(self._doing):
-            self._writer.addDocument(self._document)
 
     def about(self) -> dict[str, str]:
         """Return what the last commit was told of its content; nothing where there is none."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from shrag.corpora.ingest.add import Report
+from shrag.corpora.ingest.reading import Report
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import analyse_record
 from shrag.indexing.errors import IndexingError

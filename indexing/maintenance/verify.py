@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.files import check_name
-from shrag.corpora.ingest.add import Report
+from shrag.corpora.ingest.reading import Report
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LexicalReader
@@ -25,7 +26,7 @@ from shrag.indexing.maintenance.checks import (
     check_seals,
 )
 from shrag.indexing.open_index import open_generation, verifying_analyzer
-from shrag.indexing.storage.checksums import MANIFEST_FILE, MANIFEST_SEAL_FILE, file_digest
+from shrag.indexing.storage.checksums import MANIFEST_FILE, MANIFEST_SEAL_FILE
 from shrag.indexing.storage.generations import (
     CURRENT_FILE,
     generation_folder,
@@ -131,12 +132,14 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
     path = folder / MANIFEST_FILE
     try:
         manifest = read_generation(index, number)
-        if number == current and digest and file_digest(path) != digest:
+        if number == current and digest and hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             says = f"{index / CURRENT_FILE} has another digest than {path}, which is as it was published"
             problems.append(Problem(CURRENT_FILE, says))
     except IndexDamaged as damage:
         # The manifest stands between two digests of it: the one that agrees with it says which of the others is wrong.
-        intact = digest and number == current and path.is_file() and file_digest(path) == digest
+        intact = (
+            number == current and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+        )  # an empty digest, of a damaged CURRENT, is none
         problems.append(Problem(f"{folder.name}/{MANIFEST_SEAL_FILE if intact else MANIFEST_FILE}", str(damage)))
         manifest = _readable(path)
     return number, manifest, Check("manifest", 3, tuple(problems))

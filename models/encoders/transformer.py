@@ -11,8 +11,8 @@ from shrag.models.encoder import Vectors
 from shrag.models.encoders.check import check_encoder
 from shrag.models.encoders.choice import EncoderChoice
 from shrag.models.encoders.network import TorchModel, load_encoder_model
-from shrag.models.encoders.token_workers import TokenWorkers
 from shrag.models.encoders.tokenization import Tokeniser, Tokens
+from shrag.models.encoders.tokenizer_pool import TokenizerPool
 from shrag.models.encoders.weights import TOKENIZER
 from shrag.models.reranker import Passage
 
@@ -34,9 +34,9 @@ class TransformerEncoder:
         self._card = choice.card
         self._model = model
         self._tokeniser = tokeniser
-        self._workers: TokenWorkers | None = None
+        self._pool: TokenizerPool | None = None
         if model.on_gpu:
-            self._workers = TokenWorkers(tokeniser, min(_MOST_WORKERS, max(1, len(os.sched_getaffinity(0)) - 1)))
+            self._pool = TokenizerPool(tokeniser, min(_MOST_WORKERS, max(1, len(os.sched_getaffinity(0)) - 1)))
         self.name = choice.card.name
         self.settings = choice.settings
         self.digest = choice.weights.digest
@@ -62,8 +62,8 @@ class TransformerEncoder:
         return vectors
 
     def _tokens(self, chunks: list[list[str]]) -> Iterator[list[Tokens]]:
-        if self._workers is not None and len(chunks) > 1:
-            return self._workers.tokens(chunks)
+        if self._pool is not None and len(chunks) > 1:
+            return self._pool.tokens(chunks)
         return (self._tokeniser.texts(chunk) for chunk in chunks)
 
 

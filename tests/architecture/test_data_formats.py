@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.mapped_json import JsonlKeys
-from shrag.corpora.formats.reader import read_source
 from shrag.corpora.formats.registry import FORMATS, Format, find_files, jsonl_format
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.records import Record

@@ -255,7 +255,7 @@ class _Swollen:
         title, journal = f"{found.record.title} {'x' * 100_000}", "z" * 100_000
         authors = tuple(f"Author {number} {'n' * 1_000}" for number in range(500))
         record = replace(found.record, text=text, title=title, journal=journal, publisher=journal, authors=authors)
-        return AnalysedRecord(record, found.title_terms, found.sentence_terms)
+        return AnalysedRecord(record, found.title, found.sentences)
 
 
 def test_fields_of_ten_megabytes_make_a_page_no_larger_than_others(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from shrag.corpora.formats.topics import read_topics
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalysedRecord, pack
 from shrag.indexing.bm25 import Bm25, bm25_score
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
@@ -111,7 +111,7 @@ def _field(texts: Sequence[Sequence[str]], terms: Sequence[str]) -> FieldStatist
 def _lucene(records: Sequence[AnalysedRecord], parameters: Bm25, folder: Path) -> LexicalReader:
     with LexicalWriter(folder, parameters) as writer:
         for record in records:
-            writer.add(record)
+            writer.add([pack(record)])
         writer.commit({})
     return LexicalReader(folder, parameters)
 
@@ -151,7 +151,7 @@ def engine(make: Maker, documents: list[AnalysedRecord]) -> EngineAndStore:
 
 def _small(docid: str, title: Sequence[str], text: Sequence[str]) -> AnalysedRecord:
     record = Record(docid, " ".join(title), " ".join(text) or "-", "en", complete=True)
-    return AnalysedRecord(record, list(title), [list(text)] if text else [])
+    return AnalysedRecord(record, " ".join(title), (" ".join(text),) if text else ())
 
 
 WORDS = "abcdef"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.reader import read_source
+from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.registry import FORMATS, find_files
 
 FILES = {

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.reader import ReadLine, read_source
+from shrag.corpora.formats.detection import read_source
+from shrag.corpora.formats.reader import ReadLine
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import clean_text

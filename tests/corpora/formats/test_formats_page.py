@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.mapped_json import JsonlKeys
-from shrag.corpora.formats.reader import read_source
 from shrag.corpora.formats.registry import FORMATS, jsonl_format
 from shrag.corpora.records import Record
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import CorpusError, RejectedLine
+from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.mapped_json import JsonlKeys, find_value, parse_mapped
-from shrag.corpora.formats.reader import ReadLine, read_source
+from shrag.corpora.formats.reader import ReadLine
 from shrag.corpora.formats.registry import jsonl_format
 from shrag.corpora.records import Record
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.paper_sections import sections_of_text
 from shrag.corpora.formats.papers import replace_urls
-from shrag.corpora.formats.reader import ReadLine, read_source
+from shrag.corpora.formats.reader import ReadLine
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.records import Record
 

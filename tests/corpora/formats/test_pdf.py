@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import RejectedLine
+from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.pdf import read_pdf
-from shrag.corpora.formats.reader import read_source
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.records import Record
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.reader import ReadLine, read_source
+from shrag.corpora.formats.detection import read_source
+from shrag.corpora.formats.reader import ReadLine
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.formats.scienceon import parse_scienceon
 from shrag.corpora.records import Record

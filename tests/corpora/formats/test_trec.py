@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.formats import trec
-from shrag.corpora.formats.reader import ReadLine, read_source
+from shrag.corpora.formats.detection import read_source
+from shrag.corpora.formats.reader import ReadLine
 from shrag.corpora.formats.registry import FORMATS
-from shrag.corpora.readers import source as lines
+from shrag.corpora.readers import source
 from shrag.corpora.records import Record
 
 # The layouts of newswire collections and of Cranfield as TREC, with texts of our own.
@@ -96,7 +97,7 @@ def test_a_document_that_is_not_closed_does_not_take_the_next_with_it(tmp_path: 
 
 def test_a_document_beyond_the_limit_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trec, "LONGEST_LINE", 200)
-    monkeypatch.setattr(lines, "LONGEST_LINE", 300)
+    monkeypatch.setattr(source, "LONGEST_LINE", 300)
     for size, end in ((50, "\n"), (50, " ")):
         text = "<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>" + ("word word" + end) * size + "\n</TEXT>\n</DOC>\n"
         too_long, good = read(tmp_path, text + CRANFIELD)

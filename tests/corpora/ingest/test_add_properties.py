@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shrag.corpora.errors import ConflictingRecords, CorpusError
-from shrag.corpora.ingest.add import Changes, OnDuplicate, add_corpus
+from shrag.corpora.ingest.add import Changes, add_corpus
+from shrag.corpora.ingest.reading import OnDuplicate
 from shrag.corpora.store.manifest import (
     FORMAT_VERSION,
     MANIFEST_FILE,
@@ -23,7 +24,8 @@ from shrag.corpora.store.manifest import (
     read_manifest,
     write_manifest,
 )
-from shrag.corpora.store.open_corpus import iter_digests, list_corpora, open_corpus, stored_rejects
+from shrag.corpora.store.open_corpus import list_corpora, open_corpus, stored_rejects
+from shrag.corpora.store.parquet import read_digests
 
 
 class Line(NamedTuple):
@@ -112,7 +114,9 @@ def test_every_line_of_any_files_is_accounted_for_and_order_is_kept(
         firsts = {record.docid for record in records if not record.duplicate_of}
         assert all(record.duplicate_of in firsts for record in records if record.duplicate_of)
         assert manifest.linked == len(records) - len(firsts)
-        assert [docid for docid, _ in iter_digests(home, "c")] == [record.docid for record in records]
+        assert [docid for docid, _ in read_digests(home / "c" / manifest.records_file)] == [
+            record.docid for record in records
+        ]
 
 
 @settings(max_examples=15, deadline=None)

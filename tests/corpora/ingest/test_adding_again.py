@@ -11,9 +11,11 @@ import pytest
 from shrag.corpora.errors import ConflictingRecords, CorpusError
 from shrag.corpora.formats.mapped_json import JsonlKeys
 from shrag.corpora.formats.registry import jsonl_format
-from shrag.corpora.ingest.add import Addition, Changes, OnDuplicate, add_corpus
-from shrag.corpora.store.manifest import MANIFEST_FILE, Account
-from shrag.corpora.store.open_corpus import failed_rejects, iter_digests, list_corpora, open_corpus, stored_rejects
+from shrag.corpora.ingest.add import Addition, Changes, add_corpus
+from shrag.corpora.ingest.reading import OnDuplicate
+from shrag.corpora.store.manifest import MANIFEST_FILE, Account, read_manifest
+from shrag.corpora.store.open_corpus import failed_rejects, list_corpora, open_corpus, stored_rejects
+from shrag.corpora.store.parquet import read_digests
 
 
 def _line(docid: str, text: str = "초록.") -> str:
@@ -191,9 +193,9 @@ def test_there_must_be_something_whole_to_merge_into(tmp_path: Path) -> None:
 
 def test_digests_tell_an_update_what_changed(tmp_path: Path) -> None:
     _add(tmp_path, _file(tmp_path / "1.jsonl", *map(_line, "ABC")))
-    before = dict(iter_digests(tmp_path, "c"))
+    before = dict(read_digests(tmp_path / "c" / read_manifest(tmp_path / "c").records_file))
     _add(tmp_path, _file(tmp_path / "1.jsonl", _line("C"), _line("B", "새 초록."), _line("D")))
-    after = dict(iter_digests(tmp_path, "c"))
+    after = dict(read_digests(tmp_path / "c" / read_manifest(tmp_path / "c").records_file))
     assert list(after) == ["C", "B", "D"]
     assert before["C"] == after["C"]
     assert before["B"] != after["B"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.ingest.near_duplicates import PaperLinks, letters, likeness, likeness_keys, same_paper
+from shrag.corpora.ingest.near_duplicates import DuplicateFinder, fingerprint, fingerprint_keys, letters, same_paper
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 
@@ -30,9 +30,9 @@ def _record(title: str, text: str, docid: str = "A") -> Record:
 
 def _same(one: Record, other: Record) -> bool:
     """Say what the corpus would: only records that share a key are compared."""
-    if not set(likeness_keys(one)) & set(likeness_keys(other)):
+    if not set(fingerprint_keys(one)) & set(fingerprint_keys(other)):
         return False
-    first, second = likeness(one), likeness(other)
+    first, second = fingerprint(one.title, one.text), fingerprint(other.title, other.text)
     return first is not None and second is not None and same_paper(first, second)
 
 
@@ -96,15 +96,14 @@ def test_links_lead_to_the_first_of_a_group_and_never_to_a_link(tmp_path: Path) 
     records = [_record("공동 우물의 수질", " ".join(parts[drop:]), f"D{drop}") for drop in range(0, 30, 2)]
     records.insert(3, _record("공동 우물의 수질", OTHER, "X"))
     found: dict[str, str] = {}
-    with PaperLinks(tmp_path / "links") as links:
+    with DuplicateFinder(tmp_path / "links") as links:
         for row, record in enumerate(records):
-            links.note(row, record)
+            links.add(row, record)
         assert list(links.candidates()) == list(range(len(records)))
         for row, record in enumerate(records):
             first = links.link(row, record)
             if first is not None:
                 found[record.docid] = first
-        assert [docid for _, docid in links.links()] == list(found.values())
     assert "X" not in {*found, *found.values()}
     assert found["D2"] == "D0"
     assert not set(found.values()) & set(found)
@@ -123,9 +122,9 @@ def test_only_what_shares_a_title_or_the_beginning_of_a_text_is_compared(tmp_pat
         ("라", OTHER + " 끝."),
         ("마", ""),
     ]
-    with PaperLinks(tmp_path / "links") as links:
+    with DuplicateFinder(tmp_path / "links") as links:
         for row, (title, text) in enumerate(records):
-            links.note(row, _record(title, text))
+            links.add(row, _record(title, text))
         assert len(letters(OTHER)) < 150
         assert list(links.candidates()) == [0, 4]
 
@@ -134,7 +133,7 @@ def test_a_title_of_hundreds_is_compared_with_the_latest_only(tmp_path: Path) ->
     texts = ["".join(chr(0xAC00 + (n * 31 + i * (97 + n)) % 9999) for i in range(150)) for n in range(300)]
     records = [_record("머리말", text, f"D{n}") for n, text in enumerate(texts)]
     twice = [_record("머리말", texts[295], "late"), _record("머리말", texts[5] + " 끝.", "early")]
-    with PaperLinks(tmp_path / "links") as links:
+    with DuplicateFinder(tmp_path / "links") as links:
         for row, record in enumerate(records):
             assert links.link(row, record) is None
         assert links.link(300, twice[0]) == "D295"

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.readers import json_reader as json_array
+from shrag.corpora.readers import json_reader
 from shrag.corpora.readers.item import Item
 from shrag.corpora.readers.json_reader import read_json_array
 
@@ -55,8 +55,8 @@ def test_what_follows_the_array_is_an_error_that_says_where(tmp_path: Path) -> N
 def test_an_element_beyond_the_limit_is_a_reason_and_the_next_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_array, "LONGEST_LINE", 100)
-    monkeypatch.setattr(json_array, "_CHUNK", 16)
+    monkeypatch.setattr(json_reader, "LONGEST_LINE", 100)
+    monkeypatch.setattr(json_reader, "_CHUNK", 16)
     data = b'[{"a": "' + b'x\\",' * 100 + b'"},\n{"b": 1}]'
     too_long, fits = items_of(tmp_path, data)
     assert (too_long.number, too_long.offset) == (1, 1)
@@ -79,7 +79,7 @@ def test_any_array_is_cut_into_its_elements_wherever_the_chunks_end(
     indent: int,
     raw: bool,
 ) -> None:
-    monkeypatch.setattr(json_array, "_CHUNK", chunk)
+    monkeypatch.setattr(json_reader, "_CHUNK", chunk)
     data = json.dumps(objects, indent=indent, ensure_ascii=raw).encode()
     found = items_of(tmp_path, data)
     assert [item.fields for item in found] == objects

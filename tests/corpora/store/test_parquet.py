@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.ingest.ledger import Place
-from shrag.corpora.records import Record
+from shrag.corpora.records import Origin, Record
 from shrag.corpora.store.parquet import (
     RecordWriter,
     Row,
@@ -20,7 +19,7 @@ from shrag.corpora.store.parquet import (
 
 
 def _row(record: Record, line: int = 1) -> Row:
-    return Row(record, record_digest(record), Place(0, line, 10 * line))
+    return Row(record, record_digest(record), Origin(0, line, 10 * line))
 
 
 def test_records_survive_in_order_with_all_their_fields(tmp_path: Path, record: Record) -> None:

@@ -14,11 +14,12 @@ import pytest
 
 from shrag.corpora.files import DiskFull
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.build import builder as building
-from shrag.indexing.build.builder import BuildOptions, build_index
-from shrag.indexing.build.checkpoints import BuildPlan, Phase, find_half_built, run_phases, start_half_built
+from shrag.indexing.build import builder
+from shrag.indexing.build.builder import build_index
+from shrag.indexing.build.checkpoints import BuildPlan, Step, find_workspace, run_steps, start_workspace
+from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.build.records_step import shard_size
-from shrag.indexing.build.resources import Busy
+from shrag.indexing.build.resources import StageUtilization
 from shrag.indexing.errors import IndexingError, IndexMissing
 from shrag.indexing.storage.generations import current_generation
 
@@ -50,13 +51,13 @@ def test_r7_a_second_build_is_refused_at_once_and_names_the_first(tmp_path: Path
 
 def test_a_half_built_index_of_another_plan_is_dropped_and_told(tmp_path: Path) -> None:
     told: list[str] = []
-    start_half_built(tmp_path, PLAN, 3)
-    found = find_half_built(tmp_path, PLAN, told.append)
+    start_workspace(tmp_path, PLAN, 3)
+    found = find_workspace(tmp_path, PLAN, told.append)
     assert found is not None
     assert (found.generation, told) == (3, [])
     assert found.index.name == "index"
     changed = BuildPlan(2, "another", 11, "analyser", Bm25(), "", "", {"kiwi": "1"})
-    assert find_half_built(tmp_path, changed, told.append) is None
+    assert find_workspace(tmp_path, changed, told.append) is None
     assert told == ["A half-built index was dropped, since its plan differs from today's in: corpus, records."]
     assert list(tmp_path.iterdir()) == []
 
@@ -65,29 +66,29 @@ def test_a_build_without_a_readable_plan_is_no_build(tmp_path: Path) -> None:
     for data in (b"", b"{", b"{}", b"\xff", b"[1]"):
         (tmp_path / "build-000001").mkdir()
         (tmp_path / "build-000001" / "PLAN.json").write_bytes(data)
-        assert find_half_built(tmp_path, PLAN, lambda sentence: None) is None
+        assert find_workspace(tmp_path, PLAN, lambda sentence: None) is None
         assert list(tmp_path.iterdir()) == []
 
 
-def test_a_finished_phase_is_not_run_again_until_its_input_or_its_files_change(tmp_path: Path) -> None:
-    build = start_half_built(tmp_path, PLAN, 1)
+def test_a_finished_step_is_not_run_again_until_its_input_or_its_files_change(tmp_path: Path) -> None:
+    build = start_workspace(tmp_path, PLAN, 1)
     ran: list[str] = []
 
-    def phase(name: str, text: str) -> Phase:
+    def step(name: str, text: str) -> Step:
         def run() -> None:
             ran.append(name)
             (build.index / name).write_text(text)
 
-        return Phase(name, (name,), run)
+        return Step(name, (name,), run)
 
-    run_phases(build, [phase("a", "1"), phase("b", "2")])
-    run_phases(build, [phase("a", "1"), phase("b", "2")])
+    run_steps(build, [step("a", "1"), step("b", "2")])
+    run_steps(build, [step("a", "1"), step("b", "2")])
     assert ran == ["a", "b"]
     (build.index / "b").write_text("cut away"[:3])
-    run_phases(build, [phase("a", "1"), phase("b", "2")])
+    run_steps(build, [step("a", "1"), step("b", "2")])
     assert ran == ["a", "b", "b"]
     (build.index / "a").unlink()
-    run_phases(build, [phase("a", "longer"), phase("b", "2"), phase("c", "3")])
+    run_steps(build, [step("a", "longer"), step("b", "2"), step("c", "3")])
     assert ran == ["a", "b", "b", "a", "b", "c"]
 
 
@@ -95,7 +96,7 @@ def test_a_half_built_index_that_is_damaged_is_built_from_the_start(tmp_path: Pa
     grow_corpus(tmp_path, "grown", 10)
     corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "make_manifest", _interrupted)
+        patch.setattr(builder, "make_manifest", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             build_index(corpora, indexes, "grown")
     (work,) = (indexes / "grown").glob("build-*/index/lucene")
@@ -123,13 +124,13 @@ def test_shards_are_a_sixteenth_within_bounds() -> None:
     assert [shard_size(records) for records in (0, 170, 20_000, 1_000_000, 10**8)] == [2048, 2048, 2048, 62_500, 65_536]
 
 
-def test_busy_shares_are_of_the_time_passed_and_of_all_lanes() -> None:
-    busy = Busy()
+def test_utilization_is_of_the_time_passed_and_of_all_workers() -> None:
+    utilization = StageUtilization()
     time.sleep(0.05)
-    busy.add("analysis", 0.05, lanes=2)
-    with busy.at("Lucene"):
+    utilization.add("analysis", 0.05, workers=2)
+    with utilization.at("Lucene"):
         time.sleep(0.05)
-    shares = busy.shares()
+    shares = utilization.shares()
     assert shares["analysis"] == pytest.approx(0.25, abs=0.15)
     assert 0.2 < shares["Lucene"] < 0.7
 
@@ -175,7 +176,9 @@ def test_r3_a_disk_that_fills_up_is_one_sentence_and_the_old_generation_answers(
     disk = small_disk(size + 65_536 + size * 2 * percent // 100)
     shutil.copytree(old, disk / "indexes" / "grown")
     (disk / "corpora").symlink_to(tmp_path / "corpora")
-    code = "from shrag.indexing import room; room._MARGIN = 0.0\nfrom shrag.cli.main import main; main()"
+    code = (
+        "from shrag.indexing.build import resources; resources._MARGIN = 0.0\nfrom shrag.cli.main import main; main()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, "index", "grown", "--force"],
         env={**os.environ, "SHRAG_HOME": str(disk)},

@@ -26,10 +26,11 @@ NAME = "grown"
 KILLED = """
 import os, sys, threading, time
 from pathlib import Path
-from shrag.indexing import build, derived, generations, half_built, note_phases, record_phase
+from shrag.indexing import generations
+from shrag.indexing.build import builder, checkpoints, derived_steps, records_step
 from shrag.indexing.lexical.writer import LexicalWriter
 
-record_phase._SMALLEST_SHARD = 256
+records_step._SMALLEST_SHARD = 256
 point, _, place = sys.argv.pop(1).partition(":")
 
 def die(*_):
@@ -44,22 +45,28 @@ def soon():
     return False
 
 if point == "records":
-    seen = [0]
-    before(LexicalWriter, "add_packed", lambda *_: seen.__setitem__(0, seen[0] + 1) or seen[0] == int(place))
+    add, seen = LexicalWriter.add, [0]
+    def counted(records):
+        for record in records:
+            seen[0] += 1
+            if seen[0] == int(place):
+                die()
+            yield record
+    LexicalWriter.add = lambda self, records: add(self, counted(records))
 elif point == "commit":
     before(LexicalWriter, "checkpoint", lambda *_: soon())
 elif point == "merge":
     before(LexicalWriter, "commit", lambda *_: soon())
 elif point == "rejects":
-    before(note_phases, "count_rejects"); before(derived, "write_rejects")
+    before(builder, "rejected_docids"); before(derived_steps, "write_rejects")
 elif point == "words":
-    before(note_phases, "write_wordbook")
+    before(derived_steps, "write_wordbook")
 elif point == "mark":
-    before(half_built, "replace_durably", lambda path, _: path.name == f"{place}.done")
+    before(checkpoints, "replace_durably", lambda path, _: path.name == f"{place}.done")
 elif point == "glossary":
-    before(derived, "build_glossary")
+    before(derived_steps, "mine_glossary")
 elif point == "seal":
-    before(build, "make_manifest")
+    before(builder, "make_manifest")
 elif point == "manifest":
     before(generations, "replace_durably", lambda path, _: path.name == "MANIFEST.json")
 elif point == "rename":
@@ -67,7 +74,7 @@ elif point == "rename":
 elif point == "current":
     before(generations, "replace_durably", lambda path, _: path.name == "CURRENT")
 elif point == "clean":
-    before(build.shutil, "rmtree")
+    before(builder.shutil, "rmtree")
 
 from shrag.cli.main import main
 main()
@@ -131,7 +138,7 @@ def test_r1_a_resumed_build_repeats_less_than_one_shard(home: Path) -> None:
     assert process.returncode == -9
     code = (
         "import sys; from pathlib import Path\n"
-        "from shrag.indexing import record_phase; record_phase._SMALLEST_SHARD = 256\n"
+        "from shrag.indexing.build import records_step; records_step._SMALLEST_SHARD = 256\n"
         "from shrag.indexing.build.builder import BuildOptions, build_index\n"
         "options = BuildOptions(report=lambda what, done: print(what, done))\n"
         "home = Path(sys.argv[1])\n"

@@ -19,9 +19,9 @@ from shrag.indexing.storage.generations import check_files, current_generation
 
 STOPPED = (
     "import os, sys; from pathlib import Path\n"
-    "from shrag.indexing import build\n"
-    "if sys.argv[2] == 'stop': build.make_manifest = lambda *_: os._exit(9)\n"
-    "home = Path(sys.argv[1]); build.build_index(home / 'corpora', home / 'indexes', 'grown', force=True)"
+    "from shrag.indexing.build import builder\n"
+    "if sys.argv[2] == 'stop': builder.make_manifest = lambda *_: os._exit(9)\n"
+    "home = Path(sys.argv[1]); builder.build_index(home / 'corpora', home / 'indexes', 'grown', force=True)"
 )
 CALL = re.compile(r"^(?:\[pid\s+\d+\] |\d+\s+)?(\w+)\((.*)\)\s+= (-?\d+)")
 STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')

@@ -15,7 +15,7 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalysedRecord, pack
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.vectors_step import build_vectors
@@ -45,7 +45,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LexicalReade
         for number in range(60):
             terms = [f"t{number * step % 17}" for step in range(number and 9)]
             record = Record(f"d{number * 37 % 60:02d}", "", "x", "en", complete=True)
-            writer.add(AnalysedRecord(record, [], [terms]))
+            writer.add([pack(AnalysedRecord(record, "", (" ".join(terms),)))])
         writer.commit({})
     reader = LexicalReader(folder, Bm25())
     yield reader

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalysedRecord, pack
 from shrag.indexing.bm25 import Bm25, bm25_score
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.schema import join_texts, split_texts, write_queries
@@ -28,7 +28,8 @@ DOCUMENTS = {
 
 def _analysed(docid: str) -> AnalysedRecord:
     title, sentences = DOCUMENTS[docid]
-    return AnalysedRecord(Record(docid, " ".join(title), "x", "en", complete=True), title, sentences)
+    record = Record(docid, " ".join(title), "x", "en", complete=True)
+    return AnalysedRecord(record, " ".join(title), tuple(map(" ".join, sentences)))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LexicalReader]:
     folder = tmp_path_factory.mktemp("lucene")
     with LexicalWriter(folder, Bm25()) as writer:
         for docid in DOCUMENTS:
-            writer.add(_analysed(docid))
+            writer.add([pack(_analysed(docid))])
         assert writer.commit({"corpus": "abc"}) == 5
     opened = LexicalReader(folder, Bm25())
     yield opened
@@ -113,7 +114,7 @@ def test_an_index_of_nothing_finds_nothing(tmp_path: Path) -> None:
 def test_a_failed_build_leaves_nothing_that_opens(tmp_path: Path) -> None:
     def build() -> None:
         with LexicalWriter(tmp_path / "i", Bm25()) as writer:
-            writer.add(_analysed("d1"))
+            writer.add([pack(_analysed("d1"))])
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

@@ -72,7 +72,7 @@ class Documents:
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
         for number in numbers:
             self.read.append(number)
-            yield AnalysedRecord(Record(f"d{number}", "", "x", "en", complete=True), [], [[str(number)]])
+            yield AnalysedRecord(Record(f"d{number}", "", "x", "en", complete=True), "", (str(number),))
 
 
 class AngleEncoder:

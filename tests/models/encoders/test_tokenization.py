@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shrag.models.encoders.token_workers import TokenWorkers
 from shrag.models.encoders.tokenization import Tokeniser
 from shrag.models.errors import WeightsRejected
-from tests.support.checkpoints import SENTENCES, tokeniser
+from tests.support.checkpoints import tokeniser
 
 
 @pytest.fixture
@@ -42,25 +41,3 @@ def test_what_is_no_tokeniser_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text('{"model": {}}')
     with pytest.raises(WeightsRejected, match=r"tokenizer\.json is not a tokeniser"):
         Tokeniser(tmp_path / "tokenizer.json", 8)
-
-
-def test_processes_give_the_same_tokens_in_the_same_order(own: Tokeniser) -> None:
-    workers = TokenWorkers(own, 2)
-    chunks = [SENTENCES[start : start + 2] for start in range(0, len(SENTENCES), 2)] + [[], ["\ud55c\uae00 \U0001f9ea"]]
-    for found, chunk in zip(workers.tokens(chunks), chunks, strict=True):
-        assert [each.tolist() for each in found] == [each.tolist() for each in own.texts(chunk)]
-    processes = list(workers._processes)
-    assert 1 <= len(processes) <= 2
-    workers.close()
-    assert all(process.poll() is not None for process in processes)
-
-
-def test_a_process_that_died_costs_nothing_but_its_time(own: Tokeniser) -> None:
-    workers = TokenWorkers(own, 1)
-    assert [len(each) for each in workers.tokens([SENTENCES])] == [5]
-    for _ in range(2):  # the second time by a process started anew
-        workers._processes[-1].kill()
-        (found,) = workers.tokens([SENTENCES])
-        assert [each.tolist() for each in found] == [each.tolist() for each in own.texts(SENTENCES)]
-        assert [len(each) for each in workers.tokens([SENTENCES])] == [5]
-    workers.close()

@@ -33,7 +33,7 @@ class _Swollen:
 
 def _swollen(found: AnalysedRecord) -> AnalysedRecord:
     record = replace(found.record, text="graphene " * 1_111_112, title="x" * 100_000)
-    return AnalysedRecord(record, found.title_terms, found.sentence_terms)
+    return AnalysedRecord(record, found.title, found.sentences)
 
 
 def test_the_page_has_the_whole_record_with_the_questions_words_marked(demo: Engine) -> None:

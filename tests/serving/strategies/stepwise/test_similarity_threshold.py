@@ -35,7 +35,7 @@ class _ByNumber:
 
 
 def _record(docid: str, text: str) -> AnalysedRecord:
-    return AnalysedRecord(Record(docid=docid, title="", text=text, language="en", complete=True), [], [])
+    return AnalysedRecord(Record(docid=docid, title="", text=text, language="en", complete=True), "", ())
 
 
 def _records(*numbers: int) -> list[AnalysedRecord]:

@@ -1,0 +1,194 @@
+"""Fork server: a process that loads once and forks a worker for each connection; one protocol for all workers.
+
+A worker may crash, hang or be killed without harm to this process: its connection ends, and a new worker is forked in
+milliseconds, sharing the memory of what was loaded. Messages are MessagePack after four bytes of length.
+
+    this process               fork server                      worker
+    ForkServer(COMMAND, setup) serve(load): load(setup), once
+    .connect()  ─── socket ──▶ fork ──────────────────────────▶ handle(connection)
+    connection.send(request)  ────────────────────────────────▶ connection.receive()
+    connection.receive()  ◀──────────────────────────────────── connection.send(reply), as often as it needs
+    .release(connection)  ────────────────────────────────────▶ receive() raises EOFError: the worker ends
+
+The fork server ends when its control socket closes, in whatever way this process ended; its workers likewise.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import IO
+
+import msgspec
+
+_LENGTH = struct.Struct(">I")
+
+
+class Connection:
+    """One side of a connection between this process and a worker. Used by one thread at a time."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._stream = connected.makefile("rb")
+
+    def send(self, message: object) -> None:
+        """Send a message that msgspec can encode; raises ``EOFError`` where the other side has ended."""
+        data = msgspec.msgpack.encode(message)
+        try:
+            self._socket.sendall(_LENGTH.pack(len(data)) + data)
+        except OSError:
+            raise EOFError from None
+
+    def receive(self) -> bytes:
+        """Return the next message, encoded; raises ``EOFError`` where the other side has ended."""
+        try:
+            (length,) = _LENGTH.unpack(self._stream.read(_LENGTH.size))
+            data = self._stream.read(length)
+        except (OSError, struct.error):  # struct.error: it ended within the length
+            raise EOFError from None
+        if len(data) < length:
+            raise EOFError
+        return data
+
+    def shut_down(self) -> None:
+        """End the connection on both sides; a thread that waits in :meth:`receive` gets ``EOFError``."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close this side; the worker on the other side ends."""
+        self._stream.close()
+        self._socket.close()
+
+
+class ForkServer:
+    """The fork server as this process sees it. Safe to share between threads."""
+
+    def __init__(self, command: Sequence[str], setup: msgspec.Struct) -> None:
+        """Prepare to run ``command``, whose process calls :func:`serve`; it is started by :meth:`start`.
+
+        Args:
+            command: A Python command line without its arguments; it gets two, for :func:`serve` to read.
+            setup: What the process loads by, as its ``load`` function reads it.
+        """
+        self._command = [*command]
+        self._setup = msgspec.json.encode(setup).decode()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._errors: IO[bytes] | None = None
+        self._connections: set[Connection] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the process where it is not running: the first time, and again after it has ended."""
+        with self._lock:
+            if self._closed or (self._process is not None and self._process.poll() is None):
+                return
+            self._end_process()
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the process)
+            self._control, other = socket.socketpair()
+            with other:
+                self._process = subprocess.Popen(  # noqa: S603  (our own module)
+                    [*self._command, str(other.fileno()), self._setup],
+                    pass_fds=[other.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._errors,
+                )
+
+    def connect(self) -> Connection:
+        """Return a connection to a new worker; raises ``EOFError`` where the process is not running."""
+        with self._lock:
+            if self._closed or self._control is None:
+                raise EOFError
+            ours, theirs = socket.socketpair()
+            with theirs:
+                try:
+                    socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+                except OSError:
+                    ours.close()
+                    raise EOFError from None
+            connection = Connection(ours)
+            self._connections.add(connection)
+            return connection
+
+    def release(self, connection: Connection) -> None:
+        """Close a connection; its worker ends."""
+        self._connections.discard(connection)
+        connection.close()
+
+    def has_ended(self) -> bool:
+        """Return whether the process has ended."""
+        return self._process is None or self._process.poll() is not None
+
+    def failure(self) -> tuple[int | None, str]:
+        """Return the process's exit status, None where it still runs, and the last line it wrote to stderr."""
+        status = None
+        if self._process is None or self._errors is None:
+            return status, ""
+        with suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(0 if self._closed else 1.0)
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return status, lines[-1] if lines else ""
+
+    def interrupt(self) -> None:
+        """End every connection, and refuse new ones: threads that wait for a worker get ``EOFError``."""
+        with self._lock:
+            self._closed = True
+            for connection in list(self._connections):
+                connection.shut_down()
+
+    def close(self) -> None:
+        """End the process and its workers. Where other threads have connections, :meth:`interrupt` them first."""
+        self.interrupt()
+        for connection in list(self._connections):
+            self.release(connection)
+        self._end_process()
+
+    def _end_process(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        for held in (self._control, self._errors):
+            if held is not None:
+                held.close()
+
+
+def serve(load: Callable[[bytes], Callable[[Connection], None]]) -> None:
+    """Be a fork server: load, then fork a worker for every connection, until the process that started this one ends.
+
+    The process's arguments are the number of the control socket and the setup, as :class:`ForkServer` gives them.
+
+    Args:
+        load: Called once with the setup as JSON; returns the function that a worker calls with its connection. The
+            worker ends when that function returns, or where it raises ``EOFError``.
+    """
+    control = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal is for the process that started this one
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies: nobody waits for the workers
+    handle = load(sys.argv[2].encode())
+    while True:
+        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not descriptors:
+            return
+        with warnings.catch_warnings():
+            # Forking beside other threads is deprecated. Those of the libraries loaded here idle, and workers use none.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            forked = os.fork()
+        if not forked:
+            control.close()
+            with suppress(EOFError):
+                handle(Connection(socket.socket(fileno=descriptors[0])))
+            os._exit(0)
+        os.close(descriptors[0])
