@@ -7,7 +7,6 @@ import logging
 import threading
 import traceback
 from collections import deque
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -75,16 +74,3 @@ def _was_cut_off(record: logging.LogRecord) -> bool:
     """Tell what a server that ends at once, as it was told to, breaks off: no error, and a page of traceback each."""
     kind = record.exc_info[0] if record.exc_info else None
     return kind is asyncio.CancelledError or record.getMessage().rstrip().endswith("asyncio.exceptions.CancelledError")
-
-
-_TRACE: ContextVar[str] = ContextVar("trace", default="")
-
-
-def begin_trace(trace: str) -> None:
-    """Let ``trace`` be the id from here on, in this task."""
-    _TRACE.set(trace)
-
-
-def trace_id() -> str:
-    """Return the id, empty outside of a request."""
-    return _TRACE.get()
