@@ -29,7 +29,7 @@ from shrag.serving.engine import STRATEGIES
 from shrag.serving.errors import ServingError
 from shrag.serving.http.access import Access, access_for_host, middleware_stack
 from shrag.serving.http.api_key import ApiKey
-from shrag.serving.http.endpoint import endpoint
+from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.request_guard import LARGEST_BODY
 from shrag.serving.http.server import address_of, listen, run
 from shrag.serving.runtime.admission import Limits, Places
@@ -116,7 +116,7 @@ def http_application(indexes: ServedIndexes, access: Access | None = None, limit
     return app
 
 
-@endpoint()
+@Operation()
 async def _ready(request: Request) -> Mapping[str, str]:
     """Say that calls are taken, with a 503 where the server is being stopped."""
     request.app.state.service.refuse_when_draining()

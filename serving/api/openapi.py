@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from shrag.serving.http.access import PUBLIC
-from shrag.serving.http.endpoint import Endpoint, endpoint
+from shrag.serving.http.endpoint import Endpoint, Operation
 from shrag.serving.http.problems import PROBLEM_TYPE, OpenAIProblem, Problem, uses_openai_errors
 from shrag.serving.http.sse import SSE_TYPE
 
@@ -45,7 +45,7 @@ _SECURITY = {
 _References = Mapping[type, Mapping[str, Any]]
 
 
-@endpoint()
+@Operation()
 async def openapi(request: Request) -> Mapping[str, Any]:
     """Return the OpenAPI document."""
     return app_document(request.app)
@@ -67,12 +67,14 @@ def write_openapi(routes: Iterable[BaseRoute]) -> str:
 def openapi_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of ``routes``: of those with an :class:`Endpoint` that has a tag."""
     described = list(_described(routes))
-    kinds = {kind for _, _, each in described for kind in (each.body, each.returns) if kind is not None}
+    kinds = {
+        kind for _, _, each in described for kind in (each.operation.body, each.operation.returns) if kind is not None
+    }
     named = sorted({*kinds, Problem, OpenAIProblem}, key=lambda kind: kind.__name__)
     references, schemas = _schemas(named)
     paths: dict[str, dict[str, Any]] = {}
-    for route, method, each in described:
-        paths.setdefault(route.path_format, {})[method] = _operation(route, method, each, references)
+    for route, method, endpoint in described:
+        paths.setdefault(route.path_format, {})[method] = _operation(route, method, endpoint, references)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -88,7 +90,7 @@ def openapi_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
 def _described(routes: Iterable[BaseRoute]) -> Iterator[tuple[Route, str, Endpoint]]:
     """Yield each route of the document with its method and its endpoint."""
     for route in routes:
-        if isinstance(route, Route) and isinstance(route.endpoint, Endpoint) and route.endpoint.tag:
+        if isinstance(route, Route) and isinstance(route.endpoint, Endpoint) and route.endpoint.operation.tag:
             for method in sorted((route.methods or set()) - {"HEAD"}):
                 yield route, method.lower(), route.endpoint
 
@@ -102,12 +104,12 @@ def _schemas(kinds: list[type]) -> tuple[_References, dict[str, Any]]:
     return dict(zip(kinds, references, strict=True)), schemas
 
 
-def _operation(route: Route, method: str, described: Endpoint, references: _References) -> dict[str, Any]:
-    name = described.handler.__name__
+def _operation(route: Route, method: str, endpoint: Endpoint, references: _References) -> dict[str, Any]:
+    name, described = endpoint.handler.__name__, endpoint.operation
     operation: dict[str, Any] = {
         "tags": [described.tag],
         "summary": name.replace("_", " ").title(),
-        "description": inspect.getdoc(described.handler) or "",
+        "description": inspect.getdoc(endpoint.handler) or "",
         "operationId": re.sub(r"\W", "_", name + route.path_format) + f"_{method}",
     }
     if parameters := [*_path_parameters(route), *_query_parameters(described.query)]:
@@ -138,7 +140,7 @@ def _query_parameters(query: type | None) -> Iterator[dict[str, Any]]:
         yield {"name": name, "in": "query", "required": name in schema["required"], "schema": field} | says
 
 
-def _success(described: Endpoint, references: _References) -> dict[str, Any]:
+def _success(described: Operation, references: _References) -> dict[str, Any]:
     says = "Successful Response" if described.events is None else "The answer as a whole, or as it happens."
     content: dict[str, Any] = {}
     if described.returns is not None:

@@ -23,7 +23,7 @@ from shrag.serving.api.schemas import (
 from shrag.serving.api.service import Service
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.events import Event
-from shrag.serving.http.endpoint import endpoint
+from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.request_context import trace_id
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.runtime.metrics import CONTENT_TYPE
@@ -31,14 +31,14 @@ from shrag.serving.runtime.metrics import CONTENT_TYPE
 _EVENTS = tuple(kind.__dataclass_fields__["event"].default for kind in (StreamStarted, *get_args(Event)))
 
 
-@endpoint(body=QuestionRequest, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
+@Operation(body=QuestionRequest, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
 async def search(request: Request, body: QuestionRequest) -> bytes:
     """Find records for a question."""
     service: Service = request.app.state.service
     return await service.search(body, request)
 
 
-@endpoint(query=SearchQuery, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
+@Operation(query=SearchQuery, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
 async def search_by_address(request: Request, query: SearchQuery) -> bytes:
     """Find records for a question given in the address."""
     service: Service = request.app.state.service
@@ -46,7 +46,7 @@ async def search_by_address(request: Request, query: SearchQuery) -> bytes:
     return await service.search(body, request)
 
 
-@endpoint(
+@Operation(
     body=AskRequest,
     returns=AskResponse,
     events=(*_EVENTS, "error"),
@@ -66,7 +66,7 @@ async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
     return SSEResponse(stream_events(events, started), answering.leave)
 
 
-@endpoint(query=DocumentQuery, returns=Record, problems=(404, 422, 503), tag="documents")
+@Operation(query=DocumentQuery, returns=Record, problems=(404, 422, 503), tag="documents")
 async def document(request: Request, query: DocumentQuery) -> Record:
     """Return one record. The identifier is a parameter because it may hold ``#``, ``/`` and ``;``."""
     service: Service = request.app.state.service
@@ -81,20 +81,20 @@ async def document(request: Request, query: DocumentQuery) -> Record:
     return await service.run(service.searches, fetch, request.is_disconnected)
 
 
-@endpoint(returns=IndexList, tag="documents")
+@Operation(returns=IndexList, tag="documents")
 async def indexes(request: Request) -> IndexList:
     """Return the indexes that are served."""
     service: Service = request.app.state.service
     return IndexList((service.index_entry(),))
 
 
-@endpoint(returns=Live, tag="health")
+@Operation(returns=Live, tag="health")
 async def live(_: Request) -> Live:
     """Say that the process runs."""
     return Live()
 
 
-@endpoint(returns=Health, problems=(503,), tag="health")
+@Operation(returns=Health, problems=(503,), tag="health")
 async def ready(request: Request) -> Health:
     """Say that questions are answered, over what, and by whom. A failing language model is no reason for a 503."""
     service: Service = request.app.state.service
@@ -118,7 +118,7 @@ async def ready(request: Request) -> Health:
     )
 
 
-@endpoint(tag="health")
+@Operation(tag="health")
 async def metrics(request: Request) -> Response:
     """Return the server's metrics in Prometheus' text format."""
     return Response(request.app.state.service.scrape(), media_type=CONTENT_TYPE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -24,51 +25,52 @@ Handler = Callable[..., Awaitable[object]]
 JSON: a value that msgspec encodes, or bytes that are JSON already."""
 
 
-class Endpoint:
-    """ASGI application of one route, and its description for the OpenAPI document.
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a route reads and returns: checked by its endpoint, and described in the OpenAPI document.
+
+    Used as a decorator, it makes a handler an :class:`Endpoint`.
 
     Attributes:
-        handler: What answers; its docstring describes the route.
         body: The schema of the JSON body, None where none is read.
+        strict: Whether the body's values must have the very types of the schema, as 1 for an integer and not "1".
         query: The schema of the query string, None where none is read. Other parameters than its fields are ignored.
         returns: The schema of the response, None where it is not JSON.
         events: Names of the server-sent events that may be sent instead; empty for events without a name, None where
             none are sent.
-        problems: Statuses of the errors that other routes do not have.
-        tag: The group of the route in the OpenAPI document; empty where that does not describe it.
+        problems: Statuses of the errors that not every route has.
+        tag: The group of the route in the OpenAPI document; empty for a route that is not in it.
     """
 
-    def __init__(
-        self,
-        handler: Handler,
-        *,
-        body: type[msgspec.Struct] | None = None,
-        strict: bool = True,
-        query: type[msgspec.Struct] | None = None,
-        returns: type | None = None,
-        events: Sequence[str] | None = None,
-        problems: Sequence[int] = (),
-        tag: str = "",
-    ) -> None:
+    body: type[msgspec.Struct] | None = None
+    strict: bool = True
+    query: type[msgspec.Struct] | None = None
+    returns: type | None = None
+    events: tuple[str, ...] | None = None
+    problems: tuple[int, ...] = ()
+    tag: str = ""
+
+    def __call__(self, handler: Handler) -> Endpoint:
+        """Return the endpoint of ``handler``."""
+        return Endpoint(handler, self)
+
+
+class Endpoint:
+    """ASGI application of one route. The docstring of its ``handler`` describes it."""
+
+    def __init__(self, handler: Handler, operation: Operation) -> None:
         self.handler = handler
-        self.body = body
-        self.query = query
-        self.returns = returns
-        self.events = events
-        self.problems = tuple(problems)
-        self.tag = tag
-        self._decoder = msgspec.json.Decoder(body, strict=strict) if body is not None else None
+        self.operation = operation
+        self._body = _BodyReader(operation.body, strict=operation.strict) if operation.body is not None else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         request = _Request(scope, receive)
         try:
-            if self.body is not None and self._decoder is not None:
-                body = await request.body()
-                _check_content_type(request)
-                result = await self.handler(request, _decode_body(self._decoder, body, self.body))
-            elif self.query is not None:
-                result = await self.handler(request, read_query(request.query_params, self.query))
+            if self._body is not None:
+                result = await self.handler(request, await self._body.read(request))
+            elif self.operation.query is not None:
+                result = await self.handler(request, read_query(request.query_params, self.operation.query))
             else:
                 result = await self.handler(request)
         finally:
@@ -77,11 +79,6 @@ class Endpoint:
             content = result if isinstance(result, bytes) else msgspec.json.encode(result)
             result = Response(content, media_type="application/json")
         await result(scope, receive, send)
-
-
-def endpoint(**options: Any) -> Callable[[Handler], Endpoint]:  # noqa: ANN401  (those of Endpoint)
-    """Return a decorator that makes a handler an :class:`Endpoint` with these options."""
-    return lambda handler: Endpoint(handler, **options)
 
 
 class _Request(Request):
@@ -103,6 +100,49 @@ class _Request(Request):
     async def _wait_for_disconnect(self) -> None:
         while (await self.receive())["type"] != "http.disconnect":
             pass
+
+
+class _BodyReader:
+    """Reads JSON bodies as ``schema``."""
+
+    def __init__(self, schema: type[msgspec.Struct], *, strict: bool) -> None:
+        self._schema = schema
+        self._decoder = msgspec.json.Decoder(schema, strict=strict)
+
+    async def read(self, request: Request) -> msgspec.Struct:
+        """Return the body of ``request``.
+
+        Raises:
+            HTTPProblem: 422; it is not declared to be JSON, it is not JSON, or it does not fit the schema.
+        """
+        body = (await request.body()).removeprefix(BOM_UTF8)
+        _check_content_type(request.headers.get("content-type", ""))
+        try:
+            try:
+                return self._decoder.decode(body)
+            except msgspec.ValidationError as error:
+                raise _invalid(explain(error, self._schema, msgspec.json.decode(body), "body")) from None
+        except (ValueError, RecursionError):
+            raise _invalid(f"body: not JSON in UTF-8: {_syntax_error(body)}.") from None
+
+
+def _check_content_type(sent: str) -> None:
+    """Raise where a body is not declared to be JSON.
+
+    A page of another site can have a browser send any body as text/plain or as a form, but none as JSON.
+    """
+    kind = sent.partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise _invalid(f"content-type: expected application/json, got {sent[:100]!r}.")
+
+
+def _syntax_error(body: bytes) -> str:
+    """Return why ``body`` is not JSON; the standard library's decoder tells more than msgspec's."""
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return "it has NaN, half a surrogate pair or another encoding"
 
 
 def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  # noqa: ANN401  (an instance of schema)
@@ -127,42 +167,6 @@ def _parameters(schema: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
     """Return the name of each field, and whether it is a list."""
     fields = msgspec.structs.fields(schema)
     return tuple((each.name, isinstance(inspect.type_info(each.type), inspect.ListType)) for each in fields)
-
-
-def _check_content_type(request: Request) -> None:
-    """Raise where the body is not declared to be JSON.
-
-    A page of another site can have a browser send any body as text/plain or as a form, but none as JSON.
-    """
-    sent = request.headers.get("content-type", "")
-    kind = sent.partition(";")[0].strip().lower()
-    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise _invalid(f"content-type: expected application/json, got {sent[:100]!r}.")
-
-
-def _decode_body(decoder: msgspec.json.Decoder[Any], body: bytes, schema: type[msgspec.Struct]) -> Any:  # noqa: ANN401
-    """Return the body as ``schema``.
-
-    Raises:
-        HTTPProblem: 422; it is not JSON, or it does not fit.
-    """
-    body = body.removeprefix(BOM_UTF8)
-    try:
-        try:
-            return decoder.decode(body)
-        except msgspec.ValidationError as error:
-            raise _invalid(explain(error, schema, msgspec.json.decode(body), "body")) from None
-    except (ValueError, RecursionError):
-        raise _invalid(f"body: expected JSON in UTF-8, got {_syntax_error(body)}.") from None
-
-
-def _syntax_error(body: bytes) -> str:
-    """Return what keeps ``body`` from being JSON; the standard library's decoder tells more than msgspec's."""
-    try:
-        json.loads(body)
-    except (ValueError, RecursionError) as error:
-        return f"{len(body)} bytes that are not: {error}"
-    return "NaN, half a surrogate pair or another encoding"
 
 
 def _invalid(detail: str) -> HTTPProblem:

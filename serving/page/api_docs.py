@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from shrag.serving.api.openapi import app_document
-from shrag.serving.http.endpoint import endpoint
+from shrag.serving.http.endpoint import Operation
 from shrag.serving.page.rendering import render_template
 
 
-@endpoint()
+@Operation()
 async def docs(request: Request) -> HTMLResponse:
     """Return the page."""
     return HTMLResponse(render_docs(app_document(request.app)))

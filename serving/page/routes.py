@@ -16,7 +16,7 @@ from shrag.serving.api.service import Service
 from shrag.serving.concurrency import Withdrawal
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientLeft, DocumentMissing
-from shrag.serving.http.endpoint import endpoint
+from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.sessions import COOKIE
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.http.tracing import log_failure
@@ -47,7 +47,7 @@ class ReferencesQuery(Struct, frozen=True):
     form: ReferenceFormat = "bibtex"
 
 
-@endpoint()
+@Operation()
 async def page(request: Request) -> HTMLResponse:
     """Return the page, with the answer where there is a question."""
     service: Service = request.app.state.service
@@ -65,7 +65,7 @@ async def page(request: Request) -> HTMLResponse:
     )
 
 
-@endpoint()
+@Operation()
 async def stream(request: Request) -> SSEResponse:
     """Return the fragments of the page as the question is answered."""
     service: Service = request.app.state.service
@@ -80,7 +80,7 @@ async def stream(request: Request) -> SSEResponse:
     return SSEResponse(stream_events(answering.feed(patience.of_stream())), answering.leave)
 
 
-@endpoint(query=ReferencesQuery)
+@Operation(query=ReferencesQuery)
 async def references(request: Request, query: ReferencesQuery) -> Response:
     """Return the references of the records named, as a file."""
     service: Service = request.app.state.service
@@ -96,7 +96,7 @@ async def references(request: Request, query: ReferencesQuery) -> Response:
     return Response(text, media_type=f"{file.media_type}; charset=utf-8", headers=headers)
 
 
-@endpoint(query=RecordQuery)
+@Operation(query=RecordQuery)
 async def record(request: Request, query: RecordQuery) -> HTMLResponse:
     """Return the page of a record."""
     service: Service = request.app.state.service
@@ -110,7 +110,7 @@ async def record(request: Request, query: RecordQuery) -> HTMLResponse:
     )
 
 
-@endpoint(query=DocumentQuery)
+@Operation(query=DocumentQuery)
 async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
     """Return the text of a record, which the list of records unfolds."""
     service: Service = request.app.state.service

@@ -19,26 +19,26 @@ from shrag.serving.api.chat_completions.schemas import (
 )
 from shrag.serving.api.schemas import AskRequest
 from shrag.serving.api.service import Service
-from shrag.serving.http.endpoint import endpoint
+from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.request_context import trace_id
 from shrag.serving.http.sse import SSEResponse
 from shrag.serving.question import read_question
 
 
-@endpoint(returns=ModelList, tag="openai")
+@Operation(returns=ModelList, tag="openai")
 async def models(request: Request) -> ModelList:
     """Return one model for each way to be answered."""
     return ModelList(_models(request.app.state.service))
 
 
-@endpoint(returns=ModelEntry, problems=(404,), tag="openai")
+@Operation(returns=ModelEntry, problems=(404,), tag="openai")
 async def model(request: Request) -> ModelEntry:
     """Return one of the models."""
     return _find_model(request.app.state.service, request.path_params["model"])
 
 
-@endpoint(
+@Operation(
     body=ChatRequest, strict=False, returns=ChatResponse, events=(), problems=(404, 409, 413, 415, 503), tag="openai"
 )
 async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSEResponse:
