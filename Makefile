@@ -52,7 +52,7 @@ fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-openapi: $(VENV)/.dev index ## write docs/openapi.json anew, after a change of the HTTP interface
+openapi: $(VENV)/.dev ## write docs/openapi.json anew, after a change of the HTTP interface
 	$(BIN)/shrag openapi > docs/openapi.json
 
 # What is written over the demonstration alone says nothing of other collections, and is no docs/results.md.

@@ -6,24 +6,24 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from importlib.metadata import version
 
-from fastapi import FastAPI
-from fastapi.staticfiles import StaticFiles
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from shrag.models.chat.circuit_breaker import CircuitModel
-from shrag.serving.api.chat_completions.routes import add_openai_routes
-from shrag.serving.api.fast_path import PlainRoutes
-from shrag.serving.api.openapi import describe
-from shrag.serving.api.routes import add_document_routes, add_health_routes, add_question_routes, plain_question_routes
+from shrag.serving.api import routes as api
+from shrag.serving.api.chat_completions import routes as openai
+from shrag.serving.api.openapi import openapi
 from shrag.serving.api.service import Service
 from shrag.serving.engine import Engine
-from shrag.serving.http.access import Access
-from shrag.serving.http.middleware import add_layers
-from shrag.serving.http.problems import add_problems
-from shrag.serving.page.api_docs import add_docs_page
+from shrag.serving.http.access import Access, middleware_stack
+from shrag.serving.http.problems import http_exception_response
+from shrag.serving.page import routes as page
+from shrag.serving.page.api_docs import docs
 from shrag.serving.page.rendering import PAGE_FOLDER
-from shrag.serving.page.routes import add_page_routes, add_record_routes
+from shrag.serving.page.sign_in import SignIn
 from shrag.serving.runtime.admission import Limits
 from shrag.serving.runtime.leases import EngineSource, FixedEngine
 
@@ -54,22 +54,56 @@ async def watch_model(
             await asyncio.sleep(look)
 
 
+ROUTES: tuple[BaseRoute, ...] = (
+    Route("/v1/ask", api.ask, methods=["POST"]),
+    Route("/v1/search", api.search, methods=["POST"]),
+    Route("/v1/search", api.search_by_address, methods=["GET"]),
+    Route("/v1/documents", api.document, methods=["GET"]),
+    Route("/v1/indexes", api.indexes, methods=["GET"]),
+    Route("/v1/chat/completions", openai.chat, methods=["POST"]),
+    Route("/v1/models", openai.models, methods=["GET"]),
+    Route("/v1/models/{model:path}", openai.model, methods=["GET"]),
+    Route("/", page.page, methods=["GET"]),
+    Route("/stream", page.stream, methods=["GET"]),
+    Route("/record", page.record, methods=["GET"]),
+    Route("/record/text", page.record_text, methods=["GET"]),
+    Route("/references", page.references, methods=["GET"]),
+    Mount("/static", StaticFiles(directory=PAGE_FOLDER / "static")),
+    Route("/health", api.ready, methods=["GET"]),
+    Route("/health/ready", api.ready, methods=["GET"]),
+    Route("/health/live", api.live, methods=["GET"]),
+    Route("/metrics", api.metrics, methods=["GET"]),
+    Route("/openapi.json", openapi, methods=["GET"]),
+    Route("/docs", docs, methods=["GET"]),
+)
+"""Every route but those of signing in, which there are only where there is a key."""
+
+
 def create_app(
     index: EngineSource | Engine,
     access: Access | None = None,
     limits: Limits | None = None,
     *,
     log_questions: bool = False,
-) -> FastAPI:
-    """Return the application over ``index``, for whom ``access`` lets ask. It closes the index when it ends.
+) -> Starlette:
+    """Return the application over ``index``, which it closes when it ends.
 
-    Its :class:`~shrag.serving.api.service.Service` is ``app.state.service``.
+    Args:
+        index: What answers.
+        access: Who may ask; by default only this machine, without a key.
+        limits: How much is taken on at once.
+        log_questions: Whether the log may have the words of questions.
+
+    Returns:
+        The application; ``app.state.service`` is its :class:`~shrag.serving.api.service.Service`.
     """
     source = FixedEngine(index) if isinstance(index, Engine) else index
     service = Service(source, limits or Limits(), log_questions=log_questions)
+    access = access or Access()
+    sign_in = SignIn(access) if access.key is not None else None
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         circuit = service.circuit
         watching = asyncio.create_task(watch_model(circuit)) if circuit is not None else None
         yield
@@ -79,27 +113,11 @@ def create_app(
                 await watching
         await service.close()
 
-    app = FastAPI(
-        title="SHRAG",
-        version=version("shrag"),
-        description="Search and cited answers over Korean and English scholarly text.",
+    app = Starlette(
+        routes=[*ROUTES, *(sign_in.routes() if sign_in is not None else ())],
+        middleware=middleware_stack(access, service.metrics.request, sign_in.form if sign_in is not None else None),
+        exception_handlers={HTTPException: http_exception_response},
         lifespan=lifespan,
-        docs_url=None,  # FastAPI's pages load scripts from elsewhere
-        redoc_url=None,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # an address may have a question in it
     )
     app.state.service = service
-    app.add_middleware(PlainRoutes, routes=plain_question_routes(service))  # added first, it stands innermost
-    add_layers(app, access or Access(), service.metrics.request)
-    add_problems(app)
-    app.mount("/static", StaticFiles(directory=PAGE_FOLDER / "static"), name="static")
-
-    add_page_routes(app, service)
-    add_record_routes(app, service)
-    add_question_routes(app, service)
-    add_document_routes(app, service)
-    add_openai_routes(app, service)
-    add_health_routes(app, service)
-    add_docs_page(app)
-    describe(app)
     return app

@@ -61,13 +61,13 @@ def command(
     """
     from shrag.cli.options.model import llm_settings, running_language_model
     from shrag.serving.engine import Engine
-    from shrag.serving.http.access import access_at
+    from shrag.serving.http.access import access_for_host
     from shrag.serving.http.server import reserve, serve
     from shrag.serving.http.workers import run_workers
     from shrag.serving.runtime.admission import Limits, searches_at_once
 
     # Before there are workers, so that a browser signed in at one of them is at all.
-    access = access_at(host, chosen_key(api_key_file), names_allowed)
+    access = access_for_host(host, chosen_key(api_key_file), names_allowed)
     llm = llm_settings()
     if workers > 1 and llm.command:
         raise click.UsageError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
@@ -15,9 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from shrag.corpora.errors import CorpusError
@@ -25,44 +23,24 @@ from shrag.indexing.errors import IndexingError, PartMissing
 from shrag.serving.agents.connector import TEMPLATE, read_document_uri
 from shrag.serving.agents.results import document_reply, document_text
 from shrag.serving.agents.tools import TOOLS, Tool, read_record
-from shrag.serving.api.schemas import Live
+from shrag.serving.api.routes import live, metrics
 from shrag.serving.concurrency import Withdrawal
 from shrag.serving.engine import STRATEGIES
-from shrag.serving.errors import ServingError, Stopping
-from shrag.serving.http.access import Access, access_at
+from shrag.serving.errors import ServingError
+from shrag.serving.http.access import Access, access_for_host, middleware_stack
 from shrag.serving.http.api_key import ApiKey
-from shrag.serving.http.middleware import add_layers
-from shrag.serving.http.problems import refusal
+from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.request_guard import LARGEST_BODY
 from shrag.serving.http.server import address_of, listen, run
 from shrag.serving.runtime.admission import Limits, Places
 from shrag.serving.runtime.deadline import stays
 from shrag.serving.runtime.index_registry import ServedIndexes
-from shrag.serving.runtime.metrics import CONTENT_TYPE
 
 if TYPE_CHECKING:
     import mcp_types as types
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
     from starlette.applications import Starlette
-
-
-def add_tool_routes(app: Starlette, places: Places) -> None:
-    """Add them to ``app``."""
-
-    async def live(_: Request) -> Response:
-        return Response(msgspec.json.encode(Live()), media_type="application/json")
-
-    async def ready(request: Request) -> Response:
-        if places.draining:
-            return refusal(request.url.path, Stopping())
-        return Response(b'{"status":"ready"}', media_type="application/json")
-
-    async def metrics(_: Request) -> Response:
-        return Response(places.scrape(), media_type=CONTENT_TYPE)
-
-    app.router.routes += [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]
-
 
 HTTP_PATH = "/mcp"
 
@@ -106,7 +84,7 @@ def serve_http(
     same.
     """
     check_installed()
-    access = access_at(host, key, names)
+    access = access_for_host(host, key, names)
     with listen(host, port) as listener:
         ready(address_of(host, listener) + HTTP_PATH)
         run(http_application(indexes, access, limits), listener)
@@ -115,8 +93,8 @@ def serve_http(
 def http_application(indexes: ServedIndexes, access: Access | None = None, limits: Limits | None = None) -> Starlette:
     """Return the application for whom ``access`` lets ask. It closes ``indexes`` when it ends.
 
-    It stands behind the same layers as the other server. Beyond them no web page is answered, our own neither: none
-    speaks this protocol. ``app.state.service`` is its :class:`Places`.
+    It has the middleware of the other server. Beyond that no web page is answered, our own neither: none uses this
+    protocol. ``app.state.service`` is its :class:`Places`.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -133,9 +111,16 @@ def http_application(indexes: ServedIndexes, access: Access | None = None, limit
         ),
     )
     app.state.service = places
-    add_tool_routes(app, places)
-    add_layers(app, access, places.metrics.request, people=False)
+    app.router.routes += [Route("/health/live", live), Route("/health/ready", _ready), Route("/metrics", metrics)]
+    app.user_middleware = middleware_stack(access, places.metrics.request)
     return app
+
+
+@Operation()
+async def _ready(request: Request) -> Mapping[str, str]:
+    """Say that calls are taken, with a 503 where the server is being stopped."""
+    request.app.state.service.refuse_when_draining()
+    return {"status": "ready"}
 
 
 def build_server(indexes: ServedIndexes, places: Places) -> Server[dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""The JSON API under ``/v1``."""
+"""The JSON API under /v1, health and metrics."""

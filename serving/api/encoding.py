@@ -1,6 +1,7 @@
-"""Encode results as JSON bytes.
+"""Results as JSON bytes.
 
-New are the fields of this request alone, which a response has last (:class:`SearchResponse`); all before them is kept.
+The JSON of a cached answer is joined from two parts: the bytes cached beside the answer, and the last fields of
+:class:`~shrag.serving.api.schemas.SearchResponse`, which are of this request alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from shrag.serving.answer_cache import KeptAnswer
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.api.schemas import ask_response, search_response
 from shrag.serving.events import ModelCall
-from shrag.serving.http.logging import trace_id
+from shrag.serving.http.request_context import trace_id
 from shrag.serving.results import AskResult, SearchResult, kept_ask, kept_search
 
 
@@ -27,28 +28,28 @@ def encode_ask(result: AskResult, form: AnswerFormat) -> bytes:
     return msgspec.json.encode(ask_response(result, form))
 
 
-def encode_kept_search(kept: KeptAnswer) -> bytes:
-    """Return the same as :func:`encode_search` of a kept answer."""
-    end = _search_end(kept)
-    begin = kept.encoded("search")
+def encode_cached_search(cached: KeptAnswer) -> bytes:
+    """Return what :func:`encode_search` returns of a cached answer."""
+    end = _search_end(cached)
+    begin = cached.encoded("search")
     if begin is None:
-        begin = encode_search(kept_search(kept)).removesuffix(end)
-        kept.keep_encoded("search", begin)
+        begin = encode_search(kept_search(cached)).removesuffix(end)
+        cached.keep_encoded("search", begin)
     return begin + end
 
 
-def encode_kept_ask(kept: KeptAnswer, form: AnswerFormat) -> bytes:
-    """Return the same as :func:`encode_ask` of a kept answer."""
-    end = _search_end(kept) + b',"trace_id":' + msgspec.json.encode(trace_id()) + b"}"
-    begin = kept.encoded(form)
+def encode_cached_ask(cached: KeptAnswer, form: AnswerFormat) -> bytes:
+    """Return what :func:`encode_ask` returns of a cached answer."""
+    end = _search_end(cached) + b',"trace_id":' + msgspec.json.encode(trace_id()) + b"}"
+    begin = cached.encoded(form)
     if begin is None:
-        begin = encode_ask(kept_ask(kept), form).removesuffix(end)
-        kept.keep_encoded(form, begin)
+        begin = encode_ask(kept_ask(cached), form).removesuffix(end)
+        cached.keep_encoded(form, begin)
     return begin + end
 
 
 @dataclass(frozen=True, slots=True)
-class _OfThisRequest:
+class _RequestFields:
     """The last fields of a response, in their order."""
 
     model_calls: tuple[ModelCall, ...]
@@ -57,6 +58,6 @@ class _OfThisRequest:
     trace_id: str
 
 
-def _search_end(kept: KeptAnswer) -> bytes:
+def _search_end(cached: KeptAnswer) -> bytes:
     """Return a response from its first field of this request on."""
-    return msgspec.json.encode(_OfThisRequest((), kept.timings.seconds, kept.timings.cached, trace_id()))[1:]
+    return msgspec.json.encode(_RequestFields((), cached.timings.seconds, cached.timings.cached, trace_id()))[1:]

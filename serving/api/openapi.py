@@ -1,64 +1,25 @@
-"""OpenAPI document and its error responses."""
+"""The OpenAPI document: made of the routes that have an :class:`Endpoint` with a tag, and of msgspec's JSON schemas."""
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
-from pydantic import TypeAdapter
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Route
 
-from shrag.serving.api.chat_completions.schemas import OpenAIProblem
-from shrag.serving.api.schemas import Problem
 from shrag.serving.http.access import PUBLIC
-from shrag.serving.http.problems import MEDIA_TYPE
-from shrag.serving.http.sse import MEDIA_TYPE as STREAM_TYPE
+from shrag.serving.http.endpoint import Endpoint, Operation
+from shrag.serving.http.problems import PROBLEM_TYPE, OpenAIProblem, Problem, uses_openai_errors
+from shrag.serving.http.sse import SSE_TYPE
 
-_REF = "#/components/schemas/{model}"
-_KEY = "The server's API key, where it was started with one; a server on loopback may have none."
-_NEVER_SENT = ("HTTPValidationError", "ValidationError")
-
-
-def describe(app: FastAPI) -> None:
-    """Let ``app`` give its OpenAPI file; made once, when it is first asked for."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _openapi(app)
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]
-
-
-def write_openapi(app: FastAPI) -> str:
-    """Return the file of ``app`` as text in which a change of the interface is a change of few lines."""
-    return json.dumps(app.openapi(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-
-
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    file = get_openapi(
-        title=app.title, version=app.version, description=app.description, routes=app.routes, tags=app.openapi_tags
-    )
-    schemas = file["components"]["schemas"]
-    schemas[Problem.__name__] = TypeAdapter(Problem).json_schema(ref_template=_REF)
-    file["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": _KEY}}
-    for path, operations in file["paths"].items():
-        for operation in operations.values():
-            responses = operation["responses"]
-            if path in PUBLIC:
-                del responses["401"], responses["429"]
-            else:
-                operation["security"] = [{"key": []}, {}]
-            # FastAPI describes its own form of a 422, which is not what is sent.
-            if any(name in str(responses.get("422")) for name in _NEVER_SENT):
-                del responses["422"]
-    for name in _NEVER_SENT:
-        schemas.pop(name, None)
-    return file
-
-
-_SAYS = {
+_PROBLEMS = {
     400: "The request cannot be read, or its Host is not one of the server's.",
     401: "The server needs an API key, and this is not it.",
     403: "A page of another site may not ask here.",
@@ -72,30 +33,128 @@ _SAYS = {
     431: "The headers are too many or too large.",
     503: "The index is damaged, the deadline has passed, or the server is being stopped.",
 }
+_OF_EVERY_ROUTE = (400, 401, 403, 414, 429, 431)
+_OF_A_KEY = (401, 429)
 
-_EVERYWHERE = (400, 401, 403, 414, 429, 431)
+_SECURITY = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "The server's API key, where it was started with one; a server on loopback may have none.",
+}
+
+_References = Mapping[type, Mapping[str, Any]]
 
 
-def stream_of(says: str, *names: str) -> dict[int | str, dict[str, Any]]:
-    """Return the description of a 200 that may be a stream; the schema is of each of its events."""
-    properties: dict[str, Any] = {"data": {"type": "string", "description": "JSON."}}
-    if names:
-        properties["event"] = {"enum": list(names)}
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
-    return {200: {"content": {STREAM_TYPE: {"schema": schema}}, "description": says}}
+@Operation()
+async def openapi(request: Request) -> Mapping[str, Any]:
+    """Return the OpenAPI document."""
+    return app_document(request.app)
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the descriptions of these errors and of those that every route has, as problems."""
-    schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
+def app_document(app: Starlette) -> Mapping[str, Any]:
+    """Return the OpenAPI document of ``app``, made when it is first asked for and kept in ``app.state``."""
+    if not hasattr(app.state, "openapi"):
+        app.state.openapi = openapi_document(app.routes)
+    document: Mapping[str, Any] = app.state.openapi
+    return document
+
+
+def write_openapi(routes: Iterable[BaseRoute]) -> str:
+    """Return the document as text in which a change of the interface is a change of few lines."""
+    return json.dumps(openapi_document(routes), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def openapi_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of ``routes``: of those with an :class:`Endpoint` that has a tag."""
+    described = list(_described(routes))
+    kinds = {
+        kind for _, _, each in described for kind in (each.operation.body, each.operation.returns) if kind is not None
+    }
+    named = sorted({*kinds, Problem, OpenAIProblem}, key=lambda kind: kind.__name__)
+    references, schemas = _schemas(named)
+    paths: dict[str, dict[str, Any]] = {}
+    for route, method, endpoint in described:
+        paths.setdefault(route.path_format, {})[method] = _operation(route, method, endpoint, references)
     return {
-        status: {"description": _SAYS[status], "content": {MEDIA_TYPE: {"schema": schema}}}
-        for status in sorted({*statuses, *_EVERYWHERE})
+        "openapi": "3.1.0",
+        "info": {
+            "title": "SHRAG",
+            "description": "Search and cited answers over Korean and English scholarly text.",
+            "version": version("shrag"),
+        },
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"key": _SECURITY}},
     }
 
 
-def openai_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the same in OpenAI's form."""
-    return {
-        status: {"model": OpenAIProblem, "description": _SAYS[status]} for status in sorted({*statuses, *_EVERYWHERE})
+def _described(routes: Iterable[BaseRoute]) -> Iterator[tuple[Route, str, Endpoint]]:
+    """Yield each route of the document with its method and its endpoint."""
+    for route in routes:
+        if isinstance(route, Route) and isinstance(route.endpoint, Endpoint) and route.endpoint.operation.tag:
+            for method in sorted((route.methods or set()) - {"HEAD"}):
+                yield route, method.lower(), route.endpoint
+
+
+def _schemas(kinds: list[type]) -> tuple[_References, dict[str, Any]]:
+    """Return a reference to the schema of each type, and the schemas by name."""
+    references, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    for schema in schemas.values():
+        if "description" in schema:
+            schema["description"] = inspect.cleandoc(schema["description"])
+    return dict(zip(kinds, references, strict=True)), schemas
+
+
+def _operation(route: Route, method: str, endpoint: Endpoint, references: _References) -> dict[str, Any]:
+    name, described = endpoint.handler.__name__, endpoint.operation
+    operation: dict[str, Any] = {
+        "tags": [described.tag],
+        "summary": name.replace("_", " ").title(),
+        "description": inspect.getdoc(endpoint.handler) or "",
+        "operationId": re.sub(r"\W", "_", name + route.path_format) + f"_{method}",
     }
+    if parameters := [*_path_parameters(route), *_query_parameters(described.query)]:
+        operation["parameters"] = parameters
+    if described.body is not None:
+        content = {"application/json": {"schema": references[described.body]}}
+        operation["requestBody"] = {"content": content, "required": True}
+    public = route.path in PUBLIC
+    statuses = {*_OF_EVERY_ROUTE, *described.problems} - (set(_OF_A_KEY) if public else set())
+    operation["responses"] = {"200": _success(described, references)}
+    operation["responses"] |= {str(status): _problem(route, status, references) for status in sorted(statuses)}
+    if not public:
+        operation["security"] = [{"key": []}, {}]
+    return operation
+
+
+def _path_parameters(route: Route) -> Iterator[dict[str, Any]]:
+    for name in route.param_convertors:
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _query_parameters(query: type | None) -> Iterator[dict[str, Any]]:
+    if query is None:
+        return
+    schema = msgspec.json.schema_components([query])[1][query.__name__]
+    for name, field in schema["properties"].items():
+        says = {"description": field["description"]} if "description" in field else {}
+        yield {"name": name, "in": "query", "required": name in schema["required"], "schema": field} | says
+
+
+def _success(described: Operation, references: _References) -> dict[str, Any]:
+    says = "Successful Response" if described.events is None else "The answer as a whole, or as it happens."
+    content: dict[str, Any] = {}
+    if described.returns is not None:
+        content["application/json"] = {"schema": references[described.returns]}
+    if described.events is not None:
+        properties: dict[str, Any] = {"data": {"type": "string", "description": "JSON."}}
+        if described.events:
+            properties["event"] = {"enum": list(described.events)}
+        event = {"type": "object", "properties": properties, "required": list(properties)}
+        content[SSE_TYPE] = {"schema": event}
+    return {"description": says} | ({"content": content} if content else {})
+
+
+def _problem(route: Route, status: int, references: _References) -> dict[str, Any]:
+    openai = uses_openai_errors(route.path)
+    kind, media_type = (OpenAIProblem, "application/json") if openai else (Problem, PROBLEM_TYPE)
+    return {"description": _PROBLEMS[status], "content": {media_type: {"schema": references[kind]}}}

@@ -1,11 +1,11 @@
-"""Request and response schemas of /v1."""
+"""Request and response schemas of the /v1 API. Responses are built from what the engine returned."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta, Struct
 
 from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
 from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
@@ -22,28 +22,43 @@ from shrag.serving.events import (
     Reason,
     Section,
 )
-from shrag.serving.http.logging import trace_id
+from shrag.serving.http.request_context import trace_id
 from shrag.serving.question import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
+_K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Records at most.")]
 
-class QuestionRequest(BaseModel):
+
+class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """The body of ``POST /v1/search``. Unknown fields are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
     question: str
-    k: int = Field(default=DEFAULT_K, ge=1, le=LARGEST_K, description="Records at most.")
+    k: _K = DEFAULT_K
     strategy: str = DEFAULT_STRATEGY
-    keyword_order: KeywordOrder = Field(default="tfidf", description="What keywords are ranked by.")
-    choices: list[str] = Field(default=[], description="What to answer by one of: from 2 to 10, or none.")
+    keyword_order: Annotated[KeywordOrder, Meta(description="What keywords are ranked by.")] = "tfidf"
+    choices: Annotated[list[str], Meta(description="What to answer by one of: from 2 to 10, or none.")] = []
 
 
-class AskRequest(QuestionRequest):
+class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
     """The body of ``POST /v1/ask``. Unknown fields are refused."""
 
-    format: AnswerFormat = Field(default="cited", description="The form of the answer's ``text``.")
-    stream: bool = Field(default=False, description="Send what happens as server-sent events, as it happens.")
+    format: Annotated[AnswerFormat, Meta(description="The form of the answer's ``text``.")] = "cited"
+    stream: Annotated[bool, Meta(description="Send what happens as server-sent events, as it happens.")] = False
+
+
+class SearchQuery(Struct, frozen=True):
+    """The query string of ``GET /v1/search``."""
+
+    q: Annotated[str, Meta(description="The question.")]
+    k: _K = DEFAULT_K
+    strategy: str = DEFAULT_STRATEGY
+    keyword_order: KeywordOrder = "tfidf"
+
+
+class DocumentQuery(Struct, frozen=True):
+    """The query string of ``GET /v1/documents``."""
+
+    docid: Annotated[str, Meta(min_length=1, max_length=512)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +94,7 @@ class SearchResponse:
     fallbacks: tuple[Fallback, ...]
     nodes: tuple[Node, ...]
     cut_short: tuple[CutShort, ...]
-    # From here on, what is of this request alone: shrag.serving.api.encoding counts on its being last.
+    # From here on, what is of this request alone: shrag.serving.api.encoding relies on it being last.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]
     cached: bool
@@ -117,8 +132,8 @@ class AskResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """The first event of a streamed answer: what it is from, and whether it was made for an earlier question."""
+class StreamStarted:
+    """The first event of a streamed answer: the index it is from, and whether it was made for an earlier question."""
 
     index: str
     index_generation: int
@@ -157,13 +172,13 @@ class IndexList:
     indexes: tuple[IndexEntry, ...]
 
 
-Generation = Literal["extractive", "ready", "degraded"]
-"""Who writes the answers: no language model is configured; one is, and answers; one is, and fails."""
+GeneratorStatus = Literal["extractive", "ready", "degraded"]
+"""What writes the answers: no language model is configured; one is, and answers; one is, and fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The process turns."""
+    """The process runs."""
 
     status: Literal["live"] = "live"
 
@@ -173,7 +188,7 @@ class Health:
     """Whether questions are answered, and over what.
 
     ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on. Where
-    ``generation`` is ``degraded``, ``generation_failure`` says why; searches and extractive answers go on.
+    ``generator_status`` is ``degraded``, ``generation_failure`` says why; searches and extractive answers go on.
     ``index_problem`` says why the generation that is published is not the one that answers, empty where it is.
     """
 
@@ -183,21 +198,9 @@ class Health:
     index_problem: str
     records: int
     files: str
-    generation: Generation
+    generator_status: GeneratorStatus
     generation_failure: str
     language_model: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """An error, as RFC 9457 has it; ``code`` is stable and for programs."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    trace_id: str = ""
 
 
 def search_response(result: SearchResult) -> SearchResponse:

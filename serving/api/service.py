@@ -7,17 +7,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from fastapi import Request
+from starlette.requests import Request
 
 from shrag.models.chat.circuit_breaker import CircuitModel
 from shrag.serving.answer_cache import KeptAnswer
-from shrag.serving.api.encoding import encode_ask, encode_kept_ask, encode_kept_search, encode_search
-from shrag.serving.api.schemas import AskRequest, Generation, IndexEntry, QuestionRequest
+from shrag.serving.api.encoding import encode_ask, encode_search
+from shrag.serving.api.encoding import encode_cached_ask as encode_kept_ask
+from shrag.serving.api.encoding import encode_cached_search as encode_kept_search
+from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
 from shrag.serving.concurrency import Asking, Withdrawal
 from shrag.serving.engine import Engine
 from shrag.serving.errors import NotServed
 from shrag.serving.events import Event
-from shrag.serving.http.tracing import note
+from shrag.serving.http.request_context import add_log_fields as note
 from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.runtime.admission import Limits, Places
 from shrag.serving.runtime.deadline import Patience
@@ -46,7 +48,7 @@ class Service(Places):
         return self.model if isinstance(self.model, CircuitModel) else None
 
     @property
-    def generation(self) -> Generation:
+    def generation(self) -> GeneratorStatus:
         """Who writes the answers."""
         if self.model is None:
             return "extractive"

@@ -1,1 +1,1 @@
-"""HTTP mechanics shared by the API, the agents' server and the page."""
+"""HTTP mechanics shared by the JSON API, the MCP server and the web page."""

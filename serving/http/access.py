@@ -1,4 +1,4 @@
-"""API-key middleware and the middleware stack."""
+"""Who may ask: host names and the API key. ASGI middleware for the key, and the stack of all middleware."""
 
 from __future__ import annotations
 
@@ -8,43 +8,49 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
+from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shrag.serving.errors import ServingError
 from shrag.serving.http.api_key import ApiKey
-from shrag.serving.http.problems import Refusal, refusal
+from shrag.serving.http.problems import HTTPProblem, problem_response
 from shrag.serving.http.rate_limit import FailedKeys
-from shrag.serving.http.request_guard import LOOPBACK
+from shrag.serving.http.request_context import add_log_fields
+from shrag.serving.http.request_guard import LOOPBACK, RequestGuardMiddleware
 from shrag.serving.http.sessions import Sessions
-from shrag.serving.http.tracing import note
+from shrag.serving.http.tracing import TracingMiddleware
 
 PUBLIC = frozenset({"/health/live", "/sign-in", "/static/palette.css", "/static/page.css", "/static/icon.svg"})
-"""The only paths that are served without a key: whether the process turns, the form that takes one, and its looks."""
+"""The only paths served without a key: liveness, the sign-in form and its styles."""
 
 CHALLENGE = 'Bearer realm="shrag"'
-"""What a 401 says a client is to send, in ``WWW-Authenticate``."""
+"""``WWW-Authenticate`` of a 401."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The names of ``hosts`` under which requests are answered, and the ``key`` they need; None is none.
+    """The host names under which requests are answered, and the key they need, None for no key.
 
-    ``sessions`` are those of browsers that signed in with it.
+    ``sessions`` are those of browsers that signed in with the key, ``failed_keys`` limits guessing it.
     """
 
     hosts: tuple[str, ...] = LOOPBACK
     key: ApiKey | None = None
     sessions: Sessions = field(default_factory=Sessions, compare=False)
+    failed_keys: FailedKeys = field(default_factory=FailedKeys, compare=False)
 
 
-def access_at(host: str, key: ApiKey | None = None, names: Iterable[str] = ()) -> Access:
-    """Return who may ask a server that listens on ``host``: this machine's own names, that address, and ``names``.
+def access_for_host(host: str, key: ApiKey | None = None, names: Iterable[str] = ()) -> Access:
+    """Return who may ask a server that listens on ``host``.
 
-    Raises :class:`ServingError` for an address that other machines can reach where there is no key, for one that goes
-    by no name, and for what is no name.
+    Requests are answered under this machine's own names, under ``host``, and under ``names``.
+
+    Raises:
+        ServingError: Other machines can reach ``host`` and there is no key; or ``host`` is every address and there are
+            no ``names``; or one of ``names`` is no host name.
     """
     hosts = dict.fromkeys((*LOOPBACK, *(_host_name(name) for name in names)))
     if is_loopback(host):
@@ -74,24 +80,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class KeyNeeded:
-    """ASGI middleware. What is not :data:`PUBLIC` needs the key, by ``Authorization: Bearer`` or a signed-in cookie.
+class APIKeyMiddleware:
+    """ASGI middleware. All but :data:`PUBLIC` needs the key: ``Authorization: Bearer`` or the cookie of a session.
 
-    ``form`` makes the response for a person who opened a page without either.
+    ``form`` makes the response for a person who opens a page without either.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        key: ApiKey,
-        sessions: Sessions,
-        failed: FailedKeys,
-        form: Callable[[Scope], Response] | None = None,
-    ) -> None:
+    def __init__(self, app: ASGIApp, access: Access, form: Callable[[Scope], Response] | None = None) -> None:
         self._app = app
-        self._key = key
-        self._sessions = sessions
-        self._failed = failed
+        self._access = access
         self._form = form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,33 +100,52 @@ class KeyNeeded:
         elif scope["path"] in PUBLIC:
             await self._app(scope, receive, send)
         else:
-            refused = self._refuse(scope)
-            await (self._app if refused is None else refused)(scope, receive, send)
+            refusal = self._refuse(scope)
+            await (self._app if refusal is None else refusal)(scope, receive, send)
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        given = headers.getlist("authorization")
-        if not given:
-            if self._sessions.holds("; ".join(headers.getlist("cookie"))):
+        authorization = headers.getlist("authorization")
+        if not authorization:
+            if self._access.sessions.holds("; ".join(headers.getlist("cookie"))):
                 return None
             if self._form is not None and _is_page_visit(scope, headers):
                 return self._form(scope)
-            return refusal(scope["path"], _unauthorized("This server needs an API key: send it as a Bearer token."))
-        told = check_key(_token(given), self._key, self._failed, client_address(scope))
-        return None if told is None else refusal(scope["path"], told)
+            problem = _unauthorized("This server needs an API key: send it as a Bearer token.")
+            return problem_response(scope["path"], problem)
+        wrong = check_key(_bearer_token(authorization), self._access, client_address(scope))
+        return None if wrong is None else problem_response(scope["path"], wrong)
 
 
-def check_key(given: str, key: ApiKey, failed: FailedKeys, address: str) -> Refusal | None:
-    """Return None where ``given`` is the key, else what whoever sent it from ``address`` is told."""
-    wait = failed.wait(address)
+def middleware_stack(
+    access: Access,
+    observe: Callable[[str, str, int, float], None],
+    form: Callable[[Scope], Response] | None = None,
+) -> list[Middleware]:
+    """Return the middleware of either server, outermost first; :class:`APIKeyMiddleware` only where there is a key.
+
+    Args:
+        access: Who may ask.
+        observe: See :class:`~shrag.serving.http.tracing.TracingMiddleware`.
+        form: See :class:`APIKeyMiddleware`.
+    """
+    stack = [Middleware(TracingMiddleware, observe=observe), Middleware(RequestGuardMiddleware, hosts=access.hosts)]
+    if access.key is not None:
+        stack.append(Middleware(APIKeyMiddleware, access=access, form=form))
+    return stack
+
+
+def check_key(sent: str, access: Access, address: str) -> HTTPProblem | None:
+    """Return None where ``sent`` is the server's key, else the problem that its sender at ``address`` is shown."""
+    wait = access.failed_keys.wait(address)
     if wait:
-        note(refused="too many keys", client=address)
+        add_log_fields(refused="too many keys", client=address)
         says = "This address has sent many wrong keys, so no key from it is looked at now: wait and send the right one."
-        return Refusal(429, "too_many_keys", says, {"Retry-After": str(wait)})
-    if key.matches(given):
+        return HTTPProblem(429, "too_many_keys", says, {"Retry-After": str(wait)})
+    if access.key is not None and access.key.matches(sent):
         return None
-    failed.failed(address)
-    note(refused="wrong key", client=address)
+    access.failed_keys.failed(address)
+    add_log_fields(refused="wrong key", client=address)
     return _unauthorized("The API key is not this server's.", ', error="invalid_token"')
 
 
@@ -138,16 +154,16 @@ def client_address(scope: Scope) -> str:
     return str(scope["client"][0]) if scope.get("client") else ""
 
 
-def _token(given: list[str]) -> str:
-    """Return the one Bearer token; two headers, or another scheme, give what is no key."""
-    if len(given) != 1:
+def _bearer_token(headers: list[str]) -> str:
+    """Return the one Bearer token; empty where there are two headers or another scheme."""
+    if len(headers) != 1:
         return ""
-    scheme, _, token = given[0].partition(" ")
+    scheme, _, token = headers[0].partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _unauthorized(says: str, more: str = "") -> Refusal:
-    return Refusal(401, "key_needed", says, {"WWW-Authenticate": CHALLENGE + more})
+def _unauthorized(detail: str, parameters: str = "") -> HTTPProblem:
+    return HTTPProblem(401, "key_needed", detail, {"WWW-Authenticate": CHALLENGE + parameters})
 
 
 def _is_page_visit(scope: Scope, headers: Headers) -> bool:

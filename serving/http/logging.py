@@ -7,7 +7,6 @@ import logging
 import time
 import traceback
 from contextlib import suppress
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from logging.handlers import QueueHandler, QueueListener
 from queue import SimpleQueue
@@ -86,16 +85,3 @@ def _was_cut_off(record: logging.LogRecord) -> bool:
     """Say whether a request was broken off by a server told to end at once: no error, and a page of traceback each."""
     kind = record.exc_info[0] if record.exc_info else None
     return kind is asyncio.CancelledError or record.getMessage().rstrip().endswith("asyncio.exceptions.CancelledError")
-
-
-_TRACE: ContextVar[str] = ContextVar("trace", default="")
-
-
-def begin_trace(trace: str) -> None:
-    """Let ``trace`` be the id from here on, in this task."""
-    _TRACE.set(trace)
-
-
-def trace_id() -> str:
-    """Return the id, empty outside of a request."""
-    return _TRACE.get()

@@ -1,18 +1,17 @@
-"""Exceptions → RFC 9457 problems (and OpenAI errors)."""
+"""Exceptions → HTTP problems (RFC 9457), or errors in OpenAI's form on the routes of its API."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 import msgspec
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 from shrag.indexing.errors import IndexDamaged
-from shrag.serving.api.chat_completions.schemas import OpenAIError, OpenAIProblem
-from shrag.serving.api.schemas import Problem
 from shrag.serving.errors import (
     ClientLeft,
     DocumentMissing,
@@ -22,9 +21,9 @@ from shrag.serving.errors import (
     StrategyUnavailable,
     UnknownStrategy,
 )
-from shrag.serving.http.logging import trace_id
+from shrag.serving.http.request_context import trace_id
 
-MEDIA_TYPE = "application/problem+json"
+PROBLEM_TYPE = "application/problem+json"
 
 _TITLES = {
     400: "Request not readable",
@@ -43,13 +42,21 @@ _TITLES = {
     503: "Not served now",
 }
 
-_CODES = {404: "not_found", 405: "method_not_allowed"}
+_STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
+    (UnknownStrategy, 422, "unknown_strategy"),
+    (StrategyUnavailable, 409, "strategy_unavailable"),
+    (DocumentMissing, 404, "document_missing"),
+    (IndexDamaged, 503, "index_damaged"),
+    (ClientLeft, 499, "client_left"),
+    (ClientDisconnect, 499, "client_left"),
+)
+"""Status and code of the exceptions that have nothing else to say."""
 
-_OPENAI_PATHS = ("/v1/chat/", "/v1/models")
+_HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
-class Refusal(Exception):
-    """What is wrong with a request, ready to be sent. ``code`` is stable and for programs."""
+class HTTPProblem(Exception):
+    """An error response. ``code`` is stable and meant for programs, ``detail`` for people."""
 
     def __init__(self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -59,111 +66,99 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
-class _Kind(NamedTuple):
-    error: type[Exception]
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error, as RFC 9457 has it; ``code`` is stable and for programs."""
+
+    type: str
+    title: str
     status: int
+    detail: str
     code: str
+    trace_id: str = ""
 
 
-_KINDS = (
-    _Kind(UnknownStrategy, 422, "unknown_strategy"),
-    _Kind(StrategyUnavailable, 409, "strategy_unavailable"),
-    _Kind(DocumentMissing, 404, "document_missing"),
-    _Kind(IndexDamaged, 503, "index_damaged"),
-    _Kind(ClientLeft, 499, "client_left"),
-)
+@dataclass(frozen=True, slots=True)
+class OpenAIError:
+    """What went wrong; ``code`` is the same as in a problem."""
 
-HANDLED: tuple[type[Exception], ...] = (
-    HTTPException,
-    RequestValidationError,
-    Refusal,
-    NotServed,
-    QuestionError,
-    *(kind.error for kind in _KINDS),
-)
-"""What a client is told the reason of; anything else is a fault of the server."""
+    message: str
+    type: str
+    param: str | None
+    code: str
+    trace_id: str
 
 
-def read_error(error: Exception) -> Refusal:
-    """Return what a client is told of ``error``; of an unexpected one, its kind and nothing more."""
-    if isinstance(error, Refusal):
+@dataclass(frozen=True, slots=True)
+class OpenAIProblem:
+    """The body of every error on OpenAI's routes, and the event that a failing stream ends with."""
+
+    error: OpenAIError
+
+
+def to_problem(error: Exception) -> HTTPProblem:
+    """Return the problem that a client is shown for ``error``; of an unexpected one only its type is shown."""
+    if isinstance(error, HTTPProblem):
         return error
     if isinstance(error, QuestionError):
-        return Refusal(422, error.code, str(error))
+        return HTTPProblem(422, error.code, str(error))
     if isinstance(error, NotServed):
         status = 429 if isinstance(error, Overloaded) else 503
-        return Refusal(status, error.code, str(error), {"Retry-After": str(error.retry_after)})
-    if isinstance(error, RequestValidationError):
-        return _invalid(error)
-    return _read_other(error)
-
-
-def _read_other(error: Exception) -> Refusal:
-    for kind in _KINDS:
-        if isinstance(error, kind.error):
-            return Refusal(kind.status, kind.code, str(error))
+        return HTTPProblem(status, error.code, str(error), {"Retry-After": str(error.retry_after)})
     if isinstance(error, HTTPException):
-        code = _CODES.get(error.status_code, "http_error")
-        return Refusal(error.status_code, code, str(error.detail), error.headers or {})
-    return Refusal(500, "unexpected", f"The server failed with {type(error).__name__}; its log says where.")
+        code = _HTTP_CODES.get(error.status_code, "http_error")
+        return HTTPProblem(error.status_code, code, str(error.detail), error.headers)
+    for kind, status, code in _STATUSES:
+        if isinstance(error, kind):
+            return HTTPProblem(status, code, str(error) or "The client has left.")
+    return HTTPProblem(500, "unexpected", f"The server failed with {type(error).__name__}; its log says where.")
 
 
-def refusal(path: str, error: Exception) -> Response:
-    """Return the response to ``error`` at ``path``: RFC 9457's problem, or OpenAI's error on its routes."""
-    told = read_error(error)
-    if path.startswith(_OPENAI_PATHS):
-        status = 400 if told.status == 422 else told.status
-        body: OpenAIProblem | Problem = openai_problem(error)
-        return _response(body, status, "application/json", told.headers)
-    return _response(problem(error), told.status, MEDIA_TYPE, told.headers)
+def problem_body(error: Exception) -> Problem:
+    """Return ``error`` in the form of RFC 9457."""
+    problem = to_problem(error)
+    title = _TITLES.get(problem.status, "Request not served")
+    return Problem("about:blank", title, problem.status, problem.detail, problem.code, trace_id())
 
 
-def problem(error: Exception) -> Problem:
-    """Return ``error`` as RFC 9457 has it."""
-    told = read_error(error)
-    title = _TITLES.get(told.status, "Request not served")
-    return Problem("about:blank", title, told.status, told.detail, told.code, trace_id())
+def openai_error_body(error: Exception) -> OpenAIProblem:
+    """Return ``error`` in the form that OpenAI's clients read."""
+    problem = to_problem(error)
+    kinds = {401: "authentication_error", 429: "rate_limit_exceeded"}
+    kind = kinds.get(problem.status, "invalid_request_error" if problem.status < 500 else "server_error")
+    return OpenAIProblem(OpenAIError(problem.detail, kind, None, problem.code, trace_id()))
 
 
-def openai_problem(error: Exception) -> OpenAIProblem:
-    """Return ``error`` as OpenAI's clients read it."""
-    told = read_error(error)
-    kind = "invalid_request_error" if told.status < 500 else "server_error"
-    if told.status == 429:
-        kind = "rate_limit_exceeded"
-    if told.status == 401:
-        kind = "authentication_error"
-    return OpenAIProblem(OpenAIError(told.detail, kind, None, told.code, trace_id()))
+def uses_openai_errors(path: str) -> bool:
+    """Return whether the errors of ``path`` have OpenAI's form."""
+    return path.startswith(("/v1/chat/", "/v1/models"))
 
 
-def add_problems(app: FastAPI) -> None:
-    """Let every error that a route raises be answered as :func:`refusal` has it."""
-
-    async def answer(request: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException) and error.status_code == 405:
-            allowed = {"Allow": ", ".join(_methods(app, request.url.path))}
-            error = HTTPException(405, "This address has other methods, see Allow.", allowed)
-        return refusal(request.url.path, error)
-
-    for kind in HANDLED:
-        app.add_exception_handler(kind, answer)
+def problem_response(path: str, error: Exception) -> Response:
+    """Return the response to ``error`` at ``path``, in the form that the path's clients read."""
+    problem = to_problem(error)
+    if uses_openai_errors(path):
+        status = 400 if problem.status == 422 else problem.status
+        return _json(openai_error_body(problem), status, problem.headers, "application/json")
+    return _json(problem_body(problem), problem.status, problem.headers, PROBLEM_TYPE)
 
 
-def _methods(app: FastAPI, path: str) -> list[str]:
-    """Return the methods that there are at ``path``: the router knows of the first route's only."""
-    found: set[str] = set()
-    for route in app.routes:
-        pattern, methods = getattr(route, "path_regex", None), getattr(route, "methods", None)
-        if pattern is not None and methods and pattern.match(path):
-            found |= methods
-    return sorted(found)
+async def http_exception_response(request: Request, error: Exception) -> Response:
+    """Return the response to Starlette's own ``HTTPException``: a Starlette exception handler."""
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        headers = {"Allow": ", ".join(sorted(_allowed_methods(request)))}
+        error = HTTPException(405, "This address has other methods, see Allow.", headers)
+    return problem_response(request.scope["path"], error)
 
 
-def _invalid(error: RequestValidationError) -> Refusal:
-    first: Mapping[str, Any] = error.errors()[0] if error.errors() else {}
-    where = ".".join(str(part) for part in first.get("loc", ()))
-    return Refusal(422, "invalid_request", f"{where}: {first.get('msg', 'invalid')}.")
+def _allowed_methods(request: Request) -> set[str]:
+    """Return the methods of all routes of the path; Starlette itself names those of the first route only."""
+    allowed: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route | Mount) and route.path_regex.match(request.scope["path"]):
+            allowed |= (route.methods if isinstance(route, Route) else None) or {"GET", "HEAD"}
+    return allowed
 
 
-def _response(body: object, status: int, media_type: str, headers: Mapping[str, str]) -> Response:
+def _json(body: object, status: int, headers: Mapping[str, str], media_type: str) -> Response:
     return Response(msgspec.json.encode(body), status, dict(headers), media_type)

@@ -26,7 +26,7 @@ from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken
-from shrag.serving.http.access import Access, access_at
+from shrag.serving.http.access import Access, access_for_host
 from shrag.serving.http.connection_limits import Deadlines
 from shrag.serving.http.logging import LOGGER, JsonLines
 from shrag.serving.retrieval.reranking import AUTO
@@ -68,9 +68,9 @@ def serve(
     ``access`` says who may ask, by default whoever listens on this machine alone may allow.
 
     The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`, and without
-    ``access`` :class:`ServingError` for an address that :func:`~shrag.serving.http.access.access_at` refuses.
+    ``access`` :class:`ServingError` for an address that :func:`~shrag.serving.http.access.access_for_host` refuses.
     """
-    access = access or access_at(host)
+    access = access or access_for_host(host)
     share_free_memory()
     with listen(host, port, shared=shared) as listener:
         guarded = CircuitModel(model) if model is not None else None

@@ -1,8 +1,7 @@
-"""Server-sent events response.
+"""Server-sent events (HTML Living Standard, 9.2) as a streaming response.
 
-``event:`` names the kind, ``data:`` is the event as JSON. The last one is ``timings``, or ``error`` with a problem: a
-stream that ends with neither was cut. Comments are sent where nothing else is for a while, so that what stands between
-does not take the connection for dead. Source: the HTML Living Standard, 9.2, Server-sent events.
+``event:`` names the kind, ``data:`` is the event as JSON. Comments are sent while there is no event, so that a proxy
+does not take the connection for dead.
 """
 
 from __future__ import annotations
@@ -15,27 +14,31 @@ import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from shrag.serving.http.problems import problem
+from shrag.serving.http.problems import problem_body
 
-MEDIA_TYPE = "text/event-stream"
+SSE_TYPE = "text/event-stream"
 HEADERS: Mapping[str, str] = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-"""A proxy that gathers an answer before it passes it on would make waiting for it the rule."""
+"""No proxy is to collect the whole answer before it passes it on."""
 
 KEEP_ALIVE = b": keep-alive\n\n"
 
 
-class Happening(Protocol):
-    """What has a name and JSON: an event of a strategy, or what is made of one."""
+class NamedEvent(Protocol):
+    """A value that is sent as JSON under the name of its kind."""
 
     @property
     def event(self) -> str:
-        """The name it is sent under."""
+        """The name of its kind."""
 
 
 async def stream_events(
-    events: AsyncGenerator[Happening | None, None], first: Happening | None = None
+    events: AsyncGenerator[NamedEvent | None, None], first: NamedEvent | None = None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield ``first`` and the events as they are sent; None among them is a time without any."""
+    """Yield ``first`` and then ``events`` as messages of the stream; None stands for a time without events.
+
+    A failure ends the stream with an ``error`` event whose data is a problem. A stream that ends without an event that
+    its reader knows to be the last one was cut.
+    """
     try:
         if first is not None:
             yield _message(first.event, msgspec.json.encode(first))
@@ -43,26 +46,26 @@ async def stream_events(
             async for event in events:
                 yield KEEP_ALIVE if event is None else _message(event.event, msgspec.json.encode(event))
     except Exception as error:
-        yield _message("error", msgspec.json.encode(problem(error)))
+        yield _message("error", msgspec.json.encode(problem_body(error)))
 
 
-class EventStream(StreamingResponse):
-    """A stream that is let go of however it ends: ``ended`` is called once, also where it never began."""
+class SSEResponse(StreamingResponse):
+    """A stream of ``messages``. ``on_close`` is called once when it ends, also where it was never begun."""
 
-    media_type = MEDIA_TYPE
+    media_type = SSE_TYPE
 
-    def __init__(self, messages: AsyncGenerator[bytes, None], ended: Callable[[], None]) -> None:
+    def __init__(self, messages: AsyncGenerator[bytes, None], on_close: Callable[[], None]) -> None:
         super().__init__(messages, headers=HEADERS)
         self._messages = messages
-        self._ended = ended
+        self._on_close = on_close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._ended()
-            with suppress(RuntimeError):  # it is running still, cancelled, and closes itself
+            self._on_close()
+            with suppress(RuntimeError):  # it is still running, cancelled, and closes itself
                 await self._messages.aclose()
 
 

@@ -1,4 +1,4 @@
-"""Request id, access log line and metrics per request."""
+"""ASGI middleware: request id, access log line, metrics and security headers of every request."""
 
 from __future__ import annotations
 
@@ -6,110 +6,85 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shrag.serving.http.logging import LOGGER, begin_trace, trace_id
-from shrag.serving.http.problems import refusal
+from shrag.serving.http.logging import LOGGER
+from shrag.serving.http.problems import problem_response, to_problem
+from shrag.serving.http.request_context import RequestContext, begin_request, trace_id
+from shrag.serving.http.request_guard import SECURITY_HEADERS
 
-HEADER = "X-Request-Id"
-_ACCEPTED = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+REQUEST_ID = b"x-request-id"
+_ACCEPTED_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
-_LEFT = 499
-"""The status logged where the client was gone before there was one; nginx's number for it."""
+_CLIENT_LEFT = 499
+"""The status logged where the client left before the response began; nginx's number for it."""
 
 _log = logging.getLogger(LOGGER)
 
 
-@dataclass(slots=True)
-class RequestNote:
-    """What a route says of its request, for the log."""
-
-    fields: dict[str, object] = field(default_factory=dict)
-
-
-_NOTE: ContextVar[RequestNote] = ContextVar("note")
-
-
-def note(**fields: object) -> None:
-    """Add to the log line of the request being served; outside of one, do nothing."""
-    current = _NOTE.get(None)
-    if current is not None:
-        current.fields.update(fields)
-
-
 def log_failure() -> None:
-    """Log the traceback of what is being handled; for a route that answers what failed unexpectedly by itself."""
+    """Log the traceback of the exception being handled."""
     _log.exception("failed", extra={"fields": {"trace": trace_id()}})
 
 
-class Tracing:
-    """ASGI middleware. ``finished`` is told the route's path, the method, the status and the seconds of each request.
+class TracingMiddleware:
+    """ASGI middleware. Every request has an id, a line in the log and a place in the metrics.
 
-    An id that the client sent as ``X-Request-Id`` is kept where it is one; every response has it. What fails
-    unexpectedly becomes a problem here, with its traceback in the log and nowhere else.
+    An id that the client sends as ``X-Request-Id`` is kept where it is well-formed; every response has one, and
+    :data:`~shrag.serving.http.request_guard.SECURITY_HEADERS`. An exception becomes a problem here; the traceback of
+    an unexpected one is logged and shown nowhere else. ``observe`` is called with the route's path, the method, the
+    status and the seconds of each request.
     """
 
-    def __init__(self, app: ASGIApp, finished: Callable[[str, str, int, float], None]) -> None:
+    def __init__(self, app: ASGIApp, observe: Callable[[str, str, int, float], None]) -> None:
         self._app = app
-        self._finished = finished
+        self._observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the request and say so."""
+        """Serve the request and log it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        given = Headers(scope=scope).get(HEADER, "")
-        trace = given if _ACCEPTED.fullmatch(given) else os.urandom(16).hex()
-        begin_trace(trace)
-        said = RequestNote()
-        _NOTE.set(said)
+        sent_id = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
+        request_id = sent_id if _ACCEPTED_ID.fullmatch(sent_id) else os.urandom(16).hex().encode()
+        context = begin_request(request_id.decode())
         status = 0
 
-        async def send_traced(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[HEADER] = trace
+                headers = list(message.get("headers", ()))
+                own = {name for name, _ in headers}
+                headers += [header for header in SECURITY_HEADERS if header[0] not in own]
+                headers.append((REQUEST_ID, request_id))
+                message["headers"] = headers
             await send(message)
 
         try:
-            await self._app(scope, receive, send_traced)
+            await self._app(scope, receive, send_with_headers)
         except Exception as error:
-            _log.exception("failed", extra={"fields": {"trace": trace}})
+            if status or to_problem(error).status == 500:
+                log_failure()
             if status:
-                raise  # the answer has begun: what is left is to end the connection
-            await refusal(scope["path"], error)(scope, receive, send_traced)
+                raise  # the response has begun: the connection can only be closed
+            await problem_response(scope["path"], error)(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
-            route = _route(scope)
-            self._finished(route, _method(scope), status or _LEFT, seconds)
-            fields = _line(scope, route, status or _LEFT, seconds, said.fields)
-            _say({"trace": trace, **fields})
+            # A client's own paths and methods would make as many time series as it likes.
+            route = getattr(scope.get("route"), "path", "") or "other"
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._observe(route, method, status or _CLIENT_LEFT, seconds)
+            _write_access_log(context, route, method, status or _CLIENT_LEFT, seconds)
 
 
-def _say(fields: Mapping[str, object]) -> None:
-    """Log a request's line; where in the program it is said, which takes a while to find out, is of no interest."""
+def _write_access_log(context: RequestContext, route: str, method: str, status: int, seconds: float) -> None:
+    """Log a request's line. The record is made directly: finding out where in the program takes a while."""
     if _log.isEnabledFor(logging.INFO):
         record = logging.LogRecord(LOGGER, logging.INFO, "", 0, "request", (), None)
-        record.fields = fields
+        fields = {"trace": context.trace_id, "method": method, "route": route, "status": status}
+        record.fields = {**fields, "seconds": round(seconds, 6), **context.log_fields}
         _log.handle(record)
-
-
-def _route(scope: Scope) -> str:
-    """Return the path as the routes have it: a client's own paths would make as many figures as it likes."""
-    return str(getattr(scope.get("route"), "path", "") or "other")
-
-
-def _method(scope: Scope) -> str:
-    """Return the method, where it is one that HTTP has; a client can write any word."""
-    return scope["method"] if scope["method"] in _METHODS else "other"
-
-
-def _line(scope: Scope, route: str, status: int, seconds: float, fields: Mapping[str, object]) -> Mapping[str, object]:
-    return {"method": _method(scope), "route": route, "status": status, "seconds": round(seconds, 6), **fields}

@@ -1,26 +1,26 @@
-"""/docs from the OpenAPI document."""
+"""``/docs``: the API as a page, made of the OpenAPI document. It loads nothing and runs no script."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
 
+from shrag.serving.api.openapi import app_document
+from shrag.serving.http.endpoint import Operation
 from shrag.serving.page.rendering import render_template
 
 
-def add_docs_page(app: FastAPI) -> None:
-    """Add the page."""
-
-    @app.get("/docs", response_class=HTMLResponse, include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        return HTMLResponse(render_docs(app.openapi()))
+@Operation()
+async def docs(request: Request) -> HTMLResponse:
+    """Return the page."""
+    return HTMLResponse(render_docs(app_document(request.app)))
 
 
 def render_docs(file: Mapping[str, Any]) -> str:
-    """Return the page of an OpenAPI ``file``: its operations, then the shapes they name."""
+    """Return the page of an OpenAPI document: its operations, then the schemas they name."""
     shapes = [
         {"name": name, "says": shape.get("description", ""), "fields": list(_fields(shape))}
         for name, shape in sorted(file["components"]["schemas"].items())

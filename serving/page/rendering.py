@@ -16,7 +16,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.concurrency import Asking
 from shrag.serving.engine import DEFAULT_STRATEGY, Engine
 from shrag.serving.errors import NotServed, StrategyUnavailable, UnknownStrategy
-from shrag.serving.http.problems import Refusal, read_error
+from shrag.serving.http.problems import HTTPProblem, to_problem
 from shrag.serving.page.diagrams import ROW, WIDTH, tree_view
 from shrag.serving.page.request import SIZES, Asked, InterfaceLanguage
 from shrag.serving.page.snippets import LONGEST_TITLE, shorten
@@ -127,7 +127,7 @@ SAID = (
 
 def render_problem(engine: Engine, asked: Asked, error: Exception) -> tuple[int, str, Mapping[str, str]]:
     """Return the status, the page and the headers of ``error``, the question still in its field."""
-    told = read_error(error)
+    told = to_problem(error)
     retry_after = error.retry_after if isinstance(error, NotServed) else None
     problem = problem_view(told, asked.language, retry_after)
     address, usual = asked.address() if asked.question is not None else "", ""
@@ -139,7 +139,7 @@ def render_problem(engine: Engine, asked: Asked, error: Exception) -> tuple[int,
     return told.status, html, told.headers
 
 
-def problem_view(told: Refusal, language: InterfaceLanguage, retry_after: int | None = None) -> dict[str, Any]:
+def problem_view(told: HTTPProblem, language: InterfaceLanguage, retry_after: int | None = None) -> dict[str, Any]:
     """Return what the page shows of an error; ``retry_after`` is in seconds, None where asking again is no use."""
     words = page_words()[language]
     if told.code in SAID:

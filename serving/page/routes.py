@@ -1,4 +1,4 @@
-"""HTML routes."""
+"""Endpoints of the web page: the page, its live updates, records, and citation files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import FastAPI, HTTPException, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
+from shrag.serving.api.schemas import DocumentQuery
 from shrag.serving.api.service import Service
 from shrag.serving.concurrency import Withdrawal
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientLeft, DocumentMissing
+from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.sessions import COOKIE
-from shrag.serving.http.sse import EventStream, stream_events
+from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.http.tracing import log_failure
 from shrag.serving.page.citation_export import REFERENCE_FILES, ReferenceFormat, write_references
 from shrag.serving.page.record import render_record, render_text
@@ -25,34 +28,126 @@ from shrag.serving.page.stream import PageStream
 from shrag.serving.question import read_question
 from shrag.serving.runtime.admission import Gate
 
-PAGE_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
+MOST_REFERENCES = 50
+"""Records whose references one request can ask for."""
+
+_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 
 
-def asked_by(request: Request) -> Asked:
+class RecordQuery(DocumentQuery, frozen=True):
+    """The query string of a record's page."""
+
+    part: Annotated[int, Meta(ge=1)] = 1
+
+
+class ReferencesQuery(Struct, frozen=True):
+    """The query string of a file of references."""
+
+    docid: Annotated[list[str], Meta(min_length=1, max_length=MOST_REFERENCES)]
+    form: ReferenceFormat = "bibtex"
+
+
+@Operation()
+async def page(request: Request) -> HTMLResponse:
+    """Return the page, with the answer where there is a question."""
+    service: Service = request.app.state.service
+    asked = _page_request(request)
+    # The page without a question asks no model: it does not wait behind those that do.
+    gate = service.searches if asked.question is None else service.asks
+    withdrawal = Withdrawal()
+    return await _html_response(
+        service,
+        gate,
+        request,
+        asked,
+        lambda engine: render_page(engine, asked, withdrawal.begun),
+        withdrawal.withdraw,
+    )
+
+
+@Operation()
+async def stream(request: Request) -> SSEResponse:
+    """Return the fragments of the page as the question is answered."""
+    service: Service = request.app.state.service
+    asked = _page_request(request)
+    patience = service.patience(request.is_disconnected)
+    read_question(asked.question or "")  # refused before it waits for its turn
+    answering = await service.begin(
+        lambda engine: engine.events(asked.question or "", k=asked.k, strategy=asked.strategy),
+        lambda asking, engine: PageStream(asking, engine, asked),
+        patience,
+    )
+    return SSEResponse(stream_events(answering.feed(patience.of_stream())), answering.leave)
+
+
+@Operation(query=ReferencesQuery)
+async def references(request: Request, query: ReferencesQuery) -> Response:
+    """Return the references of the records named, as a file."""
+    service: Service = request.app.state.service
+
+    def work() -> str:
+        with service.index.use() as engine:
+            return _references(engine, query)
+
+    text = await service.run(service.searches, work, request.is_disconnected)
+    file = REFERENCE_FILES[query.form]
+    headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
+    # The files are UTF-8, which neither media type has as its default.
+    return Response(text, media_type=f"{file.media_type}; charset=utf-8", headers=headers)
+
+
+@Operation(query=RecordQuery)
+async def record(request: Request, query: RecordQuery) -> HTMLResponse:
+    """Return the page of a record."""
+    service: Service = request.app.state.service
+    asked = _page_request(request)
+    return await _html_response(
+        service,
+        service.searches,
+        request,
+        asked,
+        lambda engine: render_record(engine, asked, query.docid, query.part),
+    )
+
+
+@Operation(query=DocumentQuery)
+async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
+    """Return the text of a record, which the list of records unfolds."""
+    service: Service = request.app.state.service
+    asked = _page_request(request)
+
+    def work() -> str:
+        with service.index.use() as engine:
+            return render_text(engine, asked, query.docid)
+
+    return HTMLResponse(await service.run(service.searches, work, request.is_disconnected), headers=_HEADERS)
+
+
+def _page_request(request: Request) -> Asked:
     """Return what the page is asked for, in the language that the address or the browser wants."""
     asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
     return replace(asked, signed_in=COOKIE in request.cookies)
 
 
-async def answer_page(
+async def _html_response(
     service: Service,
     gate: Gate,
     request: Request,
     asked: Asked,
-    page: Callable[[Engine], str],
+    render: Callable[[Engine], str],
     give_up: Callable[[], None] | None = None,
 ) -> HTMLResponse:
-    """Return what ``page`` makes in its turn at ``gate``; whatever it raises is a page too, for whoever still reads.
+    """Return the page that ``render`` makes once it is its turn at ``gate``, or one that shows what it raised.
 
-    ``give_up`` is as of :meth:`~shrag.serving.runtime.admission.Places.run`.
+    ``give_up`` is called where nobody waits for the page any more.
     """
 
     def work() -> str:
         with service.index.use() as engine:
-            return page(engine)
+            return render(engine)
 
     try:
-        return HTMLResponse(await service.run(gate, work, request.is_disconnected, give_up), headers=PAGE_HEADERS)
+        return HTMLResponse(await service.run(gate, work, request.is_disconnected, give_up), headers=_HEADERS)
     except ClientLeft:
         raise
     except Exception as error:
@@ -60,94 +155,14 @@ async def answer_page(
             status, html, headers = render_problem(engine, asked, error)
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure()
-        return HTMLResponse(html, status, headers={**headers, **PAGE_HEADERS})
+        return HTMLResponse(html, status, headers={**headers, **_HEADERS})
 
 
-MOST_REFERENCES = 50
-"""Records one address can ask the references of."""
-
-
-def add_page_routes(app: FastAPI, service: Service) -> None:
-    """Add the page's routes."""
-
-    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
-    async def page(request: Request) -> HTMLResponse:
-        asked = asked_by(request)
-        # The empty page asks no model: it does not wait behind those that do.
-        gate = service.searches if asked.question is None else service.asks
-        withdrawal = Withdrawal()
-        return await answer_page(
-            service,
-            gate,
-            request,
-            asked,
-            lambda engine: render_page(engine, asked, withdrawal.begun),
-            withdrawal.withdraw,
-        )
-
-    @app.get("/stream", include_in_schema=False)
-    async def stream(request: Request) -> Response:
-        asked = asked_by(request)
-        patience = service.patience(request.is_disconnected)
-        read_question(asked.question or "")  # refused before it waits for its turn
-        answering = await service.begin(
-            lambda engine: engine.events(asked.question or "", k=asked.k, strategy=asked.strategy),
-            lambda asking, engine: PageStream(asking, engine, asked),
-            patience,
-        )
-        return EventStream(stream_events(answering.feed(patience.of_stream())), answering.leave)
-
-    @app.get("/references", include_in_schema=False)
-    async def references(
-        request: Request,
-        docid: Annotated[list[str], Query(min_length=1, max_length=MOST_REFERENCES)],
-        form: ReferenceFormat = "bibtex",
-    ) -> Response:
-
-        def work() -> str:
-            with service.index.use() as engine:
-                return _references(engine, docid, form)
-
-        text = await service.run(service.searches, work, request.is_disconnected)
-        file = REFERENCE_FILES[form]
-        headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
-        # The files are UTF-8, which neither media type has a default for.
-        return Response(text, media_type=f"{file.media_type}; charset=utf-8", headers=headers)
-
-
-def _references(engine: Engine, docids: list[str], form: ReferenceFormat) -> str:
+def _references(engine: Engine, query: ReferencesQuery) -> str:
     records = []
-    for docid in dict.fromkeys(docids):
-        record = engine.document(docid)
-        if record is None:
-            raise HTTPException(404, f"Index {engine.name} has no document {docid!r}.")
-        records.append(record)
-    return write_references(records, form)
-
-
-DocId = Annotated[str, Query(min_length=1, max_length=512)]
-
-
-def add_record_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes of a record's page."""
-
-    @app.get("/record", response_class=HTMLResponse, include_in_schema=False)
-    async def record(request: Request, docid: DocId, part: Annotated[int, Query(ge=1)] = 1) -> HTMLResponse:
-        asked = asked_by(request)
-        return await answer_page(
-            service, service.searches, request, asked, lambda engine: render_record(engine, asked, docid, part)
-        )
-
-    @app.get("/record/text", response_class=HTMLResponse, include_in_schema=False)
-    async def record_text(request: Request, docid: DocId) -> HTMLResponse:
-        asked = asked_by(request)
-
-        def work() -> str:
-            with service.index.use() as engine:
-                return render_text(engine, asked, docid)
-
-        try:
-            html = await service.run(service.searches, work, request.is_disconnected)
-        except DocumentMissing as error:
-            raise HTTPException(404, str(error)) from None
-        return HTMLResponse(html, headers=PAGE_HEADERS)
+    for docid in dict.fromkeys(query.docid):
+        found = engine.document(docid)
+        if found is None:
+            raise DocumentMissing(f"Index {engine.name} has no document {docid!r}.")
+        records.append(found)
+    return write_references(records, query.form)

@@ -1,21 +1,18 @@
-"""Sign-in form."""
+"""``/sign-in``: a form that takes the API key from a person and gives the browser a cookie. It needs no script."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from urllib.parse import parse_qs, quote
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from shrag.serving.http.access import CHALLENGE, check_key, client_address
-from shrag.serving.http.api_key import ApiKey
-from shrag.serving.http.problems import Refusal
-from shrag.serving.http.rate_limit import FailedKeys
-from shrag.serving.http.sessions import Sessions, end_session
+from shrag.serving.http.access import CHALLENGE, Access, check_key, client_address
+from shrag.serving.http.problems import HTTPProblem
+from shrag.serving.http.sessions import end_session
 from shrag.serving.page.rendering import page_words, render_template
 from shrag.serving.page.request import choose_language
 
@@ -26,12 +23,10 @@ _SAFE_IN_ADDRESS = "/?&=%+-._~!*'(),;:@$"
 
 
 class SignIn:
-    """The form and what it does, for one ``key``."""
+    """The form and what it does. ``access`` has the key that is asked for."""
 
-    def __init__(self, key: ApiKey, sessions: Sessions, failed: FailedKeys) -> None:
-        self._key = key
-        self._sessions = sessions
-        self._failed = failed
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
     def form(self, scope: Scope) -> Response:
         """Return the form in place of the page that ``scope`` asks for; it leads on to that page."""
@@ -41,30 +36,30 @@ class SignIn:
         response.headers["WWW-Authenticate"] = CHALLENGE
         return response
 
-    def add_routes(self, app: Starlette) -> None:
-        """Add the form and what takes it."""
-        app.router.routes += [
-            Route("/sign-in", self._show, methods=["GET"]),
-            Route("/sign-in", self._take, methods=["POST"]),
-            Route("/sign-out", self._leave, methods=["POST"]),
+    def routes(self) -> list[Route]:
+        """Return the routes of the form and of what it sends."""
+        return [
+            Route("/sign-in", self._show),
+            Route("/sign-in", self._sign_in, methods=["POST"]),
+            Route("/sign-out", self._sign_out, methods=["POST"]),
         ]
 
     async def _show(self, request: Request) -> Response:
         return self._form(request, "/", 200)
 
-    async def _take(self, request: Request) -> Response:
-        given = await _read_form(request)
-        wanted = local_address(given.get("next", ""))
-        refused = check_key(given.get("key", "").strip(), self._key, self._failed, client_address(request.scope))
-        if refused is not None:
-            response = self._form(request, wanted, refused.status, refused.code)
-            response.headers.update(refused.headers)
+    async def _sign_in(self, request: Request) -> Response:
+        fields = await _read_form(request)
+        wanted = local_address(fields.get("next", ""))
+        problem = check_key(fields.get("key", "").strip(), self._access, client_address(request.scope))
+        if problem is not None:
+            response = self._form(request, wanted, problem.status, problem.code)
+            response.headers.update(problem.headers)
             return response
         secure = request.headers.get("origin", "").startswith("https://")
-        headers = {"Location": wanted, "Set-Cookie": self._sessions.begin(secure=secure)}
+        headers = {"Location": wanted, "Set-Cookie": self._access.sessions.begin(secure=secure)}
         return Response(status_code=303, headers=headers | _HEADERS)
 
-    async def _leave(self, _: Request) -> Response:
+    async def _sign_out(self, _: Request) -> Response:
         return Response(status_code=303, headers={"Location": "/sign-in", "Set-Cookie": end_session()} | _HEADERS)
 
     def _form(self, request: Request, wanted: str, status: int, problem: str = "") -> Response:
@@ -75,7 +70,7 @@ class SignIn:
             words=page_words()[language],
             next=wanted,
             problem=problem,
-            signed_in=status == 200 and self._sessions.holds(request.headers.get("cookie", "")),
+            signed_in=status == 200 and self._access.sessions.holds(request.headers.get("cookie", "")),
         )
         return HTMLResponse(html, status, headers=dict(_HEADERS))
 
@@ -94,7 +89,7 @@ def local_address(wanted: str) -> str:
 
 async def _read_form(request: Request) -> Mapping[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise Refusal(415, "encoding_not_read", "The key is read from a form: send it as one.")
+        raise HTTPProblem(415, "encoding_not_read", "The key is read from a form: send it as one.")
     try:
         fields = parse_qs((await request.body()).decode(), max_num_fields=8)
     except ValueError:

@@ -22,7 +22,7 @@ def test_a_search_imports_nothing_it_does_not_need(demo_home: Path) -> None:
     code = (
         "import sys; from shrag.cli.main import run\n"
         f"assert run(['search', 'demo', {QUESTION!r}, '-k', '1']) == 0\n"
-        "heavy = {'torch', 'fastapi', 'uvicorn', 'pyarrow', 'scipy', 'ir_measures', 'jinja2'}\n"
+        "heavy = {'torch', 'starlette', 'uvicorn', 'pyarrow', 'scipy', 'ir_measures', 'jinja2'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(

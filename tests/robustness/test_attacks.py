@@ -14,11 +14,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.settings import LlmSettings
+from shrag.serving.api.openapi import openapi_document
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from shrag.serving.http.access import Access
@@ -83,18 +84,18 @@ def watch() -> Watch:
 
 
 @pytest.fixture(scope="module")
-def app(demo: Engine) -> FastAPI:
+def app(demo: Engine) -> Starlette:
     return create_app(KeptEngine(demo.open_index))
 
 
 @pytest.fixture(scope="module")
-def client(app: FastAPI) -> TestClient:
+def client(app: Starlette) -> TestClient:
     return TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False, follow_redirects=False)
 
 
-def _places(app: FastAPI) -> list[tuple[str, str, Any]]:
+def _places(app: Starlette) -> list[tuple[str, str, Any]]:
     """Return a method, a path and a body for every string of every route, with ``@`` where the string stands."""
-    file = app.openapi()
+    file = openapi_document(app.routes)
     found: list[tuple[str, str, Any]] = []
     for path, operations in file["paths"].items():
         for method, operation in operations.items():
@@ -137,7 +138,7 @@ def _send(client: TestClient, place: tuple[str, str, Any], payload: str) -> tupl
     return response.status_code, response.text
 
 
-def test_every_string_of_every_route_is_tried(app: FastAPI) -> None:
+def test_every_string_of_every_route_is_tried(app: Starlette) -> None:
     places = _places(app)
     assert len(PATHS) >= 50
     assert len(places) >= 35
@@ -148,7 +149,7 @@ def test_every_string_of_every_route_is_tried(app: FastAPI) -> None:
 
 @pytest.mark.parametrize("payloads", [PATHS, ADDRESSES, PROGRAMS], ids=["paths", "addresses", "programs"])
 def test_no_string_of_a_request_is_a_path_an_address_or_a_program(
-    app: FastAPI, client: TestClient, watch: Watch, payloads: tuple[str, ...]
+    app: Starlette, client: TestClient, watch: Watch, payloads: tuple[str, ...]
 ) -> None:
     client.get(f"/?q={quote(QUESTION)}")  # templates and word lists are read once
     wrong, tried, names = [], 0, set()
@@ -231,14 +232,14 @@ def test_a_question_served_with_a_model_connects_to_the_models_address_and_nowhe
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["without a key", "with a key"])
-def guarded(request: pytest.FixtureRequest, demo: Engine) -> tuple[FastAPI, dict[str, str]]:
+def guarded(request: pytest.FixtureRequest, demo: Engine) -> tuple[Starlette, dict[str, str]]:
     """Return an application and what its client sends along."""
     if request.param:
         return create_app(KeptEngine(demo.open_index), Access(key=ApiKey(KEY))), BEARER
     return create_app(KeptEngine(demo.open_index)), {}
 
 
-def test_a_foreign_host_or_origin_is_refused_on_every_route(guarded: tuple[FastAPI, dict[str, str]]) -> None:
+def test_a_foreign_host_or_origin_is_refused_on_every_route(guarded: tuple[Starlette, dict[str, str]]) -> None:
     app, sent = guarded
     client = TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False, follow_redirects=False)
     for method, path in addresses(app):
@@ -271,7 +272,7 @@ def test_a_link_from_another_site_is_followed_and_our_own_page_asks(client: Test
     assert client.get("/health", headers={"sec-fetch-site": "none"}).status_code == 200
 
 
-def test_no_response_lets_another_site_read_it(client: TestClient, app: FastAPI) -> None:
+def test_no_response_lets_another_site_read_it(client: TestClient, app: Starlette) -> None:
     for method, path in addresses(app):
         response = client.request(method, path, headers={"origin": "http://127.0.0.1"})
         assert not [name for name in response.headers if name.startswith("access-control-")]
@@ -284,7 +285,7 @@ OUTSIDE = re.compile(
 )
 
 
-def test_no_page_and_no_file_of_the_server_has_an_outside_address(guarded: tuple[FastAPI, dict[str, str]]) -> None:
+def test_no_page_and_no_file_of_the_server_has_an_outside_address(guarded: tuple[Starlette, dict[str, str]]) -> None:
     app, sent = guarded
     client = TestClient(app, base_url="http://127.0.0.1")
     files = [f"/static/{file.name}" for file in sorted((PAGE_FOLDER / "static").iterdir())]

@@ -22,7 +22,7 @@ ANSWER = "##제목##\n재택근무와 갈등\n\n##본론##\n재택근무 일수�
 def _generation(server: Live) -> str:
     status, _, body = server.ask("GET", "/health/ready")
     assert status == 200
-    return str(json.loads(body)["generation"])
+    return str(json.loads(body)["generator_status"])
 
 
 def test_a_model_that_froze_is_known_to_be_away_within_a_minute_and_one_that_is_back_within_10_seconds() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from shrag.indexing.maintenance.history import roll_back
 from shrag.indexing.open_index import open_generation

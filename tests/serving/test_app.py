@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
@@ -128,7 +128,7 @@ def test_broken_json_and_wrong_methods_and_paths_are_problems_too(client: TestCl
     assert (broken.status_code, broken.json()["code"]) == (422, "invalid_request")
     wrong = client.put("/v1/search")
     assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")
-    assert wrong.headers["allow"] == "GET, POST"
+    assert wrong.headers["allow"] == "GET, HEAD, POST"
     assert client.get("/nothing").json()["code"] == "not_found"
 
 
@@ -148,7 +148,7 @@ def test_health_says_what_is_served(client: TestClient) -> None:
         "records": 170,
         "files": "whole",
     }
-    ready |= {"files": "whole", "generation": "extractive", "generation_failure": "", "language_model": None}
+    ready |= {"files": "whole", "generator_status": "extractive", "generation_failure": "", "language_model": None}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 

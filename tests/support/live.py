@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from shrag.models.language_model import LanguageModel
 from shrag.serving.api.service import Service
@@ -107,7 +107,7 @@ def live(
 
 
 @contextmanager
-def live_app(app: FastAPI) -> Iterator[Live]:
+def live_app(app: Starlette) -> Iterator[Live]:
     """Serve an application on a free port."""
     with listen("127.0.0.1", 0) as listener:
         server = make_server(app)

@@ -1,1 +1,1 @@
-"""The OpenAI-compatible API."""
+"""The API of OpenAI: models and chat completions."""

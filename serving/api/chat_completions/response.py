@@ -1,8 +1,4 @@
-"""Events → chat completion, whole or streamed.
-
-Chat programs show Markdown. What comes from a record or a model must not become a picture or a link in it: a picture's
-address would carry the conversation out (reliability: EchoLeak, CVE-2025-32711).
-"""
+"""The events of a question → a chat completion, whole or streamed; its text is Markdown with sources."""
 
 from __future__ import annotations
 
@@ -31,126 +27,24 @@ from shrag.serving.api.chat_completions.schemas import (
 )
 from shrag.serving.api.schemas import SourceRecord
 from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Fallback, ModelCall, Part, Ranking, Sentence
-from shrag.serving.http.logging import trace_id
-from shrag.serving.http.problems import openai_problem
+from shrag.serving.http.problems import openai_error_body
+from shrag.serving.http.request_context import trace_id
 from shrag.serving.http.sse import KEEP_ALIVE
 from shrag.serving.question import AnswerLanguage
 
 _ACTIVE = re.compile(r"!\[|\]\(|\]\[|\]:|<(?=[A-Za-z/!?])|`{3,}|~{3,}")
 _SOURCES = {"ko": "출처", "en": "Sources"}
-
-
-def defuse(text: str) -> str:
-    r"""Return ``text`` so that no Markdown reader makes a picture, a link, HTML or a code block of it.
-
-    >>> defuse("![x](http://evil.example) <img src=x> a < b [1]")
-    '!\\[x]\\(http://evil.example) \\<img src=x> a < b [1]'
-    """
-    return _ACTIVE.sub(lambda match: match.group()[:-1] + "\\" + match.group()[-1], text)
-
-
-class ChatText:
-    """Grows by events; what each adds is to be sent as it is. ``language`` is the question's."""
-
-    def __init__(self, language: AnswerLanguage, address: Callable[[str], str]) -> None:
-        self._language: AnswerLanguage = language
-        self._address = address
-        self._text: list[str] = []
-        self._length = 0
-        self._part: Part | None = None
-        self._marks: dict[int, tuple[int, int]] = {}
-        self._answer: Answer | None = None
-
-    @property
-    def text(self) -> str:
-        """All of it so far."""
-        return "".join(self._text)
-
-    @property
-    def finish_reason(self) -> Literal["stop", "length"]:
-        """How the answer ended; ``length`` where a model was cut short."""
-        return "stop" if self._answer is None or self._answer.complete else "length"
-
-    def feed(self, event: Event) -> str:
-        """Return what ``event`` adds, often nothing."""
-        before = len(self._text)
-        if isinstance(event, AnswerSentence):
-            self._sentence(event)
-        elif isinstance(event, Fallback) and event.stage == "answer":
-            self._fallback(event)
-        elif isinstance(event, Answer):
-            self._end(event)
-        return "".join(self._text[before:])
-
-    @property
-    def annotations(self) -> tuple[Annotation, ...]:
-        """The records cited, each with the place of its first mark in the text; complete once the answer is there."""
-        if self._answer is None:
-            return ()
-        return tuple(
-            Annotation(
-                UrlCitation(self._address(one.docid), one.title or one.docid, *self._marks.get(one.number, (0, 0)))
-            )
-            for one in self._answer.citations
-        )
-
-    def _sentence(self, event: AnswerSentence) -> None:
-        if event.part != self._part:
-            self._part = event.part
-            gap = "\n\n" if self._length else ""
-            if event.part == "title":
-                self._add(f"{gap}## ")
-            else:
-                self._add(f"{gap}### {HEADINGS[self._language][event.part]}\n\n")
-        elif self._text:
-            self._add(" ")
-        self._add(defuse(event.sentence.text))
-        if event.part != "title":
-            self._add_marks(event.sentence)
-
-    def _add_marks(self, sentence: Sentence) -> None:
-        if sentence.citations:
-            self._add(" ")
-        for number in sentence.citations:
-            mark = f"[{number}]"
-            self._marks.setdefault(number, (self._length, self._length + len(mark)))
-            self._add(mark)
-        if sentence.doubt:
-            self._add(f" (⚠ {DOUBTS[self._language][sentence.doubt]})")
-
-    def _fallback(self, event: Fallback) -> None:
-        """Say that what stands above was broken off; marks of it are no longer the answer's."""
-        gap = "\n\n" if self._length else ""
-        self._add(f"{gap}> {FALLBACKS[self._language][event.cause]}")
-        self._part = None
-        self._marks.clear()
-
-    def _end(self, answer: Answer) -> None:
-        self._answer = answer
-        gap = "\n\n" if self._length else ""
-        if answer.reason:
-            self._add(gap + REASONS[answer.language][answer.reason])
-            return
-        self._add(f"{gap}*{answer_label(answer)}*")
-        if answer.citations:
-            self._add(f"\n\n**{_SOURCES[answer.language]}**\n\n" + "\n".join(_sources(answer.citations)))
-
-    def _add(self, text: str) -> None:
-        self._text.append(text)
-        self._length += len(text)
-
-
-def _sources(citations: Sequence[Citation]) -> list[str]:
-    return [f"- [{one.number}] {defuse(one.title)} ({defuse(one.docid)})" for one in citations]
-
-
 _DONE = b"data: [DONE]\n\n"
 
 
-class ChatAnswer:
-    """One answer under way. ``model`` is the name it was asked by, ``address`` gives a record's address.
+class ChatCompletion:
+    """One answer as a chat completion.
 
-    ``about`` says what the answer is made from, but for the records found.
+    Args:
+        model: The name that the client sent.
+        language: The language of the question.
+        about: What the answer is made from, without the records found.
+        address: Returns the URL of a record.
     """
 
     def __init__(
@@ -164,13 +58,13 @@ class ChatAnswer:
         self._created = int(time.time())
         self._model = model
         self._about = about
-        self._text = ChatText(language, address)
+        self._text = AnswerText(language, address)
         self._hits: tuple[SourceRecord, ...] = ()
         self._prompt_tokens = 0
         self._completion_tokens = 0
 
     async def whole(self, events: AsyncIterator[Event | None]) -> ChatResponse:
-        """Return the answer once all ``events`` have come; raises what they raise."""
+        """Return the completion after all ``events``; raises what they raise."""
         async for event in events:
             if event is not None:
                 self._take(event)
@@ -189,9 +83,9 @@ class ChatAnswer:
     async def stream(
         self, events: AsyncGenerator[Event | None, None], *, include_usage: bool
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the answer as it is sent: the records, the text as it grows, its sources, its end, ``[DONE]``.
+        """Yield the server-sent events: the records, pieces of text, the sources, the finish reason, ``[DONE]``.
 
-        A failure is an event of its own: a stream that just ends looks like a whole answer to ``openai``.
+        A failure is an event of its own: to the ``openai`` client, a stream that just ends looks like a whole answer.
         """
         try:
             async with aclosing(events):
@@ -204,7 +98,7 @@ class ChatAnswer:
             for chunk in self._last(include_usage=include_usage):
                 yield _data(chunk)
         except Exception as error:
-            yield _data(openai_problem(error))
+            yield _data(openai_error_body(error))
         yield _DONE
 
     def _chunks(self, event: Event, *, include_usage: bool) -> Iterable[ChatChunk]:
@@ -248,3 +142,115 @@ class ChatAnswer:
 
 def _data(value: object) -> bytes:
     return b"data: " + msgspec.json.encode(value) + b"\n\n"
+
+
+def escape_markdown(text: str) -> str:
+    r"""Return ``text`` so that no Markdown reader makes a picture, a link, HTML or a code block of it.
+
+    What comes from a record or a model must not become a picture or a link: a picture's address would carry the
+    conversation out (EchoLeak, CVE-2025-32711).
+
+    >>> escape_markdown("![x](http://evil.example) <img src=x> a < b [1]")
+    '!\\[x]\\(http://evil.example) \\<img src=x> a < b [1]'
+    """
+    return _ACTIVE.sub(lambda match: match.group()[:-1] + "\\" + match.group()[-1], text)
+
+
+class AnswerText:
+    """The Markdown text of an answer, and the positions of its citations.
+
+    Args:
+        language: The language of the question.
+        address: Returns the URL of a record.
+    """
+
+    def __init__(self, language: AnswerLanguage, address: Callable[[str], str]) -> None:
+        self._language: AnswerLanguage = language
+        self._address = address
+        self._text: list[str] = []
+        self._length = 0
+        self._part: Part | None = None
+        self._marks: dict[int, tuple[int, int]] = {}
+        self._answer: Answer | None = None
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._text)
+
+    @property
+    def finish_reason(self) -> Literal["stop", "length"]:
+        """How the answer ended; ``length`` where a model was cut short."""
+        return "stop" if self._answer is None or self._answer.complete else "length"
+
+    def feed(self, event: Event) -> str:
+        """Return the text that ``event`` adds, often none."""
+        before = len(self._text)
+        if isinstance(event, AnswerSentence):
+            self._sentence(event)
+        elif isinstance(event, Fallback) and event.stage == "answer":
+            self._fallback(event)
+        elif isinstance(event, Answer):
+            self._end(event)
+        return "".join(self._text[before:])
+
+    @property
+    def annotations(self) -> tuple[Annotation, ...]:
+        """The records cited, each with the position of its first mark in the text; none before the answer is whole."""
+        if self._answer is None:
+            return ()
+        return tuple(
+            Annotation(
+                UrlCitation(self._address(one.docid), one.title or one.docid, *self._marks.get(one.number, (0, 0)))
+            )
+            for one in self._answer.citations
+        )
+
+    def _sentence(self, event: AnswerSentence) -> None:
+        if event.part != self._part:
+            self._part = event.part
+            gap = "\n\n" if self._length else ""
+            if event.part == "title":
+                self._add(f"{gap}## ")
+            else:
+                self._add(f"{gap}### {HEADINGS[self._language][event.part]}\n\n")
+        elif self._text:
+            self._add(" ")
+        self._add(escape_markdown(event.sentence.text))
+        if event.part != "title":
+            self._add_marks(event.sentence)
+
+    def _add_marks(self, sentence: Sentence) -> None:
+        if sentence.citations:
+            self._add(" ")
+        for number in sentence.citations:
+            mark = f"[{number}]"
+            self._marks.setdefault(number, (self._length, self._length + len(mark)))
+            self._add(mark)
+        if sentence.doubt:
+            self._add(f" (⚠ {DOUBTS[self._language][sentence.doubt]})")
+
+    def _fallback(self, event: Fallback) -> None:
+        """Add that the text above was broken off; citations of it are no longer those of the answer."""
+        gap = "\n\n" if self._length else ""
+        self._add(f"{gap}> {FALLBACKS[self._language][event.cause]}")
+        self._part = None
+        self._marks.clear()
+
+    def _end(self, answer: Answer) -> None:
+        self._answer = answer
+        gap = "\n\n" if self._length else ""
+        if answer.reason:
+            self._add(gap + REASONS[answer.language][answer.reason])
+            return
+        self._add(f"{gap}*{answer_label(answer)}*")
+        if answer.citations:
+            self._add(f"\n\n**{_SOURCES[answer.language]}**\n\n" + "\n".join(_sources(answer.citations)))
+
+    def _add(self, text: str) -> None:
+        self._text.append(text)
+        self._length += len(text)
+
+
+def _sources(citations: Sequence[Citation]) -> list[str]:
+    return [f"- [{one.number}] {escape_markdown(one.title)} ({escape_markdown(one.docid)})" for one in citations]

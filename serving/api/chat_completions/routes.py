@@ -1,4 +1,4 @@
-"""OpenAI-compatible /v1/models and /v1/chat/completions."""
+"""OpenAI's API: every index × strategy is a model, the last message of the user is the question."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from contextlib import aclosing
 from datetime import datetime
 from urllib.parse import urlencode
 
-import msgspec
-from fastapi import FastAPI, Request, Response
+from starlette.requests import Request
 
-from shrag.serving.api.chat_completions.response import ChatAnswer
+from shrag.serving.api.chat_completions.response import ChatCompletion
 from shrag.serving.api.chat_completions.schemas import (
     ChatRequest,
     ChatResponse,
@@ -18,54 +17,49 @@ from shrag.serving.api.chat_completions.schemas import (
     ShragFields,
     message_text,
 )
-from shrag.serving.api.openapi import openai_problems, stream_of
 from shrag.serving.api.schemas import AskRequest
 from shrag.serving.api.service import Service
-from shrag.serving.http.logging import trace_id
-from shrag.serving.http.problems import Refusal
-from shrag.serving.http.sse import EventStream
+from shrag.serving.http.endpoint import Operation
+from shrag.serving.http.problems import HTTPProblem
+from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.sse import SSEResponse
 from shrag.serving.question import read_question
 
-_STREAM = stream_of("The answer, or its chunks.")
+
+@Operation(returns=ModelList, tag="openai")
+async def models(request: Request) -> ModelList:
+    """Return one model for each way to be answered."""
+    return ModelList(_models(request.app.state.service))
 
 
-def add_openai_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes that OpenAI's clients ask."""
+@Operation(returns=ModelEntry, problems=(404,), tag="openai")
+async def model(request: Request) -> ModelEntry:
+    """Return one of the models."""
+    return _find_model(request.app.state.service, request.path_params["model"])
 
-    @app.get("/v1/models", response_model=ModelList, responses=openai_problems(), tags=["openai"])
-    async def models() -> Response:
-        """Return one model for each way to be answered."""
-        return _json(ModelList(_models(service)))
 
-    @app.get("/v1/models/{model:path}", response_model=ModelEntry, responses=openai_problems(404), tags=["openai"])
-    async def model(model: str) -> Response:
-        """Return one of the models."""
-        return _json(_find(service, model))
-
-    @app.post(
-        "/v1/chat/completions",
-        response_model=ChatResponse,
-        responses=openai_problems(404, 409, 413, 415, 429, 503) | _STREAM,
-        tags=["openai"],
-    )
-    async def chat(body: ChatRequest, request: Request) -> Response:
-        """Answer the last message of the user from the records found; with ``stream``, as it happens."""
-        strategy = _find(service, body.model).id.partition("/")[2]
-        question = read_question(_question(body))
-        patience = service.patience(request.is_disconnected)
-        answering = await service.events(AskRequest(question=question.text, strategy=strategy), patience)
-        about = ShragFields(service.index.name, answering.generation, strategy, answering.cached, trace_id(), ())
-        answer = ChatAnswer(body.model, question.language, about, lambda docid: _url(request, docid))
-        if body.stream:
-            usage = body.stream_options is not None and body.stream_options.include_usage
-            streamed = answering.feed(patience.of_stream(), service.saw)
-            return EventStream(answer.stream(streamed, include_usage=usage), answering.leave)
-        events = answering.feed(patience, service.saw)
-        try:
-            async with aclosing(events):
-                return _json(await answer.whole(events))
-        finally:
-            answering.leave()
+@Operation(
+    body=ChatRequest, strict=False, returns=ChatResponse, events=(), problems=(404, 409, 413, 415, 503), tag="openai"
+)
+async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSEResponse:
+    """Answer the last message of the user from the records found; with ``stream``, as it happens."""
+    service: Service = request.app.state.service
+    strategy = _find_model(service, body.model).id.partition("/")[2]
+    question = read_question(_last_question(body))
+    patience = service.patience(request.is_disconnected)
+    answering = await service.events(AskRequest(question=question.text, strategy=strategy), patience)
+    about = ShragFields(service.index.name, answering.generation, strategy, answering.cached, trace_id(), ())
+    completion = ChatCompletion(body.model, question.language, about, lambda docid: _document_url(request, docid))
+    if body.stream:
+        usage = body.stream_options is not None and body.stream_options.include_usage
+        streamed = answering.feed(patience.of_stream(), service.saw)
+        return SSEResponse(completion.stream(streamed, include_usage=usage), answering.leave)
+    events = answering.feed(patience, service.saw)
+    try:
+        async with aclosing(events):
+            return await completion.whole(events)
+    finally:
+        answering.leave()
 
 
 def _models(service: Service) -> tuple[ModelEntry, ...]:
@@ -74,35 +68,31 @@ def _models(service: Service) -> tuple[ModelEntry, ...]:
         return tuple(ModelEntry(f"{engine.name}/{strategy}", created) for strategy in engine.strategies)
 
 
-def _find(service: Service, name: str) -> ModelEntry:
-    models = _models(service)
-    for entry in models:
+def _find_model(service: Service, name: str) -> ModelEntry:
+    entries = _models(service)
+    for entry in entries:
         if entry.id == name:
             return entry
-    there = ", ".join(entry.id for entry in models)
-    raise Refusal(404, "model_not_found", f"There is no model {name[:100]!r}: use one of {there}.")
+    names = ", ".join(entry.id for entry in entries)
+    raise HTTPProblem(404, "model_not_found", f"There is no model {name[:100]!r}: use one of {names}.")
 
 
-def _question(body: ChatRequest) -> str:
+def _last_question(body: ChatRequest) -> str:
     """Return the text of the user's last message."""
     if body.n is not None and body.n != 1:
-        raise Refusal(400, "one_answer_only", f"n is {body.n}, and there is one answer to a question: leave it out.")
+        raise HTTPProblem(400, "one_answer_only", f"n is {body.n}, but a question has one answer: leave it out.")
     texts = []
-    for place, message in enumerate(body.messages):
+    for position, message in enumerate(body.messages):
         try:
             text = message_text(message)
         except ValueError as error:
-            raise Refusal(400, "text_only", f"messages.{place}: {error}.") from None
+            raise HTTPProblem(400, "text_only", f"messages.{position}: {error}.") from None
         if message.role == "user":
             texts.append(text)
     if not texts:
-        raise Refusal(400, "no_user_message", "No message is of the user: the last one of them is the question.")
+        raise HTTPProblem(400, "no_user_message", "No message is of the user: the last one of them is the question.")
     return texts[-1]
 
 
-def _url(request: Request, docid: str) -> str:
+def _document_url(request: Request, docid: str) -> str:
     return f"{request.base_url}v1/documents?{urlencode({'docid': docid})}"
-
-
-def _json(value: object) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json")

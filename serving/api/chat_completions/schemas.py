@@ -1,59 +1,52 @@
-"""OpenAI request and response shapes.
+"""Request and response schemas of OpenAI's API, as far as it is implemented here.
 
-Source of the shapes: the API reference of OpenAI for chat completions and models, as the ``openai`` client reads them.
+Requests are read leniently, since clients send many fields. Source of the schemas: OpenAI's API reference for chat
+completions and models, and the ``openai`` client.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta, Struct
 
 from shrag.serving.api.schemas import SourceRecord
 
 
-class StreamOptions(BaseModel):
-    """What a stream is to have beside the answer."""
-
-    model_config = ConfigDict(extra="ignore")
+class StreamOptions(Struct, frozen=True):
+    """What a stream has beside the answer."""
 
     include_usage: bool = False
 
 
-class ChatPart(BaseModel):
+class ChatPart(Struct, frozen=True):
     """A part of a message; only text is read."""
-
-    model_config = ConfigDict(extra="ignore")
 
     type: str
     text: str | None = None
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(Struct, frozen=True):
     """A turn of the conversation."""
-
-    model_config = ConfigDict(extra="ignore")
 
     role: str
     content: str | list[ChatPart] | None = None
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(Struct, frozen=True):
     """The body of ``POST /v1/chat/completions``. The last message of the user is the question.
 
     Unknown fields are ignored, and so are those that steer a sampling which is not done here (``temperature``,
     ``seed``, ``max_tokens``, …): the same question has the same answer.
     """
 
-    model_config = ConfigDict(extra="ignore")
-
     model: str
-    messages: list[ChatMessage] = Field(min_length=1, max_length=1_000)
+    messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=1_000)]
     stream: bool = False
     stream_options: StreamOptions | None = None
-    n: int | None = Field(default=None, description="Answers wanted; there is one.")
+    n: Annotated[int | None, Meta(description="Answers wanted; there is one.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +131,7 @@ class Delta(msgspec.Struct, omit_defaults=True):
 
 
 class ChunkChoice(msgspec.Struct):
-    """The one answer there is, as far as it has come."""
+    """What a chunk adds to the one answer there is."""
 
     index: int
     delta: Delta
@@ -175,26 +168,12 @@ class ModelList:
     object: Literal["list"] = "list"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAIError:
-    """What went wrong; ``code`` is the same as in a problem's."""
-
-    message: str
-    type: str
-    param: str | None
-    code: str
-    trace_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class OpenAIProblem:
-    """The body of every error on OpenAI's routes, and the event that a stream fails with."""
-
-    error: OpenAIError
-
-
 def message_text(message: ChatMessage) -> str:
-    """Return a message's text; raises ``ValueError`` naming the part that is none."""
+    """Return the text of a message.
+
+    Raises:
+        ValueError: A part of it is not text.
+    """
     if isinstance(message.content, str):
         return message.content
     parts = message.content or []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from typing import Any, cast
 
+import jsonschema
 import pytest
 import schemathesis
-from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import CheckFunction
@@ -20,8 +21,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
     unsupported_method,
 )
+from starlette.testclient import TestClient
 
-from shrag.serving.api.openapi import write_openapi
+from shrag.serving.api.openapi import openapi_document, write_openapi
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from tests.conftest import ROOT
@@ -85,11 +87,11 @@ def test_thousands_of_requests_made_of_the_file(app: Any) -> None:  # noqa: ANN4
 
 def test_the_interface_is_the_one_that_was_frozen(app: Any) -> None:  # noqa: ANN401
     frozen = (ROOT / "docs" / "openapi.json").read_text(encoding="utf-8")
-    assert write_openapi(app) == frozen, "where this is meant, `make openapi` writes docs/openapi.json anew"
+    assert write_openapi(app.routes) == frozen, "where this is meant, `make openapi` writes docs/openapi.json anew"
 
 
 def test_everything_but_the_sign_of_life_may_need_a_key_and_says_so(app: Any) -> None:  # noqa: ANN401
-    file = app.openapi()
+    file = openapi_document(app.routes)
     assert file["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
     for path, operations in file["paths"].items():
         for operation in operations.values():
@@ -99,7 +101,7 @@ def test_everything_but_the_sign_of_life_may_need_a_key_and_says_so(app: Any) ->
 
 
 def test_errors_are_described_in_the_form_they_are_sent_in(app: Any) -> None:  # noqa: ANN401
-    file = app.openapi()
+    file = openapi_document(app.routes)
     assert "HTTPValidationError" not in json.dumps(file)
     for path, operations in file["paths"].items():
         for operation in operations.values():
@@ -113,7 +115,7 @@ def test_errors_are_described_in_the_form_they_are_sent_in(app: Any) -> None:  #
 def test_the_docs_page_has_every_operation_and_shape_and_no_address_but_our_own(app: Any) -> None:  # noqa: ANN401
     client = TestClient(app, base_url="http://127.0.0.1")
     html = client.get("/docs").text
-    file = app.openapi()
+    file = openapi_document(app.routes)
     for path, operations in file["paths"].items():
         for method in operations:
             assert f"<code>{method.upper()} {path}</code>" in html
@@ -122,3 +124,43 @@ def test_the_docs_page_has_every_operation_and_shape_and_no_address_but_our_own(
     assert "http://" not in html
     assert "https://" not in html
     assert "<script" not in html
+
+
+def test_the_document_is_valid_openapi_3_1(app: Any) -> None:  # noqa: ANN401
+    document = dict(openapi_document(app.routes))
+    schemathesis.openapi.from_dict(document).validate()
+    for schema in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
+    assert named <= set(document["components"]["schemas"])
+    operations = [each for path in document["paths"].values() for each in path.values()]
+    assert len({each["operationId"] for each in operations}) == len(operations) == 12
+
+
+def test_a_document_that_is_not_valid_is_found_out(app: Any) -> None:  # noqa: ANN401
+    document = json.loads(write_openapi(app.routes))
+    del document["paths"]["/v1/ask"]["post"]["responses"]["200"]["description"]
+    with pytest.raises(Exception, match="is a required property"):
+        schemathesis.openapi.from_dict(document).validate()
+
+
+def test_bodies_and_parameters_have_the_bounds_that_are_checked(app: Any) -> None:  # noqa: ANN401
+    document = openapi_document(app.routes)
+    ask = document["components"]["schemas"]["AskRequest"]
+    assert (ask["required"], ask["additionalProperties"]) == (["question"], False)
+    assert {"type": "integer", "minimum": 1, "maximum": 1000, "default": 10}.items() <= ask["properties"]["k"].items()
+    assert "additionalProperties" not in document["components"]["schemas"]["ChatRequest"]
+    (docid,) = document["paths"]["/v1/documents"]["get"]["parameters"]
+    assert (docid["name"], docid["in"], docid["required"]) == ("docid", "query", True)
+    assert docid["schema"] == {"type": "string", "minLength": 1, "maxLength": 512}
+    (model,) = document["paths"]["/v1/models/{model}"]["get"]["parameters"]
+    assert model == {"name": "model", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def test_a_stream_of_answers_names_its_events(app: Any) -> None:  # noqa: ANN401
+    paths = openapi_document(app.routes)["paths"]
+    stream = paths["/v1/ask"]["post"]["responses"]["200"]["content"]["text/event-stream"]["schema"]
+    names = stream["properties"]["event"]["enum"]
+    assert (names[0], names[-2:], "answer_sentence" in names) == ("begun", ["timings", "error"], True)
+    chunks = paths["/v1/chat/completions"]["post"]["responses"]["200"]["content"]["text/event-stream"]["schema"]
+    assert list(chunks["properties"]) == ["data"]

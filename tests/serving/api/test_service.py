@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from shrag.models.chat.circuit_breaker import CircuitModel
 from shrag.models.language_model import Completion, LanguageModel, Message
@@ -21,7 +21,7 @@ from shrag.serving.app import create_app
 from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionAbandoned
-from shrag.serving.http.problems import read_error
+from shrag.serving.http.problems import to_problem
 from shrag.serving.runtime.admission import Limits
 from shrag.serving.runtime.deadline import Patience
 from shrag.serving.runtime.leases import FixedEngine
@@ -195,7 +195,7 @@ def test_an_index_that_is_closed_is_a_503_everywhere(demo: Engine, path: str) ->
 
 
 def test_a_question_whose_answering_was_stopped_is_one_to_ask_again() -> None:
-    told = read_error(QuestionAbandoned("The question was stopped while it was answered: ask it again."))
+    told = to_problem(QuestionAbandoned("The question was stopped while it was answered: ask it again."))
     assert (told.status, told.code, told.headers) == (503, "abandoned", {"Retry-After": "1"})
 
 

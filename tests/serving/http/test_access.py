@@ -9,19 +9,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
+from starlette.applications import Starlette
 from starlette.routing import Mount, Route
+from starlette.testclient import TestClient
 
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ServingError
-from shrag.serving.http.access import PUBLIC, Access, KeyNeeded, access_at
+from shrag.serving.http.access import PUBLIC, Access, APIKeyMiddleware, access_for_host
 from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.logging import LOGGER, JsonLines
-from shrag.serving.http.rate_limit import FailedKeys
 from shrag.serving.http.request_guard import LOOPBACK
-from shrag.serving.http.sessions import Sessions
 from tests.support.live import KeptEngine
 
 KEY = "q7Wm0cXv3ZpLr9TnBs5KyHd2FgJu8Ae4"
@@ -29,17 +27,17 @@ BEARER = {"authorization": f"Bearer {KEY}"}
 
 
 @pytest.fixture(scope="module")
-def app(demo: Engine) -> FastAPI:
+def app(demo: Engine) -> Starlette:
     return create_app(KeptEngine(demo.open_index), Access(key=ApiKey(KEY)))
 
 
 @pytest.fixture
-def client(app: FastAPI, demo: Engine) -> TestClient:
+def client(app: Starlette, demo: Engine) -> TestClient:
     """Return a client that no wrong key was sent by before."""
     return TestClient(create_app(KeptEngine(demo.open_index), Access(key=ApiKey(KEY))), base_url="http://127.0.0.1")
 
 
-def addresses(app: FastAPI) -> Iterator[tuple[str, str]]:
+def addresses(app: Starlette) -> Iterator[tuple[str, str]]:
     """Give a method and a path for every route there is."""
     for route in app.routes:
         if isinstance(route, Mount):
@@ -52,7 +50,7 @@ def addresses(app: FastAPI) -> Iterator[tuple[str, str]]:
             raise TypeError(f"What is {route}? Say here how it is asked.")
 
 
-def test_every_route_is_public_or_answers_401_in_its_own_form_of_error(app: FastAPI) -> None:
+def test_every_route_is_public_or_answers_401_in_its_own_form_of_error(app: Starlette) -> None:
     client = TestClient(app, base_url="http://127.0.0.1")
     tried = list(addresses(app))
     assert len(tried) >= 25
@@ -158,7 +156,7 @@ def test_a_websocket_is_closed_and_reaches_nothing() -> None:
     async def send(message: Any) -> None:  # noqa: ANN401
         sent.append(message)
 
-    layer = KeyNeeded(reached, ApiKey(KEY), Sessions(), FailedKeys())
+    layer = APIKeyMiddleware(reached, Access(key=ApiKey(KEY)))
     asyncio.run(layer({"type": "websocket", "path": "/health/live", "headers": []}, reached, send))  # type: ignore[arg-type]
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
@@ -194,7 +192,7 @@ def test_the_key_is_in_no_answer_and_no_line_of_the_log(client: TestClient, monk
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
 def test_on_loopback_there_may_be_no_key(host: str) -> None:
-    assert access_at(host) == Access(LOOPBACK, None)
+    assert access_for_host(host) == Access(LOOPBACK, None)
 
 
 @pytest.mark.parametrize(
@@ -202,20 +200,20 @@ def test_on_loopback_there_may_be_no_key(host: str) -> None:
 )
 def test_any_other_address_needs_one(host: str) -> None:
     with pytest.raises(ServingError, match="can be reached from other machines, and there is no API key"):
-        access_at(host)
+        access_for_host(host)
 
 
 def test_a_server_goes_by_its_address_and_the_names_it_is_given() -> None:
     key = ApiKey(KEY)
-    assert access_at("192.0.2.7", key).hosts == (*LOOPBACK, "192.0.2.7")
-    assert access_at("2001:DB8::7", key).hosts == (*LOOPBACK, "[2001:db8::7]")
-    assert access_at("0.0.0.0", key, ["Search.Example", "2001:db8::7"]).hosts == (
+    assert access_for_host("192.0.2.7", key).hosts == (*LOOPBACK, "192.0.2.7")
+    assert access_for_host("2001:DB8::7", key).hosts == (*LOOPBACK, "[2001:db8::7]")
+    assert access_for_host("0.0.0.0", key, ["Search.Example", "2001:db8::7"]).hosts == (
         *LOOPBACK, "search.example", "[2001:db8::7]",
     )  # fmt: skip
-    assert access_at("127.0.0.1", None, ["search.example"]).hosts == (*LOOPBACK, "search.example")
+    assert access_for_host("127.0.0.1", None, ["search.example"]).hosts == (*LOOPBACK, "search.example")
     for every in ("0.0.0.0", "::"):
         with pytest.raises(ServingError, match="is every address and goes by no name: say with --allow-host"):
-            access_at(every, key)
+            access_for_host(every, key)
 
 
 @pytest.mark.parametrize(
@@ -223,11 +221,11 @@ def test_a_server_goes_by_its_address_and_the_names_it_is_given() -> None:
 )
 def test_what_is_no_host_name_is_refused(name: str) -> None:
     with pytest.raises(ServingError, match="is no host name: write a name or an address alone"):
-        access_at("127.0.0.1", None, [name])
+        access_for_host("127.0.0.1", None, [name])
 
 
 def test_a_name_that_was_allowed_is_answered_and_its_own_pages_may_ask(demo: Engine) -> None:
-    access = access_at("127.0.0.1", None, ["search.example"])
+    access = access_for_host("127.0.0.1", None, ["search.example"])
     client = TestClient(create_app(KeptEngine(demo.open_index), access), base_url="http://127.0.0.1")
     body = {"question": "a"}
     for host, origin, status in [

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Generator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from shrag.serving.app import create_app
 from shrag.serving.concurrency import Asking

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app

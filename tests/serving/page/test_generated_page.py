@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.app import create_app

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from shrag.serving.app import create_app
 from shrag.serving.engine import STRATEGIES, Engine

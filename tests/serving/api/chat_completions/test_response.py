@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from shrag.serving.api.chat_completions.response import ChatText, defuse
+from shrag.serving.api.chat_completions.response import AnswerText, escape_markdown
 from shrag.serving.events import Answer, AnswerSentence, Citation, Fallback, Ranking, Section, Sentence
 
 
@@ -23,11 +23,11 @@ from shrag.serving.events import Answer, AnswerSentence, Citation, Fallback, Ran
     ],
 )
 def test_no_picture_link_or_html_can_be_made_of_a_records_text(hostile: str, shown: str) -> None:
-    assert defuse(hostile) == shown
+    assert escape_markdown(hostile) == shown
 
 
-def _text() -> ChatText:
-    return ChatText("en", lambda docid: f"/d?{docid}")
+def _text() -> AnswerText:
+    return AnswerText("en", lambda docid: f"/d?{docid}")
 
 
 def _answer(*citations: Citation) -> Answer:

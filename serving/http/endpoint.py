@@ -1,0 +1,173 @@
+"""An endpoint: reads a request into its schema, calls a function, sends the response."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from codecs import BOM_UTF8
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from shrag.serving.http.problems import HTTPProblem
+from shrag.serving.http.validation import explain
+
+Handler = Callable[..., Awaitable[object]]
+"""Called with the request and, where there is a schema, with what was read. Returns a response, or what is sent as
+JSON: a value that msgspec encodes, or bytes that are JSON already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a route reads and returns: checked by its endpoint, and described in the OpenAPI document.
+
+    Used as a decorator, it makes a handler an :class:`Endpoint`.
+
+    Attributes:
+        body: The schema of the JSON body, None where none is read.
+        strict: Whether the body's values must have the very types of the schema, as 1 for an integer and not "1".
+        query: The schema of the query string, None where none is read. Other parameters than its fields are ignored.
+        returns: The schema of the response, None where it is not JSON.
+        events: Names of the server-sent events that may be sent instead; empty for events without a name, None where
+            none are sent.
+        problems: Statuses of the errors that not every route has.
+        tag: The group of the route in the OpenAPI document; empty for a route that is not in it.
+    """
+
+    body: type[msgspec.Struct] | None = None
+    strict: bool = True
+    query: type[msgspec.Struct] | None = None
+    returns: type | None = None
+    events: tuple[str, ...] | None = None
+    problems: tuple[int, ...] = ()
+    tag: str = ""
+
+    def __call__(self, handler: Handler) -> Endpoint:
+        """Return the endpoint of ``handler``."""
+        return Endpoint(handler, self)
+
+
+class Endpoint:
+    """ASGI application of one route. The docstring of its ``handler`` describes it."""
+
+    def __init__(self, handler: Handler, operation: Operation) -> None:
+        self.handler = handler
+        self.operation = operation
+        self._body = _BodyReader(operation.body, strict=operation.strict) if operation.body is not None else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        request = _Request(scope, receive)
+        try:
+            if self._body is not None:
+                result = await self.handler(request, await self._body.read(request))
+            elif self.operation.query is not None:
+                result = await self.handler(request, read_query(request.query_params, self.operation.query))
+            else:
+                result = await self.handler(request)
+        finally:
+            request.stop_listening()
+        if not isinstance(result, Response):
+            content = result if isinstance(result, bytes) else msgspec.json.encode(result)
+            result = Response(content, media_type="application/json")
+        await result(scope, receive, send)
+
+
+class _Request(Request):
+    """A request that listens once for its client leaving; Starlette does so anew each time it is asked."""
+
+    _leaving: asyncio.Task[None] | None = None
+
+    async def is_disconnected(self) -> bool:
+        """Return whether the client has left; a body that has not been read by now is dropped."""
+        if self._leaving is None:
+            self._leaving = asyncio.create_task(self._wait_for_disconnect())
+            await asyncio.sleep(0)
+        return self._leaving.done()
+
+    def stop_listening(self) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
+
+    async def _wait_for_disconnect(self) -> None:
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+
+class _BodyReader:
+    """Reads JSON bodies as ``schema``."""
+
+    def __init__(self, schema: type[msgspec.Struct], *, strict: bool) -> None:
+        self._schema = schema
+        self._decoder = msgspec.json.Decoder(schema, strict=strict)
+
+    async def read(self, request: Request) -> msgspec.Struct:
+        """Return the body of ``request``.
+
+        Raises:
+            HTTPProblem: 422; it is not declared to be JSON, it is not JSON, or it does not fit the schema.
+        """
+        body = (await request.body()).removeprefix(BOM_UTF8)
+        _check_content_type(request.headers.get("content-type", ""))
+        try:
+            try:
+                return self._decoder.decode(body)
+            except msgspec.ValidationError as error:
+                raise _invalid(explain(error, self._schema, msgspec.json.decode(body), "body")) from None
+        except (ValueError, RecursionError):
+            raise _invalid(f"body: not JSON in UTF-8: {_syntax_error(body)}.") from None
+
+
+def _check_content_type(sent: str) -> None:
+    """Raise where a body is not declared to be JSON.
+
+    A page of another site can have a browser send any body as text/plain or as a form, but none as JSON.
+    """
+    kind = sent.partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise _invalid(f"content-type: expected application/json, got {sent[:100]!r}.")
+
+
+def _syntax_error(body: bytes) -> str:
+    """Return why ``body`` is not JSON; the standard library's decoder tells more than msgspec's."""
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return "it has NaN, half a surrogate pair or another encoding"
+
+
+def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  # noqa: ANN401  (an instance of schema)
+    """Return the query string as ``schema``. Of a parameter sent twice, a list has all and another type the last.
+
+    Raises:
+        HTTPProblem: 422; it does not fit.
+    """
+    values = {
+        name: parameters.getlist(name) if is_list else parameters[name]
+        for name, is_list in _parameters(schema)
+        if name in parameters
+    }
+    try:
+        return msgspec.convert(values, schema, strict=False)
+    except msgspec.ValidationError as error:
+        raise _invalid(explain(error, schema, values, "query")) from None
+
+
+@cache
+def _parameters(schema: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
+    """Return the name of each field, and whether it is a list."""
+    fields = msgspec.structs.fields(schema)
+    return tuple((each.name, isinstance(inspect.type_info(each.type), inspect.ListType)) for each in fields)
+
+
+def _invalid(detail: str) -> HTTPProblem:
+    return HTTPProblem(422, "invalid_request", detail)

@@ -1,0 +1,125 @@
+"""Explain why a request does not fit its schema: which field, which rule, which value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import msgspec
+from msgspec import inspect
+
+_MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?", re.DOTALL)
+_FIELD = re.compile(r"Object (?P<kind>contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_LONGEST_SHOWN = 60
+
+_Step = str | int
+
+_type_info = cache(inspect.type_info)
+
+
+def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value: object, place: str) -> str:
+    """Return one sentence that names the field, the rule it breaks and its value.
+
+    msgspec's own message has the path and the kind of the error; the rule is read from the type of the field.
+
+    Args:
+        error: What decoding raised.
+        schema: The type that ``value`` was decoded as.
+        value: The whole request, decoded without a type.
+        place: Where it was sent: ``body`` or ``query``.
+
+    >>> class Query(msgspec.Struct):
+    ...     k: int
+    >>> explain(msgspec.ValidationError("Expected `int`, got `str` - at `$.k`"), Query, {"k": "x"}, "query")
+    'query.k: expected an integer, got "x".'
+    """
+    match = _MESSAGE.fullmatch(str(error))
+    steps = _read_path(match["path"] or "" if match else "")
+    field = _FIELD.fullmatch(match["what"]) if match else None
+    kind: inspect.Type = _type_info(schema)
+    for step in steps:
+        kind = _type_at(kind, step)
+    if field is None:
+        where = ".".join(map(str, (place, *steps)))
+        return f"{where}: expected {_rule(kind)}, got {_shown(_value_at(value, steps))}."
+    where = ".".join(map(str, (place, *steps, _cut(field["name"]))))
+    if field["kind"] == "missing required":
+        return f"{where}: this field is required and missing."
+    structs = [each for each in _members(kind) if isinstance(each, inspect.StructType)]
+    known = [each.encode_name for struct in structs for each in struct.fields]
+    return f"{where}: there is no such field, use {', '.join(known) or 'another'}."
+
+
+def _read_path(path: str) -> list[_Step]:
+    return [name or int(index) for name, index in _STEP.findall(path)]
+
+
+def _type_at(kind: inspect.Type, step: _Step) -> inspect.Type:
+    """Return the type of a field or of an item of ``kind``."""
+    for each in _members(kind):
+        if isinstance(each, inspect.StructType) and isinstance(step, str):
+            return next((field.type for field in each.fields if field.encode_name == step), inspect.AnyType())
+        if isinstance(each, inspect.ListType) and isinstance(step, int):
+            return each.item_type
+    return inspect.AnyType()
+
+
+def _members(kind: inspect.Type) -> Sequence[inspect.Type]:
+    if isinstance(kind, inspect.Metadata):
+        return _members(kind.type)
+    return kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+
+
+def _value_at(value: object, steps: Sequence[_Step]) -> object:
+    for step in steps:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step] if step < len(value) else None
+    return value
+
+
+def _rule(kind: inspect.Type) -> str:
+    return " or ".join(_rule_of_one(each) for each in _members(kind))
+
+
+def _rule_of_one(kind: inspect.Type) -> str:
+    if isinstance(kind, inspect.LiteralType):
+        return "one of " + ", ".join(_shown(value) for value in kind.values)
+    if isinstance(kind, inspect.IntType):
+        return "an integer" + _bounds(kind.ge, kind.le)
+    if isinstance(kind, inspect.StrType):
+        return "a string" + _bounds(kind.min_length, kind.max_length, " characters")
+    if isinstance(kind, inspect.ListType):
+        return "a list" + _bounds(kind.min_length, kind.max_length, " items")
+    names = {inspect.BoolType: "true or false", inspect.NoneType: "null", inspect.StructType: "an object"}
+    return names.get(type(kind), "another value")
+
+
+def _bounds(least: int | None, most: int | None, unit: str = "") -> str:
+    if least is not None and most is not None:
+        return f" from {least} to {most}" if not unit else f" of {least} to {most}{unit}"
+    if least is not None:
+        return f" of at least {least}{unit}"
+    return f" of at most {most}{unit}" if most is not None else ""
+
+
+def _shown(value: object) -> str:
+    """Return a value as JSON, or its size where that is long.
+
+    >>> _shown("x"), _shown(None), _shown([1, 2]), _shown("x" * 61)
+    ('"x"', 'null', 'a list of length 2', 'a string of length 61')
+    """
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of length {len(value)}"
+    if isinstance(value, str) and len(value) > _LONGEST_SHOWN:
+        return f"a string of length {len(value)}"
+    return _cut(msgspec.json.encode(value).decode())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
