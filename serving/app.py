@@ -24,7 +24,7 @@ from shrag.serving.http.problems import add_problems
 from shrag.serving.page.api_docs import add_docs_page
 from shrag.serving.page.rendering import PAGE_FOLDER
 from shrag.serving.page.routes import add_page_routes, add_record_routes
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 from shrag.serving.runtime.leases import EngineSource, FixedEngine
 
 _LOOK_SECONDS = 2.0
@@ -57,7 +57,7 @@ async def watch_model(
 def create_app(
     index: EngineSource | Engine,
     access: Access | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     *,
     log_questions: bool = False,
 ) -> FastAPI:
@@ -66,7 +66,7 @@ def create_app(
     Its :class:`~shrag.serving.api.service.Service` is ``app.state.service``.
     """
     source = FixedEngine(index) if isinstance(index, Engine) else index
-    service = Service(source, limits or Limits(), log_questions=log_questions)
+    service = Service(source, limits or ServerLimits(), log_questions=log_questions)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

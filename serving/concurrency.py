@@ -1,114 +1,186 @@
-"""Cancellable event iterators and a parallel map."""
+"""EventRun: events that one thread takes and any thread may cancel; and work done in parallel threads."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from shrag.serving.events import Event
+_Item = TypeVar("_Item")
+_Item_co = TypeVar("_Item_co", covariant=True)
+_Made = TypeVar("_Made")
 
-
-class Withdrawable(Protocol):
-    """Work on a question that can be given up."""
-
-    def cancel(self) -> None:
-        """Give it up, from any thread."""
+PARALLEL_CALLS = 4
+"""Calls that :func:`parallel_map` makes at a time."""
 
 
-class Asking(Iterator[Event]):
-    """The events of one question. They are taken, and it is closed, by one thread; :meth:`cancel` is for any.
+class ClosableIterator(Protocol[_Item_co]):
+    """An iterator that can be ended before its last item, as a generator can."""
 
-    ``work`` is what a cancellation is passed on to. ``ended`` is called once: behind the last event, where answering
-    fails, or when it is closed. ``cached`` says that the events were made before, and that nothing is waited for.
+    def __next__(self) -> _Item_co:
+        """Return the next item."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class EventRun(Generic[_Item]):
+    """The events of one question as they come. One thread takes them; :meth:`close` may be called by any.
+
+    Nothing is done before the first event is taken, or before :meth:`start`.
     """
 
     def __init__(
         self,
-        events: Generator[Event, None, None],
-        work: Withdrawable | None,
-        ended: Callable[[], None] | None = None,
+        begin: Callable[[], ClosableIterator[_Item]],
+        cancel: Callable[[], None] = lambda: None,
         *,
         cached: bool = False,
     ) -> None:
-        self.cached = cached
-        self._events = events
-        self._work = work
-        self._ended = ended
-        self._cancelled = threading.Event()
+        """Make a run.
 
-    def __next__(self) -> Event:
-        """Return the next event; raises :class:`StopIteration` behind the last, and once it is cancelled."""
-        if self._cancelled.is_set():
+        Args:
+            begin: Returns the events; called once, by the thread that takes the first of them.
+            cancel: Stops what the next event waits for; called where the run is closed before its end.
+            cached: Whether the events were made before, so that no work is done for them.
+        """
+        self.cached = cached
+        self._begin: Callable[[], ClosableIterator[_Item]] | None = begin
+        self._cancel: Callable[[], None] | None = cancel
+        self._events: ClosableIterator[_Item] | None = None
+        self._lock = threading.Lock()
+        self._taking = False
+        self._closed = False
+        self._ended = False
+        self._callbacks: list[Callable[[], None]] = []
+
+    def start(self) -> None:
+        """Begin, where that has not been done. Raises what beginning raises, and ends then."""
+        if self._enter():
+            failed = True
+            try:
+                self._opened()
+                failed = False
+            finally:
+                self._leave(ended=failed)
+
+    def __iter__(self) -> Iterator[_Item]:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> _Item:
+        """Return the next event; raises :class:`StopIteration` behind the last, and once it is closed."""
+        if not self._enter():
             raise StopIteration
+        last = True
         try:
-            event = next(self._events)
-        except BaseException:
-            self._end()
-            raise
-        if self._cancelled.is_set():
+            event = next(self._opened())
+            last = False
+        finally:
+            closed = self._leave(ended=last)
+        if closed:
             raise StopIteration
         return event
 
     def close(self) -> None:
-        """End it; a model that is writing stops."""
-        self._cancelled.set()
-        self._events.close()
-        self._end()
+        """End the run: at once, or where an event is being taken, as soon as that has come. Does not wait for it."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            finish = not self._taking
+            cancel, self._cancel = self._cancel, None
+        if cancel is not None:
+            cancel()
+        if finish:
+            self._finish()
 
-    def cancel(self) -> None:
-        """End it from another thread: the model is let go of at once, a search that runs is not waited for."""
-        self._cancelled.set()
-        if self._work is not None:
-            self._work.cancel()
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Have ``callback`` called once the run has ended, however it did; at once where it has."""
+        with self._lock:
+            if not self._ended:
+                self._callbacks.append(callback)
+                return
+        callback()
 
-    def _end(self) -> None:
-        ended, self._ended = self._ended, None
-        if ended is not None:
-            ended()
+    def map(self, make: Callable[[_Item], Iterable[_Made]]) -> EventRun[_Made]:
+        """Return the run of what ``make`` makes of each event; the two end together."""
+
+        def begin() -> Generator[_Made, None, None]:
+            self.start()
+            return (made for event in self for made in make(event))
+
+        mapped = EventRun(begin, self.close, cached=self.cached)
+        mapped.on_end(self.close)
+        return mapped
+
+    def _opened(self) -> ClosableIterator[_Item]:
+        begin, self._begin = self._begin, None
+        if begin is not None:
+            self._events = begin()
+        if self._events is None:
+            raise StopIteration
+        return self._events
+
+    def _enter(self) -> bool:
+        """Return whether an event may be taken; then no other thread finishes the run meanwhile."""
+        with self._lock:
+            self._taking = not self._closed
+            return self._taking
+
+    def _leave(self, *, ended: bool) -> bool:
+        """Say that the event has come, or that there is none; return whether the run was closed meanwhile."""
+        with self._lock:
+            self._taking = False
+            closed = self._closed
+            self._closed = closed or ended
+        if closed or ended:
+            self._finish()
+        return closed
+
+    def _finish(self) -> None:
+        # What it holds is let go of, since an engine may be closed behind it.
+        events, self._events, self._begin, self._cancel = self._events, None, None, None
+        try:
+            if events is not None:
+                events.close()
+        finally:
+            with self._lock:
+                self._ended = True
+                callbacks, self._callbacks = self._callbacks, []
+            for callback in callbacks:
+                callback()
 
 
-def one_by_one(events: Iterable[Event]) -> Generator[Event, None, None]:
-    """Yield ``events``, as :class:`Asking` takes them; where they can be closed, closing this closes them."""
-    yield from events
-
-
-class Withdrawal:
-    """A way to stop a question from another thread, also before it was begun."""
+class CancellationToken:
+    """A request to stop that any thread may make, also before there is anything to stop."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asking: Asking | None = None
-        self._withdrawn = False
+        self._callback: Callable[[], None] | None = None
+        self._cancelled = False
 
-    def begun(self, asking: Asking) -> None:
-        """Say what is to be stopped; at once where it was withdrawn already."""
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Have ``callback`` called on cancellation; at once where that has been."""
         with self._lock:
-            self._asking = asking
-            withdrawn = self._withdrawn
-        if withdrawn:
-            asking.cancel()
+            self._callback = callback
+            cancelled = self._cancelled
+        if cancelled:
+            callback()
 
-    def withdraw(self) -> None:
-        """Stop it."""
+    def cancel(self) -> None:
+        """Cancel."""
         with self._lock:
-            self._withdrawn = True
-            asking = self._asking
-        if asking is not None:
-            asking.cancel()
+            self._cancelled = True
+            callback = self._callback
+        if callback is not None:
+            callback()
 
 
-_Item = TypeVar("_Item")
-_Made = TypeVar("_Made")
-
-AT_ONCE = 4
-"""How many are worked on at a time."""
-
-
-def side_by_side(work: Callable[[_Item], _Made], items: Sequence[_Item]) -> list[_Made]:
-    """Return what ``work`` makes of each item, in their order; raises what the first of them that fails raises."""
+def parallel_map(make: Callable[[_Item], _Made], items: Sequence[_Item]) -> list[_Made]:
+    """Return what ``make`` makes of each item, in their order; raises what the first of them that fails raises."""
     if len(items) < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(min(AT_ONCE, len(items)), thread_name_prefix="side-by-side") as workers:
-        return list(workers.map(work, items))
+        return [make(item) for item in items]
+    with ThreadPoolExecutor(min(PARALLEL_CALLS, len(items)), thread_name_prefix="parallel") as workers:
+        return list(workers.map(make, items))

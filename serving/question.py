@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,24 +13,31 @@ from shrag.serving.errors import QuestionError
 LONGEST_QUESTION = 2_000
 """Characters a question may have."""
 
+LETTERS = "ABCDEFGHIJ"
+"""The letters of choices, in their order; there are no more choices than letters."""
+
+LONGEST_CHOICE = 500
+"""Characters a choice may have."""
+
 AnswerLanguage = Literal["ko", "en"]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question fit to be searched for; ``language`` is the one it is answered in.
-
-    ``choices`` are what it is to be answered by one of, as
-    :func:`~shrag.serving.answering.multiple_choice.read_choices` gives them.
-    """
+    """A valid question; ``language`` is the one it is answered in, ``choices`` are what it is answered by one of."""
 
     text: str
     language: AnswerLanguage
     choices: tuple[str, ...] = ()
 
 
-def read_question(raw: str) -> Question:
-    """Return the question in ``raw``; raises :class:`QuestionError` for an empty or too long one."""
+def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:
+    """Return the question in ``raw``.
+
+    Raises:
+        QuestionError: The question is empty or too long; or there is a single choice, too many, an empty or too long
+            one, or two that are the same.
+    """
     if len(raw) > LONGEST_QUESTION:
         raise QuestionError(
             "question_too_long",
@@ -38,4 +46,23 @@ def read_question(raw: str) -> Question:
     text = plain_line(raw)
     if not text:
         raise QuestionError("question_empty", "The question is empty: write one.")
-    return Question(text, "ko" if detect_language(text) == "ko" else "en")
+    language: AnswerLanguage = "ko" if detect_language(text) == "ko" else "en"
+    return Question(text, language, _parse_choices(choices) if choices else ())
+
+
+def _parse_choices(raw: Sequence[str]) -> tuple[str, ...]:
+    choices = tuple(plain_line(text) for text in raw)
+    if not 2 <= len(choices) <= len(LETTERS):
+        raise _invalid(f"A question has from 2 to {len(LETTERS)} choices or none, got {len(choices)}.")
+    for letter, choice in zip(LETTERS, choices, strict=False):
+        if not choice:
+            raise _invalid(f"Choice {letter} is empty: write it, or leave it out.")
+        if len(choice) > LONGEST_CHOICE:
+            raise _invalid(f"Choice {letter} has {len(choice)} characters, at most {LONGEST_CHOICE} are: shorten it.")
+        if choices.index(choice) != LETTERS.index(letter):
+            raise _invalid(f"Choice {letter} is choice {LETTERS[choices.index(choice)]} again: leave one of them out.")
+    return choices
+
+
+def _invalid(message: str) -> QuestionError:
+    return QuestionError("choices_invalid", message)

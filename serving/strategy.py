@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, get_args, get_type_hints
@@ -13,9 +13,9 @@ from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.vectors.vector_index import DenseIndex
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
-from shrag.serving.errors import SettingRejected, StrategyUnavailable
+from shrag.serving.errors import QuestionError, SettingRejected, StrategyUnavailable
 from shrag.serving.events import Event, KeywordOrder
-from shrag.serving.question import Question
+from shrag.serving.question import Question, parse_question
 
 WordChoice = Literal["both", "compound", "split"]
 Languages = Literal["both", "ko", "en"]
@@ -121,18 +121,47 @@ PRODUCT = SearchSettings()
 """What is done where nothing is set."""
 
 
+DEFAULT_STRATEGY = "shrag"
+DEFAULT_K = 10
+LARGEST_K = 1_000
+
+
 class Request(NamedTuple):
-    """What is asked: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
+    """What is asked, parsed: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
 
     A paper that the index has under two numbers is one record of the ranking unless ``every_record`` asks for both.
-    ``settings`` say how they are found; a model's own order of keywords is there only where a model chose them.
+    ``settings`` say how records are found, ``strategy`` is the strategy's name or a line of composed stages.
     """
 
     question: Question
-    k: int
-    answered: bool
+    k: int = DEFAULT_K
+    answered: bool = True
     every_record: bool = False
     settings: SearchSettings = PRODUCT
+    strategy: str = DEFAULT_STRATEGY
+
+
+def parse_request(
+    question: str,
+    *,
+    answered: bool,
+    k: int = DEFAULT_K,
+    strategy: str = DEFAULT_STRATEGY,
+    every_record: bool = False,
+    keyword_order: KeywordOrder | None = None,
+    settings: SearchSettings = PRODUCT,
+    choices: Sequence[str] = (),
+) -> Request:
+    """Return the request; ``keyword_order`` goes before that of the settings.
+
+    Raises:
+        QuestionError: The question, its choices or ``k`` are not valid.
+    """
+    if not 1 <= k <= LARGEST_K:
+        raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
+    if keyword_order not in {None, settings.keyword_order}:
+        settings = replace(settings, keyword_order=keyword_order)
+    return Request(parse_question(question, choices), k, answered, every_record, settings, strategy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +173,7 @@ class Resources:
     model: LanguageModel | None = None
 
     def without_glossary(self) -> Resources:
-        """Return the same, but for words carried into the other language: neither searched for nor ranked by."""
+        """Return the same without translations: neither searched for nor ranked by."""
         reranker = self.reranker
         if isinstance(reranker, LexicalReranker):
             reranker = reranker.without_glossary()
@@ -159,18 +188,34 @@ class Strategy(Protocol):
         """The name it is asked for by."""
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """Yield what happens as it is done: keywords, queries, hits, ranking, answer sentences, the answer, timings.
+        """Return what happens as it is done: keywords, queries, hits, ranking, answer sentences, the answer, timings.
 
         The events of the answer are there only where the request wants one; the others always come, once each, even
         where there is nothing to find. Between them come the calls of a language model and what was done without it
-        because it failed. Closing the iterator stops a model that is writing.
+        because it failed. Closing the generator stops a model that is writing.
+
+        Raises:
+            StrategyUnavailable: The index or the installation lacks what the strategy needs; raised before any event.
+            SettingRejected: The request changes a setting that the strategy does not use.
         """
 
 
-def need_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> DenseIndex:
-    """Return the index's vectors, their encoder loaded; raises :class:`StrategyUnavailable` where it has none.
+def choose_candidates(request: Request, own: Candidates) -> Candidates:
+    """Return where candidates come from: what the settings say, or what the strategy has for its ``own``."""
+    return own if request.settings.candidates == "strategy" else request.settings.candidates
 
-    ``needed_by`` says what needs them, ``instead`` what can be done without, ``encoder`` which one would make them.
+
+def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> DenseIndex:
+    """Return the index's vectors with their encoder loaded.
+
+    Args:
+        index: The index.
+        needed_by: What needs the vectors, for the message.
+        instead: What can be done without them, for the message.
+        encoder: The encoder to build the index with.
+
+    Raises:
+        StrategyUnavailable: The index has no vectors, or their encoder cannot be loaded.
     """
     if index.dense is None:
         raise StrategyUnavailable(

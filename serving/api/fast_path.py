@@ -17,9 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.api.schemas import AskRequest, QuestionRequest
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.events import KeywordOrder
 from shrag.serving.http.problems import HANDLED, refusal
+from shrag.serving.strategy import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 
 _Asked = TypeVar("_Asked")
 

@@ -21,12 +21,12 @@ from shrag.serving.api.schemas import (
     SearchResponse,
 )
 from shrag.serving.api.service import Service
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.http.logging import trace_id
 from shrag.serving.http.sse import EventStream, stream_events
 from shrag.serving.runtime.metrics import CONTENT_TYPE
+from shrag.serving.strategy import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 
 _PROBLEMS = problems(409, 413, 415, 422, 429, 503)
 
@@ -63,12 +63,12 @@ def add_question_routes(app: FastAPI, service: Service) -> None:
         """Answer a question from the records found, with citations; with ``stream``, as it happens."""
         if not body.stream:
             return _json(await service.ask(body, request))
-        patience = service.patience(request.is_disconnected)
-        answering = await service.events(body, patience)
-        begun = Begun(service.index.name, answering.generation, body.strategy, answering.cached, trace_id())
+        deadline = service.deadline(request.is_disconnected)
+        feed = await service.events(service.parse(body, answered=True), deadline)
+        begun = Begun(service.index.name, feed.generation, body.strategy, feed.cached, trace_id())
         # The response itself sees the client leave; asking twice would take the one message that says so.
-        events = answering.feed(patience.of_stream(), service.saw)
-        return EventStream(stream_events(events, begun), answering.leave)
+        events = feed.events(deadline.without_disconnect(), service.observe)
+        return EventStream(stream_events(events, begun), feed.leave)
 
 
 def plain_question_routes(service: Service) -> tuple[PlainRoute[Any], ...]:
@@ -124,7 +124,7 @@ def add_health_routes(app: FastAPI, service: Service) -> None:
             status="ready",
             index=service.index.name,
             index_generation=manifest.generation,
-            index_problem=service.index.standing.problem,
+            index_problem=service.index.status.problem,
             records=manifest.records,
             files=files,
             generation=service.generation,

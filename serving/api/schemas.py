@@ -8,23 +8,23 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.events import (
     Citation,
     CutShort,
     Fallback,
-    Found,
     Keyword,
     KeywordOrder,
     ModelCall,
     Node,
     RankedRecord,
     Reason,
+    ScoredDoc,
     Section,
 )
 from shrag.serving.http.logging import trace_id
 from shrag.serving.question import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
+from shrag.serving.strategy import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 
 
 class QuestionRequest(BaseModel):
@@ -68,7 +68,7 @@ class SearchResponse:
     queries: tuple[tuple[str, ...], ...]
     pool: tuple[str, ...]
     left_out: tuple[str, ...]
-    dense: tuple[Found, ...]
+    dense: tuple[ScoredDoc, ...]
     encoder: str
     encoder_is_model: bool
     reranker: str

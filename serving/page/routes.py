@@ -11,7 +11,7 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from shrag.serving.api.service import Service
-from shrag.serving.concurrency import Withdrawal
+from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientLeft, DocumentMissing
 from shrag.serving.http.sessions import COOKIE
@@ -21,9 +21,9 @@ from shrag.serving.page.citation_export import REFERENCE_FILES, ReferenceFormat,
 from shrag.serving.page.record import render_record, render_text
 from shrag.serving.page.rendering import render_page, render_problem
 from shrag.serving.page.request import Asked, read_asked
-from shrag.serving.page.stream import PageStream
-from shrag.serving.question import read_question
-from shrag.serving.runtime.admission import Gate
+from shrag.serving.page.stream import page_events
+from shrag.serving.runtime.admission import AdmissionQueue
+from shrag.serving.strategy import parse_request
 
 PAGE_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 
@@ -36,15 +36,15 @@ def asked_by(request: Request) -> Asked:
 
 async def answer_page(
     service: Service,
-    gate: Gate,
+    queue: AdmissionQueue,
     request: Request,
     asked: Asked,
     page: Callable[[Engine], str],
-    give_up: Callable[[], None] | None = None,
+    cancel: Callable[[], None] = lambda: None,
 ) -> HTMLResponse:
-    """Return what ``page`` makes in its turn at ``gate``; whatever it raises is a page too, for whoever still reads.
+    """Return what ``page`` makes in its turn in ``queue``; whatever it raises is a page too, for whoever still reads.
 
-    ``give_up`` is as of :meth:`~shrag.serving.runtime.admission.Places.run`.
+    ``cancel`` is as of :meth:`~shrag.serving.runtime.admission.AdmissionQueue.run`.
     """
 
     def work() -> str:
@@ -52,7 +52,7 @@ async def answer_page(
             return page(engine)
 
     try:
-        return HTMLResponse(await service.run(gate, work, request.is_disconnected, give_up), headers=PAGE_HEADERS)
+        return HTMLResponse(await service.run(queue, work, request.is_disconnected, cancel), headers=PAGE_HEADERS)
     except ClientLeft:
         raise
     except Exception as error:
@@ -74,28 +74,26 @@ def add_page_routes(app: FastAPI, service: Service) -> None:
     async def page(request: Request) -> HTMLResponse:
         asked = asked_by(request)
         # The empty page asks no model: it does not wait behind those that do.
-        gate = service.searches if asked.question is None else service.asks
-        withdrawal = Withdrawal()
+        queue = service.searches if asked.question is None else service.asks
+        cancellation = CancellationToken()
         return await answer_page(
             service,
-            gate,
+            queue,
             request,
             asked,
-            lambda engine: render_page(engine, asked, withdrawal.begun),
-            withdrawal.withdraw,
+            lambda engine: render_page(engine, asked, cancellation),
+            cancellation.cancel,
         )
 
     @app.get("/stream", include_in_schema=False)
     async def stream(request: Request) -> Response:
         asked = asked_by(request)
-        patience = service.patience(request.is_disconnected)
-        read_question(asked.question or "")  # refused before it waits for its turn
-        answering = await service.begin(
-            lambda engine: engine.events(asked.question or "", k=asked.k, strategy=asked.strategy),
-            lambda asking, engine: PageStream(asking, engine, asked),
-            patience,
+        deadline = service.deadline(request.is_disconnected)
+        parsed = parse_request(asked.question or "", answered=True, k=asked.k, strategy=asked.strategy)
+        feed = await service.page_events(
+            parsed, lambda run, engine: page_events(run, engine, asked, parsed.question), deadline
         )
-        return EventStream(stream_events(answering.feed(patience.of_stream())), answering.leave)
+        return EventStream(stream_events(feed.events(deadline.without_disconnect())), feed.leave)
 
     @app.get("/references", include_in_schema=False)
     async def references(

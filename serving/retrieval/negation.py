@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from shrag.serving.retrieval.query_terms import Word
+from shrag.serving.retrieval.query_terms import QueryTerm
 
 _BEFORE = re.compile(
     r"""\b(?: without | except(?:ing)?(?:\ for)? | excluding | other\ than | apart\ from
@@ -29,10 +29,10 @@ _BEHIND = re.compile(
 class Wishes(NamedTuple):
     """The words a question wants, and the phrases that it excludes, each the words that stand there together."""
 
-    wanted: list[Word]
-    unwanted: list[list[Word]]
+    wanted: list[QueryTerm]
+    unwanted: list[list[QueryTerm]]
 
-    def keep(self, keywords: Sequence[Word]) -> list[Word]:
+    def keep(self, keywords: Sequence[QueryTerm]) -> list[QueryTerm]:
         """Return the ``keywords`` that share no term with what is excluded."""
         excluded = {term for phrase in self.unwanted for word in phrase for term in word.terms}
         return [keyword for keyword in keywords if excluded.isdisjoint(keyword.terms)]
@@ -43,7 +43,7 @@ def excludes(question: str) -> bool:
     return _BEFORE.search(question) is not None or _BEHIND.search(question) is not None
 
 
-def read_wishes(question: str, words: Sequence[Word]) -> Wishes:
+def read_wishes(question: str, words: Sequence[QueryTerm]) -> Wishes:
     """Tell a question's ``words`` apart; where all would be excluded, none is."""
     ordered = sorted(words, key=lambda word: word.start)
     phrases = [_following(match.end(), question, ordered) for match in _BEFORE.finditer(question)]
@@ -55,8 +55,8 @@ def read_wishes(question: str, words: Sequence[Word]) -> Wishes:
     return Wishes(wanted, unwanted)
 
 
-def _following(place: int, question: str, words: Iterable[Word]) -> list[Word]:
-    found: list[Word] = []
+def _following(place: int, question: str, words: Iterable[QueryTerm]) -> list[QueryTerm]:
+    found: list[QueryTerm] = []
     for word in words:
         if word.start >= place:
             if question[place : word.start].strip():
@@ -66,8 +66,8 @@ def _following(place: int, question: str, words: Iterable[Word]) -> list[Word]:
     return found
 
 
-def _leading(place: int, question: str, words: Sequence[Word]) -> list[Word]:
-    found: list[Word] = []
+def _leading(place: int, question: str, words: Sequence[QueryTerm]) -> list[QueryTerm]:
+    found: list[QueryTerm] = []
     for word in reversed(words):
         if word.end <= place:
             if question[word.end : place].strip():

@@ -1,4 +1,4 @@
-"""Choose a reranker, rerank candidates, collapse duplicate papers."""
+"""Re-ranking: choose a re-ranker, score candidates with it, and show each paper once."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from shrag.corpora.records import Record
+from shrag.indexing.analyzed_question import AnalyzedQuestion
 from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
@@ -17,8 +19,11 @@ from shrag.models.encoders.catalog import find_reranker_card, read_catalog
 from shrag.models.encoders.weights import is_path
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
-from shrag.serving.events import RankedRecord, Ranking, Reason
-from shrag.serving.strategy import Request, need_vectors
+from shrag.serving.events import RankedRecord
+from shrag.serving.strategy import Request, require_vectors
+
+if TYPE_CHECKING:
+    from shrag.models.encoder import Encoder
 
 AUTO = "auto"
 """By stored vectors where the index has a model's and the model is here, else by words."""
@@ -31,6 +36,86 @@ VECTORS = "vectors"
 
 CROSS_ENCODER = "cross-encoder"
 """The catalogue's default cross-encoder. Another is chosen by its name there, or by the path of its folder."""
+
+
+class ScoredRecord(NamedTuple):
+    """A record, its score, and its rank among the candidates before re-ranking, from 1."""
+
+    record: AnalysedRecord
+    score: float
+    candidate_rank: int
+
+
+class NoReranker:
+    """Implements :class:`~shrag.models.reranker.Reranker`: leaves candidates in their order, by one over the rank."""
+
+    name = "order of the pool"
+    is_model = False
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
+        return [1 / rank for rank in range(1, len(passages) + 1)]
+
+
+class CosineReranker:
+    """Implements :class:`~shrag.models.reranker.Reranker` for one question's candidates, whose cosines are known.
+
+    ``score = score of another re-ranker + weight · cosine``
+    """
+
+    def __init__(self, reranker: Reranker, cosines: Sequence[float], weight: float, encoder: Encoder) -> None:
+        self._reranker = reranker
+        self._cosines = cosines
+        self._weight = weight
+        self.name = f"{reranker.name} + {weight:g} × {encoder.name} cosine"
+        self.is_model = reranker.is_model or encoder.is_model
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
+        scores = self._reranker.score(question, passages)
+        return [score + self._weight * cosine for score, cosine in zip(scores, self._cosines, strict=True)]
+
+
+def bind_question(reranker: Reranker, question: AnalyzedQuestion) -> Reranker:
+    """Return the re-ranker for one question: a lexical one is given its analysis, others read its text themselves."""
+    return reranker.bind(question) if isinstance(reranker, LexicalReranker) else reranker
+
+
+def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
+    """Return the candidates with the re-ranker's scores for ``text``, best first, ties by docid.
+
+    What the re-ranker scores minus infinity is left out.
+    """
+    scores = reranker.score(text, [as_passage(each.record) for each in candidates])
+    shown = [
+        ScoredRecord(each.record, score, each.candidate_rank)
+        for each, score in zip(candidates, scores, strict=True)
+        if score > -math.inf
+    ]
+    return sorted(shown, key=lambda each: (-each.score, each.record.record.docid))
+
+
+def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[RankedRecord, ...]:
+    """Return records, which come best first, as the ranking shows them: each paper once, as many as are wanted."""
+    ranked = [
+        RankedRecord(rank, each.candidate_rank, each.score, each.record.record) for rank, each in enumerate(scored, 1)
+    ]
+    return tuple(ranked[: request.k] if request.every_record else collapse_duplicates(ranked, request.k))
+
+
+def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:
+    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``also`` names its others.
+
+    Those are the ones that are ranked too, in their order, and the first one of the paper in the corpus, which all
+    others point to. The order in which they come is the order in which they are ranked.
+    """
+    papers: dict[str, list[RankedRecord]] = {}
+    for each in ranked:
+        papers.setdefault(_paper(each.record), []).append(each)
+    return [
+        RankedRecord(rank, each[0].pool_rank, each[0].score, each[0].record, _others(paper, each))
+        for rank, (paper, each) in enumerate(islice(papers.items(), most), 1)
+    ]
 
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
@@ -52,66 +137,52 @@ def check_reranker(choice: str, threshold: float | None = None) -> None:
 
 
 def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float | None = None) -> Reranker:
-    """Open the re-ranker of that ``choice`` for an index; a cross-encoder's weights are under the folder ``weights``.
+    """Open a re-ranker for an index.
 
-    With a ``threshold``, from 0 to 1, a cross-encoder leaves out what it scores lower. Raises as
-    :func:`check_reranker` does, :class:`StrategyUnavailable` where the index has no vectors or not their encoder, and
-    :class:`~shrag.models.errors.ModelError` where a cross-encoder cannot be had.
+    Args:
+        choice: One of the constants above, a name of the catalogue, or a folder's path.
+        index: The index.
+        weights: The folder that has the weights of cross-encoders.
+        threshold: The least score, from 0 to 1, that a cross-encoder's ranking shows.
+
+    Raises:
+        UnknownReranker: As :func:`check_reranker` raises it.
+        StrategyUnavailable: The index has no vectors, or their encoder is not here.
+        ModelError: A cross-encoder cannot be loaded.
     """
     check_reranker(choice, threshold)
     if choice == AUTO:
-        return _by_what_is_here(index)
+        return _best_available(index)
     if choice == LEXICAL:
-        return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+        return open_lexical_reranker(index)
     if choice == VECTORS:
-        return _by_vectors(index)
+        return _open_vector_reranker(index)
     from shrag.models.encoders.cross_encoder import load_cross_encoder
 
     name = read_catalog().rerankers[0].name if choice == CROSS_ENCODER else choice
     return load_cross_encoder(name, weights, threshold)
 
 
-def _by_what_is_here(index: OpenIndex) -> Reranker:
+def open_lexical_reranker(index: OpenIndex) -> LexicalReranker:
+    """Return the index's lexical re-ranker, which needs no model."""
+    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+
+
+def _best_available(index: OpenIndex) -> Reranker:
     """Rank as the SHRAG paper does where that can be; vectors that were counted, not learnt, rank worse than words."""
     card = index.manifest.vectors
     if card is not None and card.encoder != LSA:
         with suppress(StrategyUnavailable):
-            return _by_vectors(index)
-    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+            return _open_vector_reranker(index)
+    return open_lexical_reranker(index)
 
 
-def _by_vectors(index: OpenIndex) -> Reranker:
+def _open_vector_reranker(index: OpenIndex) -> Reranker:
     # Opened now: that its encoder is not here is better said before the first question.
-    dense = need_vectors(index, f"the re-ranker {VECTORS}", f"choose the re-ranker {LEXICAL}", encoder="gte")
+    dense = require_vectors(index, f"the re-ranker {VECTORS}", f"choose the re-ranker {LEXICAL}", encoder="gte")
     from shrag.indexing.vectors.vector_index import VectorReranker
 
     return VectorReranker(dense)
-
-
-class PoolOrder:
-    """Implements :class:`~shrag.models.reranker.Reranker`: one over the place in the pool."""
-
-    name = "order of the pool"
-    is_model = False
-
-    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are those of a pool, in its order."""
-        return [1 / place for place in range(1, len(passages) + 1)]
-
-
-def show_once(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:
-    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``also`` names its others.
-
-    Those are the ones that are ranked too, in their order, and the first one of the paper in the corpus, which all
-    others point to. The order in which they come is the order in which they are ranked.
-    """
-    papers: dict[str, list[RankedRecord]] = {}
-    for each in ranked:
-        papers.setdefault(_paper(each.record), []).append(each)
-    return [
-        RankedRecord(rank, each[0].pool_rank, each[0].score, each[0].record, _others(paper, each))
-        for rank, (paper, each) in enumerate(islice(papers.items(), most), 1)
-    ]
 
 
 def _paper(record: Record) -> str:
@@ -123,22 +194,3 @@ def _others(paper: str, ranked: list[RankedRecord]) -> tuple[str, ...]:
         return ()
     docids = dict.fromkeys([*(each.record.docid for each in ranked), paper])
     return tuple(docids)[1:]
-
-
-def rerank(request: Request, pool: Sequence[AnalysedRecord], reranker: Reranker, reason: Reason) -> Ranking:
-    """Return the pool's best ``request.k`` records by the re-ranker's scores, ties by docid, each paper once.
-
-    What the re-ranker gives minus infinity is left out. Where the request's settings want no re-ranking, the pool stays
-    in its order.
-    """
-    reranker = reranker if request.settings.rerank else PoolOrder()
-    scores = reranker.score(request.question.text, [as_passage(analysed) for analysed in pool])
-    shown = [place for place in range(len(pool)) if scores[place] > -math.inf]
-    order = sorted(shown, key=lambda place: (-scores[place], pool[place].record.docid))
-    ranked = [RankedRecord(rank, place + 1, scores[place], pool[place].record) for rank, place in enumerate(order, 1)]
-    return Ranking(
-        records=tuple(ranked[: request.k] if request.every_record else show_once(ranked, request.k)),
-        reranker=reranker.name,
-        reranker_is_model=reranker.is_model,
-        reason=reason if reason or shown else "nothing_fits",
-    )

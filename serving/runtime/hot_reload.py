@@ -20,8 +20,8 @@ from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import generation_folder, read_current, way_out
 from shrag.models.errors import ModelError
 from shrag.serving.engine import Engine
-from shrag.serving.errors import IndexClosed, ServingError
-from shrag.serving.runtime.leases import Lease, LeasedEngine, Standing
+from shrag.serving.errors import ServingError
+from shrag.serving.runtime.leases import Lease, LeasedEngine, SourceStatus
 
 OpenEngine = Callable[[Verify], Engine]
 """Opens the current generation, its files checked as told."""
@@ -65,24 +65,21 @@ class CurrentIndex:
         return self._index.name
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> SourceStatus:
         """See :class:`~shrag.serving.runtime.leases.EngineSource`."""
         with self._turn:
             closing = tuple(each.generation for each in self._closing if not each.closed)
-            return Standing(self._serving.generation, closing, self._problem, self._swaps)
+            return SourceStatus(self._serving.generation, closing, self._problem, self._swaps)
 
     def use(self) -> Lease:
         """See :class:`~shrag.serving.runtime.leases.EngineSource`."""
         with self._turn:
-            lease = self._serving.lease()
-        if lease is None:
-            raise IndexClosed(f"Index {self._index.name} is closed: the server is stopping.")
-        return lease
+            return self._serving.lease()
 
     def refresh(self) -> bool:
         """Look once whether another generation was published, and take it up; return whether one was.
 
-        What is wrong with it is not raised: :attr:`standing` has it. What was refused is tried again after a minute.
+        What is wrong with it is not raised: :attr:`status` has it. What was refused is tried again after a minute.
         """
         with self._refreshing:
             try:
@@ -117,7 +114,7 @@ class CurrentIndex:
         """
         with self._turn:
             self._closed.set()
-            self._serving.retire()
+            self._serving.close_when_idle()
             unused = [each for each in (self._serving, *self._closing) if not each.in_use]
         for each in unused:
             each.wait_closed(_STOP_SECONDS)
@@ -154,10 +151,10 @@ class CurrentIndex:
         new = LeasedEngine(engine)
         with self._turn:
             if self._closed.is_set():
-                new.retire()
+                new.close_when_idle()
                 return False
             self._closing = [each for each in self._closing if not each.closed] + [self._serving]
-            self._serving.retire()
+            self._serving.close_when_idle()
             self._serving, self._pointer = new, pointer
             self._swaps += 1
             self._problem = ""

@@ -11,7 +11,7 @@ import pytest
 from shrag.serving.engine import open_engine
 from shrag.serving.errors import IndexClosed, QuestionError, Stopping
 from shrag.serving.runtime.hot_reload import CurrentIndex
-from shrag.serving.runtime.leases import EngineSource, FixedEngine, Standing
+from shrag.serving.runtime.leases import EngineSource, FixedEngine, SourceStatus
 from tests.support.published import open_files, wait_for
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -32,7 +32,7 @@ def source(request: pytest.FixtureRequest, indexes: Path, one_kiwi: None) -> Eng
 
 
 def test_it_says_what_it_serves(source: EngineSource) -> None:
-    assert (source.name, source.standing) == ("demo", Standing(1, (), "", 0))
+    assert (source.name, source.standing) == ("demo", SourceStatus(1, (), "", 0))
     source.close()
 
 

@@ -28,7 +28,6 @@ from shrag.serving.events import (
     CutShort,
     Event,
     Fallback,
-    Found,
     Hits,
     Keyword,
     Keywords,
@@ -37,12 +36,13 @@ from shrag.serving.events import (
     Queries,
     RankedRecord,
     Ranking,
+    ScoredDoc,
     Section,
     Sentence,
     Timings,
 )
 from shrag.serving.question import Question
-from shrag.serving.results import kept_ask
+from shrag.serving.results import cached_ask
 from shrag.serving.strategy import Request, SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -289,7 +289,7 @@ def test_an_engine_with_a_cache_answers_as_one_without(demo: Engine) -> None:
     assert engine.kept(QUESTION, answered=False) is None
     kept = engine.kept(QUESTION, answered=True)
     assert kept is not None
-    assert kept_ask(kept) == replace(first, search=replace(first.search, timings=kept.timings))
+    assert cached_ask(kept) == replace(first, search=replace(first.search, timings=kept.timings))
     counters = cache.counters
     assert (counters.hits, counters.misses, counters.answers) == (3, 1, 1)
     engine.search(QUESTION)
@@ -336,7 +336,7 @@ EVERY: tuple[Event, ...] = (
     CutShort("calls", 48.0),
     Keywords((Keyword("film", ("film",), 1.5, ("막",)),), ("zz",), "model", "m"),
     Queries((("a", "b"), ())),
-    Hits(((Found("D-1", 2.0), Found("D-2", 1e-300)), ()), ("D-1",), ("D-2",), (Found("D-1", -1.0),), "lsa"),
+    Hits(((ScoredDoc("D-1", 2.0), ScoredDoc("D-2", 1e-300)), ()), ("D-1",), ("D-2",), (ScoredDoc("D-1", -1.0),), "lsa"),
     Ranking((RankedRecord(1, 1, -math.inf, RECORD, ("D-9",)), RankedRecord(2, 2, 1 / 3, RECORD)), "r", True),
     AnswerSentence("body", SENTENCE),
     Answer(
@@ -363,7 +363,7 @@ def test_those_of_one_kind_come_back_in_their_order() -> None:
 def test_they_take_less_than_two_thirds_of_the_memory_of_the_values() -> None:
     records = [Record(f"D-{number}", f"제목 {number}", "재택근무 " * 60, "ko", complete=True) for number in range(10)]
     ranking = Ranking(tuple(RankedRecord(n, n, n / 3, record) for n, record in enumerate(records, 1)), "r", True)
-    hits = Hits(tuple(tuple(Found(f"D-{n}", n / 7) for n in range(10)) for _ in range(10)), (), ())
+    hits = Hits(tuple(tuple(ScoredDoc(f"D-{n}", n / 7) for n in range(10)) for _ in range(10)), (), ())
     assert memory_size(pack_events((ranking, hits))) < memory_size((ranking, hits)) * 2 / 3
 
 
@@ -390,7 +390,7 @@ def test_it_is_what_the_interpreter_takes_for_the_same_objects_within_a_tenth() 
 
 def test_the_parts_of_every_kind_of_container_count() -> None:
     text = "x" * 10_000
-    for value in ((text,), [text], {text: 1}, {1: text}, Found(text, 1.0), Timings({text: 1.0}), ((((text,),),),)):
+    for value in ((text,), [text], {text: 1}, {1: text}, ScoredDoc(text, 1.0), Timings({text: 1.0}), ((((text,),),),)):
         assert 10_000 < memory_size(value) < 11_000
     assert memory_size(()) == sys.getsizeof(())
 

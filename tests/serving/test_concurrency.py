@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from shrag.models.errors import ModelUnavailable
-from shrag.serving.concurrency import AT_ONCE, side_by_side
+from shrag.serving.concurrency import AT_ONCE, parallel_map
 from shrag.serving.engine import Engine
 from shrag.serving.events import AnswerSentence, Ranking
 from tests.support.scripted_models import ScriptedModel, ScriptedStream, listed
@@ -69,17 +69,17 @@ def test_closing_before_the_first_event_does_nothing(demo: Engine) -> None:
 
 
 def test_what_is_made_comes_in_the_order_of_what_it_was_made_of() -> None:
-    assert side_by_side(lambda number: -number, list(range(20))) == [-number for number in range(20)]
-    assert side_by_side(lambda number: -number, []) == []
+    assert parallel_map(lambda number: -number, list(range(20))) == [-number for number in range(20)]
+    assert parallel_map(lambda number: -number, []) == []
 
 
 def test_one_alone_is_worked_on_by_who_asks() -> None:
-    assert side_by_side(lambda _: threading.current_thread(), [1]) == [threading.current_thread()]
+    assert parallel_map(lambda _: threading.current_thread(), [1]) == [threading.current_thread()]
 
 
 def test_as_many_are_worked_on_at_once_as_may_be() -> None:
     together = threading.Barrier(AT_ONCE, timeout=10)
-    assert side_by_side(lambda number: together.wait() >= 0 and number, [1, 2, 3, 4]) == [1, 2, 3, 4]
+    assert parallel_map(lambda number: together.wait() >= 0 and number, [1, 2, 3, 4]) == [1, 2, 3, 4]
 
 
 def test_what_goes_wrong_first_in_their_order_is_raised() -> None:
@@ -89,4 +89,4 @@ def test_what_goes_wrong_first_in_their_order_is_raised() -> None:
         return number
 
     with pytest.raises(ValueError, match=r"^2$"):
-        side_by_side(work, [1, 2, 3])
+        parallel_map(work, [1, 2, 3])

@@ -3,8 +3,8 @@ from __future__ import annotations
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, CutShort, Ranking, Timings
-from shrag.serving.question import read_question
-from shrag.serving.results import ask_result, kept_ask, kept_search
+from shrag.serving.question import parse_question
+from shrag.serving.results import ask_result, cached_ask, cached_search
 from shrag.serving.strategy import Request
 from tests.support.scripted_models import ScriptFile
 
@@ -14,7 +14,7 @@ HOPS = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 
 
 
 def test_a_result_is_the_events_and_where_they_are_from(demo: Engine) -> None:
-    request = Request(read_question(QUESTION), 5, answered=True)
+    request = Request(parse_question(QUESTION), 5, answered=True)
     events = list(demo.events(QUESTION, k=5))
     result = ask_result("some", 7, request, "shrag", events)
     search = result.search
@@ -39,7 +39,7 @@ def test_the_questions_asked_on_the_way_are_there_once_as_they_ended_also_where_
     assert asked.cut_short == (CutShort("depth", 4),)
     kept = engine.kept(HOPS, answered=True, strategy="tree")
     assert kept is not None
-    assert (kept_search(kept).nodes, kept_search(kept).cut_short) == (asked.nodes, asked.cut_short)
+    assert (cached_search(kept).nodes, cached_search(kept).cut_short) == (asked.nodes, asked.cut_short)
     assert engine.ask(QUESTION, strategy="bm25").search.nodes == ()
 
 
@@ -49,7 +49,7 @@ def test_what_was_kept_comes_to_the_same_but_for_its_timings(demo: Engine) -> No
     answer, search = engine.kept(QUESTION, answered=True), engine.kept(QUESTION, answered=False)
     assert answer is not None
     assert search is not None
-    assert kept_ask(answer).answer == asked.answer
-    assert kept_search(answer).ranking == kept_search(search).ranking == searched.ranking
-    assert isinstance(kept_search(search).timings, Timings)
-    assert kept_search(search).timings.cached
+    assert cached_ask(answer).answer == asked.answer
+    assert cached_search(answer).ranking == cached_search(search).ranking == searched.ranking
+    assert isinstance(cached_search(search).timings, Timings)
+    assert cached_search(search).timings.cached

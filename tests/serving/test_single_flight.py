@@ -11,7 +11,7 @@ import pytest
 from shrag.serving.concurrency import Asking
 from shrag.serving.errors import QuestionAbandoned
 from shrag.serving.events import Event, Timings
-from shrag.serving.single_flight import Outcome, SharedQuestion
+from shrag.serving.single_flight import Outcome, SingleFlight
 
 EVENTS: list[Event] = [Timings({str(number): float(number)}) for number in range(5)]
 
@@ -27,7 +27,7 @@ class _Work:
         self._hold = hold
         self._failure = failure
         self.outcomes: list[Outcome] = []
-        self.shared = SharedQuestion(Asking(self._events(), self), lambda _, outcome: self.outcomes.append(outcome))
+        self.shared = SingleFlight(Asking(self._events(), self), lambda _, outcome: self.outcomes.append(outcome))
 
     def cancel(self) -> None:
         self.cancelled = True

@@ -24,7 +24,6 @@ from shrag.serving.api.service import Service
 from shrag.serving.http.logging import trace_id
 from shrag.serving.http.problems import Refusal
 from shrag.serving.http.sse import EventStream
-from shrag.serving.question import read_question
 
 _STREAM = stream_of("The answer, or its chunks.")
 
@@ -51,21 +50,21 @@ def add_openai_routes(app: FastAPI, service: Service) -> None:
     async def chat(body: ChatRequest, request: Request) -> Response:
         """Answer the last message of the user from the records found; with ``stream``, as it happens."""
         strategy = _find(service, body.model).id.partition("/")[2]
-        question = read_question(_question(body))
-        patience = service.patience(request.is_disconnected)
-        answering = await service.events(AskRequest(question=question.text, strategy=strategy), patience)
-        about = ShragFields(service.index.name, answering.generation, strategy, answering.cached, trace_id(), ())
-        answer = ChatAnswer(body.model, question.language, about, lambda docid: _url(request, docid))
+        asked = service.parse(AskRequest(question=_question(body), strategy=strategy), answered=True)
+        deadline = service.deadline(request.is_disconnected)
+        feed = await service.events(asked, deadline)
+        about = ShragFields(service.index.name, feed.generation, strategy, feed.cached, trace_id(), ())
+        answer = ChatAnswer(body.model, asked.question.language, about, lambda docid: _url(request, docid))
         if body.stream:
             usage = body.stream_options is not None and body.stream_options.include_usage
-            streamed = answering.feed(patience.of_stream(), service.saw)
-            return EventStream(answer.stream(streamed, include_usage=usage), answering.leave)
-        events = answering.feed(patience, service.saw)
+            streamed = feed.events(deadline.without_disconnect(), service.observe)
+            return EventStream(answer.stream(streamed, include_usage=usage), feed.leave)
+        events = feed.events(deadline, service.observe)
         try:
             async with aclosing(events):
                 return _json(await answer.whole(events))
         finally:
-            answering.leave()
+            feed.leave()
 
 
 def _models(service: Service) -> tuple[ModelEntry, ...]:

@@ -6,7 +6,13 @@ import pytest
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import all_terms, carry_over, compensation, is_korean, weigh_translations
+from shrag.indexing.glossary.query_translation import (
+    all_terms,
+    compensation,
+    is_korean,
+    translate_query,
+    weight_translations,
+)
 from shrag.indexing.glossary.store import Entry
 from shrag.indexing.search_engine import FieldStatistics
 
@@ -31,7 +37,9 @@ class _Book:
 
 def _carried(analyzer: KoreanEnglishAnalyzer, question: str) -> list[tuple[tuple[str, ...], list[tuple[str, float]]]]:
     (tokens,) = analyzer.tokens([question])
-    return [(each.terms, [(way.text, way.share) for way in each.translations]) for each in carry_over(tokens, _Book())]
+    return [
+        (each.terms, [(way.text, way.share) for way in each.translations]) for each in translate_query(tokens, _Book())
+    ]
 
 
 def test_the_longest_phrase_is_carried_over_and_its_words_share_it(analyzer: KoreanEnglishAnalyzer) -> None:
@@ -59,21 +67,21 @@ def test_a_pair_seen_once_beside_one_seen_often_is_not_used(analyzer: KoreanEngl
 
 def test_without_a_glossary_words_stay_as_they_are(analyzer: KoreanEnglishAnalyzer) -> None:
     (tokens,) = analyzer.tokens(["GPT-4와 우유"])
-    spoken = carry_over(tokens, None)
+    spoken = translate_query(tokens, None)
     assert [(each.terms, each.translations) for each in spoken] == [(("gpt", "gpt4", "4"), ()), (("우유",), ())]
     assert all_terms(spoken) == ["gpt", "gpt4", "4", "우유"]
 
 
 def test_a_translation_weighs_as_its_word_and_what_is_missing_is_made_up_for(analyzer: KoreanEnglishAnalyzer) -> None:
     (tokens,) = analyzer.tokens(["우유 가격"])
-    spoken = carry_over(tokens, _Book())
+    spoken = translate_query(tokens, _Book())
     contents = FieldStatistics(100, 50.0, {"우유": 5, "milk": 5, "가격": 5})
-    assert [[way.weight for way in ways] for ways in weigh_translations(spoken, contents)] == [[1.0], []]
+    assert [[way.weight for way in ways] for ways in weight_translations(spoken, contents)] == [[1.0], []]
     assert compensation(spoken, contents) == pytest.approx(2.0)
     rarer = FieldStatistics(100, 50.0, {"우유": 5, "milk": 20, "가격": 5})
-    ((way,), _) = weigh_translations(spoken, rarer)
+    ((way,), _) = weight_translations(spoken, rarer)
     assert way.weight == pytest.approx((idf(5, 100) / idf(20, 100)) ** 0.5)
-    assert compensation(carry_over([], _Book()), contents) == 1.0
+    assert compensation(translate_query([], _Book()), contents) == 1.0
 
 
 def test_a_text_is_korean_where_a_fifth_of_its_terms_are() -> None:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from shrag.serving.answering.formats import choice_line
-from shrag.serving.answering.multiple_choice import LETTERS, LONGEST_CHOICE, choices_text, read_choices
+from shrag.serving.answering.multiple_choice import choices_text
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import Answer
+from shrag.serving.question import LETTERS, LONGEST_CHOICE, read_choices
 
 
 def test_choices_are_plain_lines_and_none_are_none() -> None:

@@ -11,7 +11,7 @@ from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.api.encoding import encode_ask, encode_kept_ask, encode_kept_search, encode_search
 from shrag.serving.engine import Engine
 from shrag.serving.http.logging import begin_trace
-from shrag.serving.results import kept_ask, kept_search
+from shrag.serving.results import cached_ask, cached_search
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 NOTHING = 'zzzz "qqqq" \\ }'
@@ -32,7 +32,7 @@ def test_a_kept_search_is_the_search_with_this_requests_own_end(engine: Engine, 
         kept = engine.kept(question, answered=False)
         assert kept is not None
         body = encode_kept_search(kept)
-        assert body == encode_search(kept_search(kept))
+        assert body == encode_search(cached_search(kept))
         again = json.loads(body)
         assert (again.pop("cached"), again.pop("trace_id")) == (True, trace)
         assert list(again.pop("seconds")) == ["cache"]
@@ -49,7 +49,7 @@ def test_a_kept_answer_is_kept_in_each_form_it_is_asked_for(engine: Engine, ques
     for form in (*forms, *forms):
         kept = engine.kept(question, answered=True)
         assert kept is not None
-        assert encode_kept_ask(kept, form) == encode_ask(kept_ask(kept), form)
+        assert encode_kept_ask(kept, form) == encode_ask(cached_ask(kept), form)
 
 
 def test_what_is_kept_is_encoded_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

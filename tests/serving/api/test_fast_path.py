@@ -16,7 +16,7 @@ from shrag.serving.api.fast_path import read_ask, read_search
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.http.request_guard import LARGEST_BODY
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 PLAIN, FULL = "application/json", "application/json; charset=utf-8"
@@ -124,7 +124,7 @@ def test_a_body_in_pieces_and_one_that_is_too_large_are_met_as_ever(client: Test
 
 
 def test_a_refusal_of_a_full_server_is_a_problem_and_counted_once(demo: Engine) -> None:
-    client = TestClient(create_app(demo, limits=Limits(deadline=1e-9)), base_url="http://127.0.0.1")
+    client = TestClient(create_app(demo, limits=ServerLimits(deadline=1e-9)), base_url="http://127.0.0.1")
     answer = client.post("/v1/search", json=ASKED)
     assert (answer.status_code, answer.json()["code"]) == (503, "deadline_exceeded")
     figures = client.get("/metrics").text

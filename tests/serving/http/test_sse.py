@@ -14,7 +14,7 @@ from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.events import Event, Timings
 from shrag.serving.http.sse import stream_events
-from shrag.serving.runtime.deadline import Patience
+from shrag.serving.runtime.deadline import Deadline
 from shrag.serving.runtime.event_feed import feed
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -78,7 +78,7 @@ class _Steps:
 
 def _stream(steps: _Steps, workers: ThreadPoolExecutor, keep_alive: float = 15.0) -> AsyncIterator[bytes]:
     asking = Asking(steps.events(), None)
-    return stream_events(feed(asking, workers, Patience(), keep_alive=keep_alive))
+    return stream_events(feed(asking, workers, Deadline(), keep_alive=keep_alive))
 
 
 def test_a_failure_in_the_middle_is_an_error_event_and_never_a_bare_end() -> None:

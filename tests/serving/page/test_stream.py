@@ -15,7 +15,6 @@ from shrag.serving.events import (
     CutShort,
     Event,
     Fallback,
-    Found,
     Hits,
     Keywords,
     ModelCall,
@@ -23,6 +22,7 @@ from shrag.serving.events import (
     Queries,
     RankedRecord,
     Ranking,
+    ScoredDoc,
     Sentence,
     Timings,
 )
@@ -158,7 +158,7 @@ _RECORD = Record("A#1", "t", "x", "en", complete=True)
 _DRAWN: dict[Event, list[str]] = {
     Keywords((), ()): ["way", "step"],
     Queries((("a",),)): [],  # drawn with the hits
-    Hits(((Found("A", 1.0),),), ("A",), ()): ["way", "step"],
+    Hits(((ScoredDoc("A", 1.0),),), ("A",), ()): ["way", "step"],
     Ranking((RankedRecord(1, 1, 1.0, _RECORD),), "r", reranker_is_model=False): ["way", "records", "step"],
     AnswerSentence("body", Sentence("s", (1,))): ["draft"],
     Answer("extractive", "en", (), ()): ["answer"],

@@ -6,7 +6,7 @@ import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.keywords import log_entropy, rank_keywords
-from shrag.serving.retrieval.query_terms import Word
+from shrag.serving.retrieval.query_terms import QueryTerm
 
 
 class _Engine:
@@ -27,8 +27,8 @@ class _Engine:
         return self.counts.get(term, [])[:most]
 
 
-def _word(text: str, uses: int = 1, idf: float = 1.0) -> Word:
-    return Word(text, (text,), idf, uses, keyword=True, known=True)
+def _word(text: str, uses: int = 1, idf: float = 1.0) -> QueryTerm:
+    return QueryTerm(text, (text,), idf, uses, keyword=True, known=True)
 
 
 def test_log_entropy_goes_from_one_for_one_document_to_none_for_all_alike() -> None:

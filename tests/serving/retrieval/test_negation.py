@@ -4,7 +4,7 @@ import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.negation import read_wishes
-from shrag.serving.retrieval.query_terms import question_words
+from shrag.serving.retrieval.query_terms import query_terms
 from shrag.serving.strategy import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -31,7 +31,7 @@ NOTS = SearchSettings(nots=True)
     ],
 )
 def test_what_stands_beside_a_cue_is_not_wanted(demo: Engine, question: str, unwanted: list[str]) -> None:
-    words = question_words(question, demo.open_index.analyzer, demo.open_index.engine)
+    words = query_terms(question, demo.open_index.analyzer, demo.open_index.engine)
     wishes = read_wishes(question, words)
     assert [" ".join(word.text for word in phrase) for phrase in wishes.unwanted] == unwanted
     excluded = {word.terms for phrase in wishes.unwanted for word in phrase}
@@ -39,7 +39,7 @@ def test_what_stands_beside_a_cue_is_not_wanted(demo: Engine, question: str, unw
 
 
 def test_a_question_that_excludes_all_it_says_excludes_nothing(demo: Engine) -> None:
-    words = question_words("except salt marsh", demo.open_index.analyzer, demo.open_index.engine)
+    words = query_terms("except salt marsh", demo.open_index.analyzer, demo.open_index.engine)
     assert read_wishes("except salt marsh", words) == (words, [])
 
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 from shrag.indexing.glossary.query_translation import Way
 from shrag.indexing.query import And, Not, Or, Term, any_of
 from shrag.serving.retrieval.keywords import Chosen
-from shrag.serving.retrieval.query_terms import Word
-from shrag.serving.retrieval.retriever import leave_out, make_queries
+from shrag.serving.retrieval.query_builder import exclude_phrases, make_queries
+from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.strategy import SearchSettings
 
 
-def _word(text: str, *ways: Way) -> Word:
-    return Word(text, (text.lower(),), 1.0, 1, keyword=True, known=True, ways=ways)
+def _word(text: str, *ways: Way) -> QueryTerm:
+    return QueryTerm(text, (text.lower(),), 1.0, 1, keyword=True, known=True, ways=ways)
 
 
 KOREAN, ENGLISH = SearchSettings(languages="ko"), SearchSettings(languages="en")
@@ -42,9 +42,9 @@ def test_what_is_excluded_is_left_out_of_every_query_and_shown_behind_a_minus() 
 
 def test_a_document_is_left_out_for_all_words_of_a_phrase_in_either_language() -> None:
     wanted = any_of(["우유"])
-    assert leave_out(wanted, []) is wanted
+    assert exclude_phrases(wanted, []) is wanted
     market = Or((any_of(["시장"]), And((Term("stock"), Term("market")))))
-    assert leave_out(wanted, [[MARKET, PRICE], [PRICE]]) == Not(
+    assert exclude_phrases(wanted, [[MARKET, PRICE], [PRICE]]) == Not(
         wanted, Or((And((market, Or((any_of(["시세"]),)))), And((Or((any_of(["시세"]),)),))))
     )
 

@@ -10,8 +10,8 @@ import pytest
 from shrag.serving.concurrency import Asking
 from shrag.serving.errors import DeadlineExceeded
 from shrag.serving.events import Event, Queries, Timings
-from shrag.serving.runtime.admission import Gate
-from shrag.serving.runtime.deadline import Patience
+from shrag.serving.runtime.admission import AdmissionQueue
+from shrag.serving.runtime.deadline import Deadline
 from shrag.serving.runtime.event_feed import Answering
 
 EVENTS: tuple[Event, ...] = (Queries(()), Timings({}))
@@ -27,12 +27,12 @@ def _asking(ended: list[str], *, cached: bool = False) -> Asking:
 @pytest.mark.parametrize("taken", [0, 1, 2])
 def test_however_many_events_were_taken_the_question_is_ended_and_the_place_free(taken: int) -> None:
     ended: list[str] = []
-    gate = Gate("ask", 1, 0)
+    gate = AdmissionQueue("ask", 1, 0)
 
     async def run() -> list[Event | None]:
-        await gate.enter(Patience())
+        await gate.enter(Deadline())
         answering = Answering(_asking(ended), 7, gate)
-        events = answering.feed(Patience())
+        events = answering.feed(Deadline())
         got = [await anext(events) for _ in range(taken)]
         await events.aclose()
         answering.leave()
@@ -52,7 +52,7 @@ def test_a_kept_answer_takes_no_place_and_is_seen() -> None:
 
     async def run() -> list[Event | None]:
         answering = Answering(_asking(ended, cached=True), 7, None)
-        got = [event async for event in answering.feed(Patience(), seen.append)]
+        got = [event async for event in answering.feed(Deadline(), seen.append)]
         answering.leave()
         assert answering.cached
         return got
@@ -63,7 +63,7 @@ def test_a_kept_answer_takes_no_place_and_is_seen() -> None:
 
 def test_a_kept_answer_that_is_read_too_slowly_ends_at_the_deadline() -> None:
     async def run() -> None:
-        patience = Patience(asyncio.get_running_loop().time() + 0.05, 0.05)
+        patience = Deadline(asyncio.get_running_loop().time() + 0.05, 0.05)
         events = Answering(_asking([], cached=True), 7, None).feed(patience)
         await anext(events)
         await asyncio.sleep(0.1)

@@ -25,7 +25,7 @@ from shrag.serving.events import Answer, RankedRecord, Ranking
 from shrag.serving.results import AskResult
 from shrag.serving.runtime import hot_reload as current_index
 from shrag.serving.runtime.hot_reload import CurrentIndex
-from shrag.serving.runtime.leases import Standing
+from shrag.serving.runtime.leases import SourceStatus
 from tests.support.published import flip, open_files, publish_copy, wait_for
 
 pytestmark = pytest.mark.usefixtures("one_kiwi")
@@ -154,7 +154,7 @@ def test_nothing_is_opened_while_nothing_is_published(index: Path) -> None:
 
     current = CurrentIndex(index, count, verify="quick")
     assert [current.refresh() for _ in range(3)] == [False] * 3
-    assert current.standing == Standing(1, (), "", 0)
+    assert current.standing == SourceStatus(1, (), "", 0)
     publish_copy(index, generation_folder(index, 1))
     assert [current.refresh() for _ in range(3)] == [True, False, False]
     # What is taken up is read through first: the one before answers meanwhile.
@@ -217,7 +217,7 @@ def test_a_pointer_to_nothing_leaves_the_old_generation_until_it_is_set_right(
     assert problem in current.standing.problem
     (index / CURRENT_FILE).write_text(right)
     assert not current.refresh()
-    assert current.standing == Standing(1, (), "", 0)
+    assert current.standing == SourceStatus(1, (), "", 0)
 
 
 def test_a_removed_index_is_answered_from_until_the_end(index: Path, current: CurrentIndex) -> None:

@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from shrag.serving.engine import Engine
-from shrag.serving.runtime.leases import FixedEngine, LeasedEngine, give_back_memory
+from shrag.serving.runtime.leases import FixedEngine, LeasedEngine
+from shrag.serving.runtime.memory import trim_malloc
 from tests.support.live import KeptEngine
 from tests.support.process_figures import resident_mib
 from tests.support.published import wait_for
@@ -111,9 +112,9 @@ pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only 
 _THREADS = """
 import re, sys, threading
 from pathlib import Path
-from shrag.serving.runtime.leases import share_free_memory
+from shrag.serving.runtime.memory import limit_malloc_arenas
 if sys.argv[1] == "shared":
-    share_free_memory()
+    limit_malloc_arenas()
 threads, all_here = 12, threading.Barrier(12)
 def take():
     held = [b"x" * 5_000 for _ in range(100)]
@@ -137,13 +138,13 @@ def test_threads_take_memory_from_the_same_few_places() -> None:
 
 
 def test_what_was_freed_below_something_in_use_goes_back_to_the_system() -> None:
-    give_back_memory()
+    trim_malloc()
     before = resident_mib(os.getpid())
     freed = [b"x" * 100_000 for _ in range(500)]  # below the size from which each has pages of its own
     kept = b"y" * 100_000
     del freed
     held = resident_mib(os.getpid())
-    give_back_memory()
+    trim_malloc()
     assert held > before + 30
     assert resident_mib(os.getpid()) < before + 10
     assert len(kept) == 100_000

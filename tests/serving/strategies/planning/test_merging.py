@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from shrag.serving.engine import Engine
-from shrag.serving.question import read_question
+from shrag.serving.question import parse_question
 from shrag.serving.strategies.planning.merging import Merged, merge
 from shrag.serving.strategies.planning.subquery import Found, find_all
 from shrag.serving.strategy import Request
@@ -12,8 +12,8 @@ WORDS = "ㅁㄴㅇㄹ"
 
 
 def _merged(demo: Engine, *texts: str, k: int = 10) -> tuple[list[Found], Merged]:
-    request = Request(read_question(texts[0]), k, answered=False)
-    found = find_all([read_question(text) for text in texts], request, demo.resources)
+    request = Request(parse_question(texts[0]), k, answered=False)
+    found = find_all([parse_question(text) for text in texts], request, demo.resources)
     return found, merge(found, request)
 
 
