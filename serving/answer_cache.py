@@ -17,10 +17,9 @@ from typing import get_args
 
 import msgspec
 
-from shrag.serving.concurrency import ClosableIterator, EventRun
+from shrag.serving.event_run import ClosableIterator, EventRun, SingleFlight
 from shrag.serving.events import Event, Fallback, ModelCall, Timings
-from shrag.serving.single_flight import Outcome, SingleFlight
-from shrag.serving.strategy import Request
+from shrag.serving.request import Request
 
 MOST_BYTES = 256 << 20
 """Memory for cached answers where nothing else is said: some 7,000, or twice as many asked once each."""
@@ -56,14 +55,19 @@ class CacheCounters:
 
 
 class CachedAnswer(EventRun[Event]):
-    """An answer found in the cache: its events once more, the timings of finding them last; unpacked when taken."""
+    """An answer found in the cache: its events once more, the timings of finding them last."""
 
     def __init__(self, cache: AnswerCache, key: AnswerKey, entry: _Entry, started: float) -> None:
-        super().__init__(self._unpack, cached=True)
+        super().__init__(SingleFlight(self._give), cached=True)
         self.key = key
         self.timings = Timings({"cache": time.perf_counter() - started}, cached=True)
         self._cache = cache
         self._entry = entry
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events, as taking them one by one gives them; unpacked each time."""
+        return (*unpack_events(self._entry.packed), self.timings)
 
     @property
     def observed(self) -> tuple[Event, ...]:
@@ -78,9 +82,8 @@ class CachedAnswer(EventRun[Event]):
         """Cache ``data`` with the answer, for as long as that stays; it counts in the cache's bytes."""
         self._cache.cache_encoding(self.key, self._entry, form, data)
 
-    def _unpack(self) -> Generator[Event, None, None]:
-        yield from unpack_events(self._entry.packed)
-        yield self.timings
+    def _give(self) -> Generator[Event, None, None]:
+        yield from self.events
 
 
 class AnswerCache:
@@ -98,7 +101,7 @@ class AnswerCache:
         self._lock = threading.Lock()
         self._entries: OrderedDict[AnswerKey, _Entry] = OrderedDict()
         self._bytes = 0
-        self._flights: dict[_FlightKey, SingleFlight] = {}
+        self._flights: dict[_FlightKey, SingleFlight[Event]] = {}
         self._hits = self._misses = self._joined = self._evicted = 0
 
     @property
@@ -135,13 +138,11 @@ class AnswerCache:
                 self._entries.move_to_end(key)
                 self._hits += 1
                 return CachedAnswer(self, key, entry, started)
-            joined = True
-            while (run := self._subscribe(flight_key)) is None:
-                done = partial(self._done, flight_key, may_cache)
-                self._flights[flight_key] = SingleFlight(EventRun(begin, cancel), done)
-                joined = False
-            self._joined += joined
-            return run
+            if (flight := self._flights.get(flight_key)) is not None and (run := flight.subscribe()) is not None:
+                self._joined += 1
+                return run
+            flight = self._flights[flight_key] = SingleFlight(begin, cancel, partial(self._done, flight_key, may_cache))
+            return EventRun(flight)
 
     def cache_encoding(self, key: AnswerKey, entry: _Entry, form: str, data: bytes) -> None:
         """Cache ``data`` with the answer of ``key``, unless that is gone; for :class:`CachedAnswer`."""
@@ -154,16 +155,16 @@ class AnswerCache:
             self._bytes += size
             self._evict()
 
-    def _subscribe(self, flight_key: _FlightKey) -> EventRun[Event] | None:
-        flight = self._flights.get(flight_key)
-        return flight.subscribe() if flight is not None else None
-
     def _done(
-        self, flight_key: _FlightKey, may_cache: Callable[[], bool], flight: SingleFlight, outcome: Outcome
+        self,
+        flight_key: _FlightKey,
+        may_cache: Callable[[], bool],
+        flight: SingleFlight[Event],
+        events: tuple[Event, ...] | None,
     ) -> None:
         """Take a run out of those in flight, and cache its events where they may be."""
         key = flight_key[1]
-        entry = _make_entry(key, outcome) if outcome is not None and _is_complete(outcome) and may_cache() else None
+        entry = _make_entry(key, events) if events is not None and _is_complete(events) and may_cache() else None
         with self._lock:
             self._misses += flight.started
             if self._flights.get(flight_key) is flight:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,23 +17,18 @@ from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey
-from shrag.serving.concurrency import CancellationToken, EventRun
+from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import Lack, StrategyUnavailable
+from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.llm.request_model import RequestModel
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, parse_request
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
-from shrag.serving.retrieval.reranking import AUTO, check_reranker, open_lexical_reranker, open_reranker
-from shrag.serving.strategies.registry import STRATEGIES, find_strategy
-from shrag.serving.strategy import (
-    DEFAULT_K,
-    DEFAULT_STRATEGY,
-    PRODUCT,
-    Request,
-    Resources,
-    SearchSettings,
-    Strategy,
-    parse_request,
-)
+from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
+from shrag.serving.strategies.registry import STRATEGIES, compose_strategy
+from shrag.serving.strategy import PRODUCT, Resources, SearchSettings
+
+_Begin = Callable[[], Generator[Event, None, None]]
 
 
 class Engine:
@@ -182,36 +176,33 @@ class Engine:
             UnknownStrategy: There is no such strategy.
             IndexDamaged: A check that goes on while questions are answered has found damage.
         """
-        self._index.seals.raise_if_damaged()
-        model = RequestModel(self._resources.model) if self._resources.model is not None else None
-        begin = partial(self._begin, find_strategy(request.strategy), request, model)
-        cancel = model.cancel if model is not None else _nothing
+        seals = self._index.seals
+        if seals.state == "damaged":
+            seals.raise_if_damaged()
+        strategy = STRATEGIES.get(request.strategy) or compose_strategy(request.strategy)
+        resources = self._resources if request.settings.glossary else self._resources.without_glossary()
+        cancel = _nothing
+        if resources.model is not None:
+            request_model = RequestModel(resources.model)
+            resources, cancel = replace(resources, model=request_model), request_model.cancel
+        begin = partial(strategy.run, request, resources)
         if self._cache is None:
-            return EventRun(begin, cancel)
-        name = self._model_name
-        if name is not None:
-            return self._run_cached(self._cache, request, name, begin, cancel)
-        # Its name has to be asked for: by the thread that takes the first event.
-        cache, unnamed = self._cache, self._resources.model
-        token = CancellationToken()
-
-        def begin_named() -> EventRun[Event]:
-            run = self._run_cached(cache, request, unnamed.name if unnamed is not None else "", begin, cancel)
-            token.on_cancel(run.close)
-            run.start()
-            return run
-
-        return EventRun(begin_named, token.cancel)
+            return EventRun(SingleFlight(begin, cancel))
+        model = self._resources.model
+        name = model.known_name if isinstance(model, CircuitModel) else model.name if model is not None else ""
+        if model is not None and not name:
+            return self._run_named(self._cache, request, model, begin, cancel)
+        return self._run_cached(self._cache, request, name, begin, cancel)
 
     def complete_search(self, request: Request, run: EventRun[Event]) -> SearchResult:
         """Take all events of ``run`` and return the search; raises what the run raises, and :class:`ClientLeft`."""
-        with closing(run):
-            return search_result(self.name, self.manifest.generation, request, run)
+        events = list(run)
+        return search_result(self._index.name, self._index.manifest.generation, request, events)
 
     def complete_ask(self, request: Request, run: EventRun[Event]) -> AskResult:
         """Take all events of ``run`` and return the answer; raises what the run raises, and :class:`ClientLeft`."""
-        with closing(run):
-            return ask_result(self.name, self.manifest.generation, request, run)
+        events = list(run)
+        return ask_result(self._index.name, self._index.manifest.generation, request, events)
 
     @cached_property
     def lacking(self) -> Mapping[str, Lack | None]:
@@ -242,21 +233,8 @@ class Engine:
         """Close the index's files."""
         self._index.close()
 
-    @property
-    def _model_name(self) -> str | None:
-        """The model's name, empty without a model; None where the model has to be asked for it first."""
-        model = self._resources.model
-        if isinstance(model, CircuitModel):
-            return model.known_name or None
-        return model.name if model is not None else ""
-
     def _run_cached(
-        self,
-        cache: AnswerCache,
-        request: Request,
-        model: str,
-        begin: Callable[[], Generator[Event, None, None]],
-        cancel: Callable[[], None],
+        self, cache: AnswerCache, request: Request, model: str, begin: _Begin, cancel: Callable[[], None]
     ) -> EventRun[Event]:
         key = AnswerKey(
             index=self._index.name,
@@ -271,11 +249,19 @@ class Engine:
         # While its files are still being read through, what an index says is not known to be sound.
         return cache.run(key, self, begin, cancel, lambda: self._index.seals.state == "whole")
 
-    def _begin(self, strategy: Strategy, request: Request, model: RequestModel | None) -> Generator[Event, None, None]:
-        resources = replace(self._resources, model=model)
-        if not request.settings.glossary:
-            resources = resources.without_glossary()
-        return strategy.run(request, resources)
+    def _run_named(
+        self, cache: AnswerCache, request: Request, model: LanguageModel, begin: _Begin, cancel: Callable[[], None]
+    ) -> EventRun[Event]:
+        """Return the run of a model that has to be asked for its name, by the thread that takes the first event."""
+        token = CancellationToken()
+
+        def begin_named() -> EventRun[Event]:
+            run = self._run_cached(cache, request, model.name, begin, cancel)
+            token.on_cancel(run.close)
+            run.start()
+            return run
+
+        return EventRun(SingleFlight(begin_named, token.cancel))
 
 
 def open_engine(
@@ -292,7 +278,7 @@ def open_engine(
     """Open the index ``name`` for questions, answered by ``model`` where there is one, and cached in ``cache``.
 
     ``min_score`` is the least score that the re-ranker shows. The other arguments and the errors are those of
-    :func:`~shrag.indexing.open_index.open_index` and :func:`~shrag.serving.retrieval.reranking.open_reranker`.
+    :func:`~shrag.indexing.open_index.open_index` and :func:`~shrag.serving.retrieval.rerankers.open_reranker`.
     """
     check_reranker(reranker, min_score)
     index = open_index(indexes, name, first_question, verify)

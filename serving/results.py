@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -23,8 +22,7 @@ from shrag.serving.events import (
     Ranking,
     Timings,
 )
-from shrag.serving.question import Question
-from shrag.serving.strategy import Request
+from shrag.serving.request import Question, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +120,12 @@ def ask_result(index: str, generation: int, request: Request, events: Iterable[E
 
 def cached_search(cached: CachedAnswer) -> SearchResult:
     """Return the search of a cached answer."""
-    with closing(cached):
-        return search_result(cached.key.index, cached.key.generation, cached.key.request, cached)
+    return search_result(cached.key.index, cached.key.generation, cached.key.request, cached.events)
 
 
 def cached_ask(cached: CachedAnswer) -> AskResult:
     """Return a cached answer and its search."""
-    with closing(cached):
-        return ask_result(cached.key.index, cached.key.generation, cached.key.request, cached)
+    return ask_result(cached.key.index, cached.key.generation, cached.key.request, cached.events)
 
 
 def _search(index: str, generation: int, request: Request, state: EventState) -> SearchResult:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple, Protocol, get_args, get_type_hints
+from typing import Any, Literal, Protocol, get_args, get_type_hints
 
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical.reranker import LexicalReranker
@@ -13,9 +13,9 @@ from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.vectors.vector_index import DenseIndex
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
-from shrag.serving.errors import QuestionError, SettingRejected, StrategyUnavailable
+from shrag.serving.errors import SettingRejected, StrategyUnavailable
 from shrag.serving.events import Event, KeywordOrder
-from shrag.serving.question import Question, parse_question
+from shrag.serving.request import Request
 
 WordChoice = Literal["both", "compound", "split"]
 Languages = Literal["both", "ko", "en"]
@@ -119,49 +119,6 @@ def _check(name: str, kind: Any, value: Any) -> None:  # noqa: ANN401
 
 PRODUCT = SearchSettings()
 """What is done where nothing is set."""
-
-
-DEFAULT_STRATEGY = "shrag"
-DEFAULT_K = 10
-LARGEST_K = 1_000
-
-
-class Request(NamedTuple):
-    """What is asked, parsed: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
-
-    A paper that the index has under two numbers is one record of the ranking unless ``every_record`` asks for both.
-    ``settings`` say how records are found, ``strategy`` is the strategy's name or a line of composed stages.
-    """
-
-    question: Question
-    k: int = DEFAULT_K
-    answered: bool = True
-    every_record: bool = False
-    settings: SearchSettings = PRODUCT
-    strategy: str = DEFAULT_STRATEGY
-
-
-def parse_request(
-    question: str,
-    *,
-    answered: bool,
-    k: int = DEFAULT_K,
-    strategy: str = DEFAULT_STRATEGY,
-    every_record: bool = False,
-    keyword_order: KeywordOrder | None = None,
-    settings: SearchSettings = PRODUCT,
-    choices: Sequence[str] = (),
-) -> Request:
-    """Return the request; ``keyword_order`` goes before that of the settings.
-
-    Raises:
-        QuestionError: The question, its choices or ``k`` are not valid.
-    """
-    if not 1 <= k <= LARGEST_K:
-        raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
-    if keyword_order not in {None, settings.keyword_order}:
-        settings = replace(settings, keyword_order=keyword_order)
-    return Request(parse_question(question, choices), k, answered, every_record, settings, strategy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
 
 
+@dataclass(slots=True)
 class StageTimer:
     """Adds up the seconds of named stages; ``seconds`` has them in the order in which the stages first ended."""
 
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+    seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -23,7 +24,7 @@ class StageTimer:
         try:
             yield
         finally:
-            self.add(name, time.perf_counter() - started)
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
 
     def add(self, name: str, seconds: float) -> None:
         """Add ``seconds``, measured elsewhere, to the stage ``name``."""

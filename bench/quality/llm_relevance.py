@@ -13,7 +13,7 @@ from bench.data import home
 from shrag.cli.options.model import open_language_model, read_llm_settings
 from shrag.evaluation.judging.relevance import Level, agreement, judge_relevance
 from shrag.serving.engine import open_engine
-from shrag.serving.question import parse_question
+from shrag.serving.request import parse_question
 
 CASES = Path(__file__).parent / "relevance_cases.toml"
 

@@ -40,10 +40,10 @@ from shrag.indexing.vectors.vector_index import DenseIndex
 from shrag.models.encoders.choice import LsaOptions
 from shrag.serving.engine import Engine
 from shrag.serving.events import Ranking
-from shrag.serving.question import parse_question
-from shrag.serving.retrieval.fusion import reciprocal_rank_fusion
-from shrag.serving.strategies.shrag import HybridStrategy
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.request import Request, parse_question
+from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
+from shrag.serving.strategies.shrag import hybrid_strategy
+from shrag.serving.strategy import Resources
 
 MEASURES = ("nDCG@10", "R@100", "Success@1")
 DIMENSIONS = (64, 128, 256, 384)
@@ -139,7 +139,7 @@ def hybrid(index: OpenIndex, dense: DenseIndex, topics: Sequence[Topic], weight:
     ranked: dict[str, list[str]] = {}
     for topic in topics:
         request = Request(parse_question(topic.text), DEPTH, answered=False)
-        events = HybridStrategy(weight).run(request, Resources(replace(index, dense=dense), reranker))
+        events = hybrid_strategy(weight).run(request, Resources(replace(index, dense=dense), reranker))
         (ranking,) = (event for event in events if isinstance(event, Ranking))
         ranked[topic.qid] = [record.record.docid for record in ranking.records]
     return ranked

@@ -13,7 +13,7 @@ from shrag.cli.settings import Home, keyword_order_option, read_settings, rerank
 from shrag.indexing.storage.checksums import Verify
 from shrag.serving.engine import open_engine
 from shrag.serving.events import KeywordOrder
-from shrag.serving.strategy import LARGEST_K
+from shrag.serving.request import LARGEST_K
 
 
 @click.command()

@@ -12,7 +12,7 @@ from shrag.indexing.storage.checksums import Verify
 from shrag.serving.answering.formats import REASONS
 from shrag.serving.engine import open_engine
 from shrag.serving.events import KeywordOrder, Ranking
-from shrag.serving.strategy import DEFAULT_K, LARGEST_K
+from shrag.serving.request import DEFAULT_K, LARGEST_K
 
 
 @click.command()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from shrag.serving.errors import UnknownStrategy
+from shrag.serving.request import DEFAULT_STRATEGY
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
-from shrag.serving.strategy import DEFAULT_STRATEGY
 
 
 class StrategyName(click.ParamType[str]):

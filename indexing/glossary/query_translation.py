@@ -1,8 +1,8 @@
 """Translate query terms (CLIR).
 
-A document scores by the best translation of a word, never by two of them. Where a phrase of several words was found
-(인공 신경망 → neural network), each of its words has an equal share of the phrase's translation: together they weigh as
-much as the phrase, alone as much as their part.
+Phrases are translated before their words, the longest first. A document scores by the best translation of a word, never
+by two of them. Where a phrase of several words was found (인공 신경망 → neural network), each of its words has an equal
+share of the phrase's translation: together they weigh as much as the phrase, alone as much as their part.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Token
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.store import MOST_TERMS, Entry, simple_tokens
-from shrag.indexing.search_engine import FieldStatistics
+from shrag.indexing.search_engine import SearchEngine, Statistics
 
 _MOST_TRANSLATIONS = 4
 # Beside a pair seen a hundred times, one seen once is more likely a slip than another name.
@@ -73,6 +73,58 @@ class QuerySegment:
         return self.tokens[0].kind == "compound"
 
 
+@dataclass(frozen=True, slots=True)
+class AnalyzedQuestion:
+    """A question's tokens and what queries, ranking and extracts need to know of them; computed once a question.
+
+    Attributes:
+        text: The question.
+        tokens: Its tokens by rising start, stop words left out.
+        segments: The tokens in groups that share characters, compounds last.
+        translations: The weighted translations of each segment, the surest first.
+        statistics: Document frequencies of all terms of the segments and of their translations.
+        idf: The idf of each of those terms in the contents.
+        compensation: The factor for the score of a document of the other language.
+        lexicon: What it was translated by, None where it was not.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    segments: tuple[QuerySegment, ...]
+    translations: tuple[tuple[Translation, ...], ...]
+    statistics: Statistics
+    idf: Mapping[str, float]
+    compensation: float
+    lexicon: BilingualLexicon | None
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms of the question in its order, repeated ones too."""
+        return [token.term for token in self.tokens]
+
+
+def analyze_question(
+    text: str, analyzer: Analyzer, engine: SearchEngine, lexicon: BilingualLexicon | None = None
+) -> AnalyzedQuestion:
+    """Analyse and translate a question, or another text that is compared with records; no lexicon, no translation."""
+    (tokens,) = analyzer.tokens([text])
+    segments = translate_query(tokens, lexicon)
+    statistics = engine.statistics(all_terms(segments))
+    frequencies, documents = statistics.contents.document_frequencies, statistics.contents.documents
+    idfs = {term: idf(frequency, documents) for term, frequency in frequencies.items()}
+    weights = {term: idfs[term] if frequencies[term] else 0.0 for term in idfs}
+    return AnalyzedQuestion(
+        text=text,
+        tokens=tuple(tokens),
+        segments=tuple(segments),
+        translations=tuple(weight_translations(segments, weights)),
+        statistics=statistics,
+        idf=idfs,
+        compensation=compensation(segments, weights),
+        lexicon=lexicon,
+    )
+
+
 def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None) -> list[QuerySegment]:
     """Group a question's tokens, which come by rising start, into segments, and translate them.
 
@@ -88,41 +140,46 @@ def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None) -
     return segments + [_segment([token], ()) for token in compounds]
 
 
-def weight_translations(segments: Sequence[QuerySegment], contents: FieldStatistics) -> list[tuple[Translation, ...]]:
+def weight_translations(
+    segments: Sequence[QuerySegment], weights: Mapping[str, float]
+) -> list[tuple[Translation, ...]]:
     """Return each segment's translations with their weights: a rare word may have common translations, or the reverse.
 
     Args:
         segments: The segments of one question.
-        contents: Document frequencies of all terms of the segments and of their translations.
+        weights: The idf of all their terms and of their translations' terms; 0 of those that the index does not have.
     """
     return [
         tuple(
-            Translation(
-                found.text,
-                found.terms,
-                found.share * found.sureness**_SURENESS * _scale(_weight(segment.terms, contents), found, contents),
-            )
-            for found in segment.translations
+            [
+                Translation(
+                    found.text,
+                    found.terms,
+                    found.share * found.sureness**_SURENESS * _scale(_weight(segment.terms, weights), found, weights),
+                )
+                for found in segment.translations
+            ]
         )
         for segment in segments
     ]
 
 
-def compensation(segments: Sequence[QuerySegment], contents: FieldStatistics) -> float:
+def compensation(segments: Sequence[QuerySegment], weights: Mapping[str, float]) -> float:
     """Return the factor for the score of a document of the other language, at least 1.
 
     Such a document can only match the segments that have a translation or are written alike in both languages. Without
-    the factor it could not come before documents of the question's own language.
+    the factor it could not come before documents of the question's own language. ``weights`` are as of
+    :func:`weight_translations`.
     """
     simple = [segment for segment in segments if not segment.is_compound]
-    weights = [_weight(segment.terms, contents) for segment in simple]
+    total = [_weight(segment.terms, weights) for segment in simple]
     korean = is_korean([term for segment in simple for term in segment.terms])
     reachable = sum(
         weight
-        for segment, weight in zip(simple, weights, strict=True)
+        for segment, weight in zip(simple, total, strict=True)
         if segment.translations or (korean and not any(map(_HANGUL.search, segment.terms)))
     )
-    return min(_MOST_COMPENSATION, sum(weights) / reachable) if reachable else 1.0
+    return min(_MOST_COMPENSATION, sum(total) / reachable) if reachable else 1.0
 
 
 def is_korean(terms: Iterable[str]) -> bool:
@@ -148,15 +205,13 @@ def _segment(tokens: Sequence[Token], translations: tuple[PhraseTranslation, ...
     return QuerySegment(tuple(tokens), tuple(dict.fromkeys(token.term for token in tokens)), translations)
 
 
-def _scale(weight: float, translation: PhraseTranslation, contents: FieldStatistics) -> float:
-    theirs = _weight(translation.terms, contents) * translation.share
+def _scale(weight: float, translation: PhraseTranslation, weights: Mapping[str, float]) -> float:
+    theirs = _weight(translation.terms, weights) * translation.share
     return math.sqrt(min(2.0, max(0.5, weight / theirs))) if theirs else 1.0
 
 
-def _weight(terms: Iterable[str], contents: FieldStatistics) -> float:
-    return sum(
-        idf(frequency, contents.documents) for term in terms if (frequency := contents.document_frequencies[term])
-    )
+def _weight(terms: Iterable[str], weights: Mapping[str, float]) -> float:
+    return sum([weights[term] for term in terms])
 
 
 def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:

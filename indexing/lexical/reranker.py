@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_question import AnalyzedQuestion, analyze_question
-from shrag.indexing.bm25 import Bm25, FieldScores
-from shrag.indexing.glossary.query_translation import BilingualLexicon, compensation, is_korean
+from shrag.indexing.bm25 import Bm25, FieldScores, idf
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question, is_korean
 from shrag.indexing.search_engine import SearchEngine
 from shrag.models.reranker import Passage
 
@@ -49,48 +49,58 @@ class LexicalReranker:
     def __init__(
         self, analyzer: Analyzer, engine: SearchEngine, parameters: Bm25, lexicon: BilingualLexicon | None = None
     ) -> None:
+        self.parameters = parameters
+        self.lexicon = lexicon
         self._analyzer = analyzer
         self._engine = engine
-        self._parameters = parameters
-        self._lexicon = lexicon
 
     def without_glossary(self) -> LexicalReranker:
         """Return one that ranks by the question's own words alone."""
-        return LexicalReranker(self._analyzer, self._engine, self._parameters)
-
-    def bind(self, question: AnalyzedQuestion) -> QuestionReranker:
-        """Return one for ``question`` alone, which is not analysed again unless another lexicon translated it."""
-        if question.lexicon is not self._lexicon:
-            question = self._analyze(question.text)
-        return QuestionReranker(question, self._parameters)
+        return LexicalReranker(self._analyzer, self._engine, self.parameters)
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; a passage that shares no term with the question scores 0."""
-        return self.bind(self._analyze(question)).score(question, passages)
-
-    def _analyze(self, question: str) -> AnalyzedQuestion:
-        return analyze_question(question, self._analyzer, self._engine, self._lexicon)
+        analyzed = analyze_question(question, self._analyzer, self._engine, self.lexicon)
+        return QuestionReranker(analyzed, self.parameters).score(question, passages)
 
 
+@dataclass(frozen=True, slots=True)
 class QuestionReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` for one analysed question: what the question's terms weigh.
+    """Implements :class:`~shrag.models.reranker.Reranker` for one question, which has been analysed already."""
+
+    question: AnalyzedQuestion
+    parameters: Bm25
+    name = LexicalReranker.name
+    is_model = LexicalReranker.is_model
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`; raises ``ValueError`` for another question."""
+        if question != self.question.text:
+            raise ValueError(f"This re-ranker is for the question {self.question.text!r}, got {question!r}.")
+        scorer = _Scorer(self.question, self.parameters)
+        judged = [scorer.judge(passage) for passage in passages]
+        if not any(each.translated for each in judged):
+            return [each.score for each in judged]
+        whole = (each.score for each in judged if not each.translated and scorer.share(each.held) >= _NEARLY_ALL)
+        own = max(whole, default=math.inf)
+        return [max(each.score, _behind(each.compensated, own)) if each.translated else each.score for each in judged]
+
+
+class _Scorer:
+    """One question's segments, their translations and what each weighs.
 
     A passage holds few of a question's terms. They are picked out of it once, and only the segments of the question
     that have one of them are added up: the others add nothing.
     """
 
-    name = LexicalReranker.name
-    is_model = LexicalReranker.is_model
-
     def __init__(self, question: AnalyzedQuestion, parameters: Bm25) -> None:
-        self._question = question.text
-        segments, contents = question.segments, question.statistics.contents
+        contents = question.statistics.contents
         terms = [
             (
                 Counter(token.term for token in segment.tokens),
                 tuple((tuple(Counter(each.terms).items()), each.weight) for each in translations),
             )
-            for segment, translations in zip(segments, question.translations, strict=True)
+            for segment, translations in zip(question.segments, question.translations, strict=True)
         ]
         self._segments = [_SegmentTerms(tuple(own.items()), translations) for own, translations in terms]
         # In a sentence each of the question's terms counts once, for the segment that has it first.
@@ -100,13 +110,15 @@ class QuestionReranker:
             if first := tuple((term, 1) for term in own if term not in counted):
                 counted.update(own)
                 self._first.append(_SegmentTerms(first, translations))
-        self._korean = is_korean([term for segment in segments for term in segment.terms])
-        self._is_translated = any(segment.translations for segment in segments)
-        self._compensation = compensation(segments, contents)
+        self._korean = is_korean([term for segment in question.segments for term in segment.terms])
+        self._is_translated = any(question.translations)
+        self._compensation = question.compensation
         self._query = frozenset(contents.document_frequencies)
-        self._in_contents = FieldScores(self._query, contents, parameters)
-        self._in_title = FieldScores(self._query, question.statistics.title, parameters)
-        self._idf = self._in_contents.idf
+        title = question.statistics.title
+        in_title = {term: idf(title.document_frequencies[term], title.documents) for term in self._query}
+        self._in_contents = FieldScores(question.idf, contents.average_length, parameters)
+        self._in_title = FieldScores(in_title, title.average_length, parameters)
+        self._idf = question.idf
         self._weights = [max(self._idf[term] for term in own) for own, _ in terms]
         self._total_weight = sum(self._weights)
         self._title_boost = parameters.title_boost
@@ -114,18 +126,7 @@ class QuestionReranker:
         self._having_first = _having(self._first)
         self._sentences: dict[tuple[frozenset[str], bool], float] = {}
 
-    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """See :class:`~shrag.models.reranker.Reranker`; raises ``ValueError`` for another question."""
-        if question != self._question:
-            raise ValueError(f"This re-ranker is for the question {self._question!r}, got {question!r}.")
-        judged = [self._judge(passage) for passage in passages]
-        if not any(each.translated for each in judged):
-            return [each.score for each in judged]
-        whole = (each.score for each in judged if not each.translated and self._share(each.held) >= _NEARLY_ALL)
-        own = max(whole, default=math.inf)
-        return [max(each.score, _behind(each.compensated, own)) if each.translated else each.score for each in judged]
-
-    def _judge(self, passage: Passage) -> _Judged:
+    def judge(self, passage: Passage) -> _Judged:
         in_query = self._query.__contains__
         title = list(filter(in_query, passage.title_terms))
         sentences = [list(filter(in_query, terms)) for terms in passage.sentence_terms]
@@ -149,7 +150,7 @@ class QuestionReranker:
         total += SENTENCE_WEIGHT * max(self._weigh(terms, translated) for terms in held)
         return _Judged(total, translated, total * self._compensation, scores)
 
-    def _share(self, terms: Mapping[str, float]) -> float:
+    def share(self, terms: Mapping[str, float]) -> float:
         """Return the share of the question's idf that a passage of these terms holds in the question's own words."""
         held = sum(
             weight

@@ -29,10 +29,9 @@ from shrag.serving.agents.results import (
 )
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import ClientLeft, DocumentMissing, QuestionError
-from shrag.serving.question import LONGEST_QUESTION
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
-from shrag.serving.strategy import DEFAULT_K, DEFAULT_STRATEGY
 
 MOST_K = 50
 """Records a search gives an agent at most; each is up to 2 KB of what its model reads."""

@@ -14,9 +14,9 @@ from shrag.serving.answering.generative import Work, generate_answer, recall_ans
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
 from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
-from shrag.serving.question import Question
+from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 

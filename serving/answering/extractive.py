@@ -18,7 +18,7 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analyzed_record import AnalysedRecord
 from shrag.serving.events import Answer, Citation, Part, Section, Sentence
-from shrag.serving.question import AnswerLanguage, Question
+from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
 
 EVIDENCE = 5

@@ -19,7 +19,7 @@ from shrag.serving.answering.citations import check_support, citation_precision
 from shrag.serving.answering.multiple_choice import choices_text
 from shrag.serving.events import Answer, AnswerSentence, Citation, Event, ModelCall, Part, Section, Sentence
 from shrag.serving.llm.structured_call import fence_records
-from shrag.serving.question import LETTERS, Question
+from shrag.serving.request import LETTERS, Question
 
 LONGEST_ANSWER = 1_500
 """Tokens an answer may have; some 900 words."""

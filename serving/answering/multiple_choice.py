@@ -13,7 +13,7 @@ from shrag.indexing.open_index import OpenIndex
 from shrag.models.language_model import LanguageModel
 from shrag.serving.events import Answer, ModelCall
 from shrag.serving.llm.structured_call import Step, ask, fence_records
-from shrag.serving.question import LETTERS, AnswerLanguage, Question
+from shrag.serving.request import LETTERS, AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LONGEST_REASONING = 1_500

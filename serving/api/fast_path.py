@@ -19,7 +19,7 @@ from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.api.schemas import AskRequest, QuestionRequest
 from shrag.serving.events import KeywordOrder
 from shrag.serving.http.problems import HANDLED, refusal
-from shrag.serving.strategy import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 
 _Asked = TypeVar("_Asked")
 

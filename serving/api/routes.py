@@ -25,8 +25,8 @@ from shrag.serving.errors import DocumentMissing
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.http.logging import trace_id
 from shrag.serving.http.sse import EventStream, stream_events
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.runtime.metrics import CONTENT_TYPE
-from shrag.serving.strategy import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 
 _PROBLEMS = problems(409, 413, 415, 422, 429, 503)
 
@@ -64,7 +64,7 @@ def add_question_routes(app: FastAPI, service: Service) -> None:
         if not body.stream:
             return _json(await service.ask(body, request))
         deadline = service.deadline(request.is_disconnected)
-        feed = await service.events(service.parse(body, answered=True), deadline)
+        _, feed = await service.events(body, deadline)
         begun = Begun(service.index.name, feed.generation, body.strategy, feed.cached, trace_id())
         # The response itself sees the client leave; asking twice would take the one message that says so.
         events = feed.events(deadline.without_disconnect(), service.observe)

@@ -22,9 +22,8 @@ from shrag.serving.events import (
     Section,
 )
 from shrag.serving.http.logging import trace_id
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
-from shrag.serving.strategy import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 
 
 class QuestionRequest(BaseModel):

@@ -15,20 +15,18 @@ from shrag.models.chat.circuit_breaker import CircuitModel
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, Generation, IndexEntry, QuestionRequest
-from shrag.serving.concurrency import EventRun
 from shrag.serving.engine import Engine
-from shrag.serving.errors import NotServed
+from shrag.serving.errors import NotServed, Stopping
+from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
 from shrag.serving.http.tracing import note
-from shrag.serving.results import SearchResult
+from shrag.serving.request import Request, parse_request
 from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, ServerLimits
 from shrag.serving.runtime.deadline import Deadline
 from shrag.serving.runtime.event_feed import EventFeed, open_feed
-from shrag.serving.runtime.leases import EngineSource
-from shrag.serving.strategy import Request, parse_request
+from shrag.serving.runtime.leases import EngineSource, Lease
 
 _Event = TypeVar("_Event")
-_Done = TypeVar("_Done")
 
 _CLOSING_SECONDS = 1.0
 
@@ -56,59 +54,72 @@ class Service(AdmissionControl):
             return "extractive"
         return "degraded" if self.circuit is not None and self.circuit.state == "open" else "ready"
 
-    def parse(self, body: QuestionRequest, *, answered: bool) -> Request:
-        """Return the request of a body; raises :class:`QuestionError`."""
-        note(strategy=body.strategy, index=self.index.name)
-        if self._log_questions:
-            note(question=body.question)
-        return parse_request(
-            body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-            choices=body.choices,
-        )  # fmt: skip
-
     async def search(self, body: QuestionRequest, http: HttpRequest) -> bytes:
         """Return the response to a search: at once where it is cached, else in its turn."""
-        request = self.parse(body, answered=False)
-        engine, run = self._run(request)
+        lease, request, run = self.begin(body, answered=False)
         if isinstance(run, CachedAnswer):
             with closing(run):
                 self.observe(run.timings)
                 return encode_cached_search(run)
-        work = partial(engine.complete_search, request, run)
-        result = await self._complete(self.searches, run, work, http)
-        self._observe_search(result)
+        work = partial(lease.engine.complete_search, request, run)
+        result = await self.run(self.searches, work, http.is_disconnected, run.close)
+        self.metrics.observe(*result.fallbacks, result.timings)
+        note(stages=result.timings.seconds)
         return encode_search(result)
 
     async def ask(self, body: AskRequest, http: HttpRequest) -> bytes:
         """Return the response that answers a question, likewise; the work stops where the client leaves."""
-        request = self.parse(body, answered=True)
-        engine, run = self._run(request)
+        lease, request, run = self.begin(body, answered=True)
         if isinstance(run, CachedAnswer):
             with closing(run):
                 for event in run.observed:
                     self.observe(event)
                 return encode_cached_ask(run, body.format)
-        work = partial(engine.complete_ask, request, run)
-        result = await self._complete(self.asks, run, work, http)
-        self.metrics.observe(result.answer)
-        self._observe_search(result.search)
+        work = partial(lease.engine.complete_ask, request, run)
+        result = await self.run(self.asks, work, http.is_disconnected, run.close)
+        self.metrics.observe(result.answer, *result.search.fallbacks, result.search.timings)
+        note(stages=result.search.timings.seconds)
         return encode_ask(result, body.format)
 
-    async def events(self, request: Request, deadline: Deadline) -> EventFeed[Event]:
-        """Return an answer to be streamed, once it is its turn where it is not cached; the caller leaves it.
+    async def events(self, body: AskRequest, deadline: Deadline) -> tuple[Request, EventFeed[Event]]:
+        """Return a request and its answer to be streamed, once it is its turn or cached; the caller leaves the feed.
 
         Raises as :meth:`Engine.run`, :meth:`AdmissionQueue.enter` and the strategy do.
         """
-        engine, run = self._run(request)
-        queue = self.asks if not run.cached else None
-        return await self._feed(run, engine.manifest.generation, queue, deadline)
+        lease, request, run = self.begin(body, answered=True)
+        return request, await self._feed(run, lease.generation, self.asks if not run.cached else None, deadline)
 
     async def page_events(
         self, request: Request, show: Callable[[EventRun[Event], Engine], EventRun[_Event]], deadline: Deadline
     ) -> EventFeed[_Event]:
         """Return what ``show`` makes of an answer, likewise; a cached one waits for its turn too, to be rendered."""
-        engine, run = self._run(request)
-        return await self._feed(show(run, engine), engine.manifest.generation, self.asks, deadline)
+        self.refuse_when_draining()
+        lease = self.index.use()
+        note(generation=lease.generation)
+        run = lease.run(request)
+        return await self._feed(show(run, lease.engine), lease.generation, self.asks, deadline)
+
+    def begin(self, body: QuestionRequest, *, answered: bool) -> tuple[Lease, Request, EventRun[Event]]:
+        """Return the request of a body and its run, with the lease on its engine, which is released when the run ends.
+
+        A cached answer needs no slot, so that a full server still gives it. Another run begins in its turn.
+
+        Raises:
+            QuestionError: The question is not valid.
+            Stopping: The server is stopping. Else raises as :meth:`Engine.run` does.
+        """
+        note(strategy=body.strategy, index=self.index.name)
+        if self._log_questions:
+            note(question=body.question)
+        request = parse_request(
+            body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
+            choices=body.choices,
+        )  # fmt: skip
+        if self.draining:
+            raise Stopping
+        lease = self.index.use()
+        note(generation=lease.generation)
+        return lease, request, lease.run(request)
 
     def observe(self, event: Event) -> None:
         """Count an event of a stream."""
@@ -159,16 +170,6 @@ class Service(AdmissionControl):
         note(generation=lease.engine.manifest.generation)
         return lease.engine, lease.run(request)
 
-    async def _complete(
-        self, queue: AdmissionQueue, run: EventRun[Event], work: Callable[[], _Done], http: HttpRequest
-    ) -> _Done:
-        """Return what ``work`` returns, which takes the events of ``run``, in its turn; else the run is closed."""
-        try:
-            return await self.run(queue, work, http.is_disconnected)
-        except BaseException:
-            run.close()
-            raise
-
     async def _feed(
         self, run: EventRun[_Event], generation: int, queue: AdmissionQueue | None, deadline: Deadline
     ) -> EventFeed[_Event]:
@@ -177,9 +178,3 @@ class Service(AdmissionControl):
         except NotServed as error:
             self.metrics.rejected(error.code)
             raise
-
-    def _observe_search(self, result: SearchResult) -> None:
-        self.metrics.observe(result.timings)
-        for fallback in result.fallbacks:
-            self.metrics.observe(fallback)
-        note(stages=result.timings.seconds)

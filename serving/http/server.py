@@ -29,7 +29,7 @@ from shrag.serving.errors import AddressTaken
 from shrag.serving.http.access import Access, access_at
 from shrag.serving.http.connection_limits import Deadlines
 from shrag.serving.http.logging import LOGGER, JsonLines
-from shrag.serving.retrieval.reranking import AUTO
+from shrag.serving.retrieval.rerankers import AUTO
 from shrag.serving.runtime.admission import AdmissionControl, ServerLimits
 from shrag.serving.runtime.hot_reload import CurrentIndex
 from shrag.serving.runtime.memory import limit_malloc_arenas

@@ -12,7 +12,7 @@ from shrag.serving.page.facets import kind_of
 from shrag.serving.page.rendering import render, whole_page
 from shrag.serving.page.request import Asked
 from shrag.serving.page.snippets import LONGEST_NAME, LONGEST_TITLE, PART, join_names, mark_matches, shorten
-from shrag.serving.question import parse_question
+from shrag.serving.request import parse_question
 
 _SHOWN_AUTHORS = 100
 _SHOWN_KEYWORDS = 50

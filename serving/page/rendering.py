@@ -23,7 +23,7 @@ from shrag.serving.page.snippets import LONGEST_TITLE, shorten
 from shrag.serving.page.start import examples, strategy_groups, strategy_view
 from shrag.serving.page.state import seen_of
 from shrag.serving.page.views import answer_view, records_view, way_view
-from shrag.serving.strategy import DEFAULT_STRATEGY
+from shrag.serving.request import DEFAULT_STRATEGY
 
 PAGE_FOLDER = Path(__file__).parent
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from shrag.corpora.records import Record
 from shrag.serving.page.facets import RECORD_KINDS, kind_of
 from shrag.serving.page.snippets import LONGEST_NAME, shorten
-from shrag.serving.strategy import DEFAULT_K, DEFAULT_STRATEGY
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY
 
 InterfaceLanguage = Literal["ko", "en"]
 

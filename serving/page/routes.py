@@ -22,8 +22,8 @@ from shrag.serving.page.record import render_record, render_text
 from shrag.serving.page.rendering import render_page, render_problem
 from shrag.serving.page.request import Asked, read_asked
 from shrag.serving.page.stream import page_events
+from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import AdmissionQueue
-from shrag.serving.strategy import parse_request
 
 PAGE_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 

@@ -14,9 +14,9 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import UnknownStrategy
 from shrag.serving.page.request import Asked, InterfaceLanguage
 from shrag.serving.page.snippets import LONGEST_NAME, shorten
+from shrag.serving.request import DEFAULT_STRATEGY
 from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
 from shrag.serving.strategies.registry import find_strategy
-from shrag.serving.strategy import DEFAULT_STRATEGY
 
 _FILE = Path(__file__).parent / "texts" / "strategies.toml"
 

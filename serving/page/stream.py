@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from shrag.serving.answering.formats import FALLBACKS
-from shrag.serving.concurrency import EventRun
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
@@ -33,7 +33,7 @@ from shrag.serving.page.rendering import page_words, render
 from shrag.serving.page.request import Asked
 from shrag.serving.page.state import Seen
 from shrag.serving.page.views import answer_view, records_view, sentence_view, way_view
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 
 Place = Literal["answer", "draft", "node", "records", "tree", "way"]
 """Where a piece belongs. What stood there goes, but for the draft, to which a piece is added, and a node, which takes

@@ -14,8 +14,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from shrag.indexing.analyzed_question import AnalyzedQuestion
-from shrag.indexing.glossary.query_translation import Translation, is_korean
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translation, is_korean
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import SearchEngine
 from shrag.models.errors import ModelError
@@ -26,11 +25,11 @@ from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import Event, Fallback, Keyword, KeywordOrder, Keywords, ModelCall
 from shrag.serving.llm.request_model import fallback_events
 from shrag.serving.llm.structured_call import Step, ask
-from shrag.serving.question import Question
+from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.negation import Wishes, read_wishes
 from shrag.serving.retrieval.query_builder import filter_languages
 from shrag.serving.retrieval.query_terms import QueryTerm, choose_phrases, join_terms, searchable, text_terms
-from shrag.serving.strategy import Request, Resources, WordChoice
+from shrag.serving.strategy import Resources, WordChoice
 from shrag.serving.timing import StageTimer
 
 LEAST, MOST = 2, 5
@@ -77,6 +76,7 @@ def choose_keywords(
     request: Request,
     question: AnalyzedQuestion,
     terms: Sequence[QueryTerm],
+    own: Sequence[QueryTerm],
     resources: Resources,
     timer: StageTimer,
 ) -> Generator[Event, None, ChosenKeywords]:
@@ -86,13 +86,16 @@ def choose_keywords(
         request: The request, whose settings limit and order the keywords.
         question: Its question, analysed.
         terms: The question's own words.
+        own: Those of them that can be keywords, single or joined as the settings want them.
         resources: The index, and the model where there is one.
         timer: Adds up the time of the stage ``keywords``.
     """
     index, model, settings = resources.index, resources.model, request.settings
-    with timer.stage("keywords"):
-        wishes = read_wishes(question.text, terms) if settings.nots else Wishes(list(terms), [])
-        candidates = own = choose_phrases(searchable(wishes.wanted), question.text, settings.words)
+    wishes = Wishes(list(terms), [])
+    if settings.nots:
+        wishes = read_wishes(question.text, terms)
+        own = choose_phrases(searchable(wishes.wanted), question.text, settings.words)
+    candidates = own
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" else settings.keyword_order
     chosen_by = ""
     if model is not None and any(term.keyword for term in terms):
@@ -110,7 +113,8 @@ def choose_keywords(
                 message = f"The index has none of what {model.name} chose: {written}."
                 yield Fallback("keywords", "invalid_output", message)
     with timer.stage("keywords"):
-        candidates = filter_languages(candidates, settings.languages, request.question.language)
+        if settings.languages != "both":
+            candidates = filter_languages(candidates, settings.languages, request.question.language)
         ranked = rank_keywords(candidates, order, index.engine)[: settings.keywords]
         beside = rank_keywords(own, "tfidf", index.engine)[: settings.keywords] if chosen_by else []
     event = Keywords(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.glossary.query_translation import is_korean
-from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted, any_of
+from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted
 from shrag.serving.events import Queries
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.strategy import PRODUCT, Languages, SearchSettings
+
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 class QueryPlan(NamedTuple):
@@ -157,19 +159,23 @@ def _join(keywords: Sequence[QueryTerm], settings: SearchSettings) -> Query:
 
 
 def _clause(keyword: QueryTerm) -> Query:
-    return And(tuple(_clause(part) for part in keyword.parts)) if keyword.parts else any_of(keyword.terms)
+    return And(tuple(_clause(part) for part in keyword.parts)) if keyword.parts else _any_of(keyword.terms)
 
 
 def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
     if keyword.parts:
         return And(tuple(_translated_clause(part, korean=korean) for part in keyword.parts))
-    translations = [Weighted(any_of(each.terms), each.weight) for each in keyword.translations]
-    own = [any_of(keyword.terms)] if _is_written_alike(keyword, korean=korean) else []
+    translations = [Weighted(_any_of(each.terms), each.weight) for each in keyword.translations]
+    own = [_any_of(keyword.terms)] if _is_written_alike(keyword, korean=korean) else []
     return Best((*own, *translations))
 
 
 def _in_any_language(word: QueryTerm) -> Query:
-    return Or((any_of(word.terms), *(And(tuple(map(Term, each.terms))) for each in word.translations)))
+    return Or((_any_of(word.terms), *(And(tuple(map(Term, each.terms))) for each in word.translations)))
+
+
+def _any_of(terms: Iterable[str]) -> Or:
+    return Or(tuple(map(Term, terms)))
 
 
 def _flat(clauses: Iterable[Query]) -> Iterator[Query]:
@@ -193,5 +199,5 @@ def _is_translatable(keyword: QueryTerm, *, korean: bool) -> bool:
 
 def _is_written_alike(keyword: QueryTerm, *, korean: bool) -> bool:
     """Say whether the other language's documents may have the keyword as it is: LSTM, GPT-4."""
-    latin = not any(is_korean([term]) for term in keyword.terms)
+    latin = not any(map(_HANGUL.search, keyword.terms))
     return latin and (korean or any(character.isupper() or character.isdigit() for character in keyword.text[1:]))

@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Kind
-from shrag.indexing.analyzed_question import AnalyzedQuestion, analyze_question
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import Translation
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translation, analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import FieldStatistics
 from shrag.serving.events import Reason

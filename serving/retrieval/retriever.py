@@ -6,25 +6,26 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from shrag.indexing.analyzed_question import analyze_question
 from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import Query
 from shrag.indexing.search_engine import Hit
 from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking, ScoredDoc
-from shrag.serving.retrieval.fusion import collect_candidates, reciprocal_rank_fusion
+from shrag.serving.request import Request
 from shrag.serving.retrieval.keywords import choose_keywords
 from shrag.serving.retrieval.query_builder import QueryPlan, build_queries
-from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, why_nothing
-from shrag.serving.retrieval.reranking import (
-    CosineReranker,
-    NoReranker,
+from shrag.serving.retrieval.query_terms import QueryTerm, choose_phrases, query_terms, searchable, why_nothing
+from shrag.serving.retrieval.ranking import (
     ScoredRecord,
     bind_question,
+    collect_candidates,
     rank_records,
+    reciprocal_rank_fusion,
     rerank,
 )
-from shrag.serving.strategy import Candidates, Request, Resources, choose_candidates
+from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
+from shrag.serving.strategy import Candidates, Resources
 from shrag.serving.timing import StageTimer
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Nearest(NamedTuple):
 
 
 def retrieve(
-    request: Request, resources: Resources, own: Candidates, timer: StageTimer, cosine_weight: float = 0.0
+    request: Request, resources: Resources, source: Candidates, timer: StageTimer, cosine_weight: float = 0.0
 ) -> Generator[Event, None, RetrievalResult]:
     """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
 
@@ -67,7 +68,7 @@ def retrieve(
         request: The request.
         resources: The index, which has vectors where they are wanted
             (:func:`~shrag.serving.strategy.require_vectors`); the re-ranker; the model that chooses keywords, if any.
-        own: Where candidates come from unless the request's settings say otherwise.
+        source: Where candidates come from: what words find, what vectors find, or both.
         timer: Adds up the time of each stage.
         cosine_weight: What the cosine of stored vectors counts beside the re-ranker's score; 0 leaves it out.
     """
@@ -75,14 +76,13 @@ def retrieve(
     with timer.stage("keywords"):
         question = analyze_question(request.question.text, index.analyzer, index.engine, index.glossary)
         terms = query_terms(question)
-    chosen = yield from choose_keywords(request, question, terms, resources, timer)
-    source = choose_candidates(request, own)
+        own = choose_phrases(searchable(terms), question.text, settings.words)
+    chosen = yield from choose_keywords(request, question, terms, own, resources, timer)
     plan = QueryPlan(Queries(()), [])
     if source != "dense":
         plan = build_queries(chosen.keywords, request.question.language, settings, chosen.own, chosen.excluded)
     yield plan.event
     depth = settings.depth or max(DEPTH, request.k)
-    reranker = bind_question(resources.reranker, question)
     nearest = None
     if index.dense is not None and (cosine_weight or source != "lexical"):
         with timer.stage("vectors"):
@@ -92,11 +92,10 @@ def retrieve(
         hits, records = search_candidates(plan.queries, index, depth, nearest)
     yield hits
     with timer.stage("ranking"):
-        if index.dense is not None and cosine_weight:
+        reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
+        if settings.rerank and index.dense is not None and cosine_weight:
             cosines = index.dense.cosines(vector, hits.pool)
             reranker = CosineReranker(reranker, cosines, cosine_weight, index.dense.encoder)
-        if not settings.rerank:
-            reranker = NoReranker()
         unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
         scored = rerank(question.text, unranked, reranker)
         reason = "nothing_fits" if records else why_nothing(terms)

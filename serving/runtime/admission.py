@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from shrag.serving.errors import NotServed, Overloaded, Stopping
 from shrag.serving.runtime.deadline import Deadline, never_disconnects
@@ -141,9 +141,23 @@ class AdmissionQueue:
         Raises:
             Overloaded: Too many wait. Else raises as ``function`` and :meth:`Deadline.wait` do.
         """
+        loop = asyncio.get_running_loop()
+        started = 0.0
+
+        def ended(done: asyncio.Future[_Done]) -> None:
+            self.leave(loop.time() - started)
+            if not done.cancelled():
+                done.exception()  # retrieved, also where nobody waits for it any more
+
         try:
             await self.enter(deadline)
-            work = self._submit(function)
+            started = loop.time()
+            try:
+                work = loop.run_in_executor(self.workers, function)
+            except BaseException:
+                self.leave()
+                raise
+            work.add_done_callback(ended)
             await deadline.wait(work)
         except BaseException:
             cancel()
@@ -153,24 +167,6 @@ class AdmissionQueue:
     def close(self) -> None:
         """Take no more work; what runs is not waited for."""
         self.workers.shutdown(wait=False, cancel_futures=True)
-
-    def _submit(self, function: Callable[[], _Done]) -> asyncio.Future[_Done]:
-        """Run ``function`` in a thread; the slot that was taken for it is given back when it ends."""
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        try:
-            work = loop.run_in_executor(self.workers, function)
-        except BaseException:
-            self.leave()
-            raise
-
-        def ended(done: asyncio.Future[Any]) -> None:
-            self.leave(loop.time() - started)
-            if not done.cancelled():
-                done.exception()  # retrieved, also where nobody waits for it any more
-
-        work.add_done_callback(ended)
-        return work
 
     def _retry_after(self) -> int:
         """Return the seconds in which those that wait now will have been served, by the time the last ones took."""
@@ -226,7 +222,9 @@ class AdmissionControl:
             Stopping: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does, which has the arguments.
         """
         try:
-            self.refuse_when_draining()
+            if self.draining:
+                cancel()
+                raise Stopping
             return await queue.run(work, self.deadline(is_disconnected), cancel)
         except NotServed as error:
             self.metrics.rejected(error.code)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Generic, TypeVar
 
-from shrag.serving.concurrency import EventRun
+from shrag.serving.event_run import EventRun
 from shrag.serving.runtime.admission import AdmissionQueue
 from shrag.serving.runtime.deadline import Deadline
 

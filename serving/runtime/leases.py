@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from shrag.indexing.lexical.jvm import detach_thread
-from shrag.serving.concurrency import EventRun
 from shrag.serving.engine import Engine
 from shrag.serving.errors import IndexClosed
+from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
+from shrag.serving.request import Request
 from shrag.serving.runtime.memory import trim_malloc
-from shrag.serving.strategy import Request
 
 _STOP_SECONDS = 2.0
 
@@ -32,16 +32,16 @@ class SourceStatus:
     swaps: int
 
 
-class EngineSource(Protocol):
-    """Gives the engine that a question is asked of. Safe to share between threads."""
+class EngineSource(ABC):
+    """Gives the engine that a question is asked of. Safe to share between threads.
 
-    @property
-    def name(self) -> str:
-        """The index's name."""
+    ``name`` is the index's. A subclass may put another engine in the place of the one that it began with.
+    """
 
-    @property
-    def status(self) -> SourceStatus:
-        """What is served and what is not."""
+    def __init__(self, name: str, engine: Engine) -> None:
+        self.name = name
+        self._lock = threading.Lock()
+        self._serving = LeasedEngine(engine)
 
     def use(self) -> Lease:
         """Return a lease on the engine: ``with source.use() as engine:`` keeps it open, and the same, to the end.
@@ -49,37 +49,35 @@ class EngineSource(Protocol):
         Raises:
             IndexClosed: The server is stopping.
         """
+        with self._lock:
+            return self._serving.lease()
 
+    @property
+    @abstractmethod
+    def status(self) -> SourceStatus:
+        """What is served and what is not."""
+
+    @abstractmethod
     def close(self) -> None:
         """Give no more leases; every engine is closed when its last one is released."""
 
 
-class FixedEngine:
-    """Implements :class:`EngineSource` over one engine, whatever is published; closes it."""
+class FixedEngine(EngineSource):
+    """One engine, whatever is published."""
 
     def __init__(self, engine: Engine) -> None:
-        self._name = engine.name
-        self._leased = LeasedEngine(engine)
-
-    @property
-    def name(self) -> str:
-        """See :class:`EngineSource`."""
-        return self._name
+        super().__init__(engine.name, engine)
 
     @property
     def status(self) -> SourceStatus:
         """See :class:`EngineSource`."""
-        return SourceStatus(self._leased.generation, (), "", 0)
-
-    def use(self) -> Lease:
-        """See :class:`EngineSource`."""
-        return self._leased.lease()
+        return SourceStatus(self._serving.generation, (), "", 0)
 
     def close(self) -> None:
         """See :class:`EngineSource`; an engine that is not in use is waited for."""
-        self._leased.close_when_idle()
-        if not self._leased.in_use:
-            self._leased.wait_closed(_STOP_SECONDS)
+        self._serving.close_when_idle()
+        if not self._serving.in_use:
+            self._serving.wait_closed(_STOP_SECONDS)
 
 
 class LeasedEngine:
@@ -151,6 +149,7 @@ class Lease:
 
     def __init__(self, leased: LeasedEngine, engine: Engine) -> None:
         self.engine = engine
+        self.generation = leased.generation
         self._leased: LeasedEngine | None = leased
         self._lock = threading.Lock()
 

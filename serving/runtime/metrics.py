@@ -65,18 +65,19 @@ class Metrics:
         """Count a request that was given up, by its stable code."""
         self._rejections.labels(reason).inc()
 
-    def observe(self, event: Event) -> None:
-        """Count what an event of a question says."""
-        if isinstance(event, Timings):
-            for stage, seconds in event.seconds.items():
-                self._stages.labels(stage).observe(seconds)
-        elif isinstance(event, Fallback):
-            self._fallbacks.labels(event.stage, event.cause).inc()
-        elif isinstance(event, Answer):
-            for section in event.sections:
-                for sentence in section.sentences:
-                    if sentence.doubt:
-                        self._doubts.labels(sentence.doubt).inc()
+    def observe(self, *events: Event) -> None:
+        """Count what events of a question say."""
+        for event in events:
+            if isinstance(event, Timings):
+                for stage, seconds in event.seconds.items():
+                    self._stages.labels(stage).observe(seconds)
+            elif isinstance(event, Fallback):
+                self._fallbacks.labels(event.stage, event.cause).inc()
+            elif isinstance(event, Answer):
+                for section in event.sections:
+                    for sentence in section.sentences:
+                        if sentence.doubt:
+                            self._doubts.labels(sentence.doubt).inc()
 
     def work(self, stage: str, queued: int, busy: int) -> None:
         """Set how much there is to do."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from shrag.indexing.analyzed_question import analyze_question
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import any_of
 from shrag.serving.answering.answer import answer
 from shrag.serving.events import Event, Keyword, Keywords, Queries, Ranking
+from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import query_terms, why_nothing
-from shrag.serving.retrieval.reranking import ScoredRecord, rank_records
+from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
 from shrag.serving.retrieval.retriever import RetrievalResult, search_candidates
-from shrag.serving.strategy import Request, Resources, refuse_unused
+from shrag.serving.strategy import Resources, refuse_unused
 from shrag.serving.timing import StageTimer
 
 

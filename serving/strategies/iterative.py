@@ -23,11 +23,11 @@ from shrag.serving.events import Event, ModelCall, Node
 from shrag.serving.llm.call_budget import Ration, RationedModel
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.llm.structured_call import Step, ask, fence_records, unfenced
-from shrag.serving.question import LONGEST_QUESTION, Question, parse_question
+from shrag.serving.request import LONGEST_QUESTION, Question, Request, parse_question
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration_needed, told_once
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_first, question_key, write_query
 from shrag.serving.strategies.stepwise.model_steps import NOTHING, Worked, notes_text, readable, settle
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 

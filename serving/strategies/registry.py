@@ -37,17 +37,19 @@ STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _S
 
 
 def find_strategy(name: str) -> Strategy:
-    """Return the strategy called ``name``, or composed by a line, as ``retrieve(10) > rerank(5)`` or ``way-2(9, 3)``.
+    """Return the strategy called ``name``, or composed by a line; raises as :func:`compose_strategy` does."""
+    return STRATEGIES.get(name) or compose_strategy(name)
+
+
+def compose_strategy(line: str) -> Strategy:
+    """Return the strategy that a line composes of stages, as ``retrieve(10) > rerank(5)`` or ``way-2(9, 3)``.
 
     Raises:
-        UnknownStrategy: There is none of that name, or the line is not valid; the message says what to change.
+        UnknownStrategy: It composes none, with the names of those there are; or its stages do not fit each other.
     """
-    strategy = STRATEGIES.get(name)
-    if strategy is not None:
-        return strategy
-    if _COMPOSED.search(name) or name.strip() in KINDS:
-        return CompositionStrategy(read_way(name) or parse_composition(name))
-    shown = name if len(name) <= LONGEST_LINE else f"{name[:LONGEST_LINE]}…"
+    if _COMPOSED.search(line) or line.strip() in KINDS:
+        return CompositionStrategy(read_way(line) or parse_composition(line))
+    shown = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
     raise UnknownStrategy(
         f"There is no strategy {shown!r}: use one of {', '.join(STRATEGIES)}, or compose stages, as in "
         "'retrieve(15) > rerank(5)'."

@@ -14,8 +14,9 @@ from collections.abc import Generator
 
 from shrag.serving.answering.answer import answer
 from shrag.serving.events import Event
+from shrag.serving.request import Request
 from shrag.serving.retrieval.retriever import retrieve
-from shrag.serving.strategy import Candidates, Request, Resources, choose_candidates, require_vectors
+from shrag.serving.strategy import Candidates, Resources, require_vectors
 from shrag.serving.timing import StageTimer
 
 COSINE_WEIGHT = 2.0
@@ -39,9 +40,10 @@ class ShragStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
-        if self._cosine_weight or choose_candidates(request, self._candidates) != "lexical":
+        source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
+        if self._cosine_weight or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
-        return retrieve_and_answer(request, resources, self._candidates, self._cosine_weight)
+        return retrieve_and_answer(request, resources, source, self._cosine_weight)
 
 
 def hybrid_strategy(cosine_weight: float = COSINE_WEIGHT) -> ShragStrategy:
@@ -50,9 +52,9 @@ def hybrid_strategy(cosine_weight: float = COSINE_WEIGHT) -> ShragStrategy:
 
 
 def retrieve_and_answer(
-    request: Request, resources: Resources, candidates: Candidates, cosine_weight: float
+    request: Request, resources: Resources, source: Candidates, cosine_weight: float
 ) -> Generator[Event, None, None]:
     """Yield the events of retrieving records and answering from them."""
     timer = StageTimer()
-    found = yield from retrieve(request, resources, candidates, timer, cosine_weight)
+    found = yield from retrieve(request, resources, source, timer, cosine_weight)
     yield from answer(request, found, resources, timer)

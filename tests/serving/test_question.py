@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from shrag.serving.errors import QuestionError
-from shrag.serving.question import Question, parse_question
+from shrag.serving.request import Question, parse_question
 
 
 @pytest.mark.parametrize(

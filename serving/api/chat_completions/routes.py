@@ -50,9 +50,8 @@ def add_openai_routes(app: FastAPI, service: Service) -> None:
     async def chat(body: ChatRequest, request: Request) -> Response:
         """Answer the last message of the user from the records found; with ``stream``, as it happens."""
         strategy = _find(service, body.model).id.partition("/")[2]
-        asked = service.parse(AskRequest(question=_question(body), strategy=strategy), answered=True)
         deadline = service.deadline(request.is_disconnected)
-        feed = await service.events(asked, deadline)
+        asked, feed = await service.events(AskRequest(question=_question(body), strategy=strategy), deadline)
         about = ShragFields(service.index.name, feed.generation, strategy, feed.cached, trace_id(), ())
         answer = ChatAnswer(body.model, asked.question.language, about, lambda docid: _url(request, docid))
         if body.stream:

@@ -9,12 +9,12 @@ from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import parse_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.strategies.planning.answer_slots import NO_SPAN, Span, fill, needed, pick_span
 from shrag.serving.strategies.planning.bridge_entities import arrivals, find_bridges
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 RECORDS = 3

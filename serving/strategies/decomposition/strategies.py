@@ -8,13 +8,13 @@ from dataclasses import replace
 from shrag.serving.events import Event, ModelCall, Node, NodeKind
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import Question, parse_question
+from shrag.serving.request import Question, Request, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.strategies.decomposition.multi_hop import walk_bridges, walk_steps
 from shrag.serving.strategies.decomposition.planner import plan_parts, plan_rewrite, plan_steps
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration, ration_needed, told_once
 from shrag.serving.strategies.planning.subquery import find_all, find_first
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 Planner = Callable[[Question, RationedModel], tuple[list[str], list[ModelCall]]]

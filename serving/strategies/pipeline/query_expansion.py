@@ -15,13 +15,13 @@ import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import split_sentences
-from shrag.indexing.analyzed_question import AnalyzedQuestion, analyze_question
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import any_of
 from shrag.serving.events import ModelCall, NodeKind
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask
-from shrag.serving.question import AnswerLanguage, Question
+from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.keywords import rank_keywords
 from shrag.serving.retrieval.query_builder import reduce_translated_query
 from shrag.serving.retrieval.query_terms import QueryTerm, matched_share, query_terms, searchable

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analyzed_question import AnalyzedQuestion
 from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
 from shrag.serving.events import Event, ModelCall, Node, Ranking, Reason
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import LONGEST_QUESTION, Question
+from shrag.serving.request import LONGEST_QUESTION, Question, Request
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.retrieval.reranking import bind_question, rank_records, rerank
+from shrag.serving.retrieval.ranking import bind_question, rank_records, rerank
 from shrag.serving.strategies.pipeline.calibration import calibrate
 from shrag.serving.strategies.pipeline.retrieval import Pool
 from shrag.serving.strategies.pipeline.syntax import Stage
 from shrag.serving.strategies.planning.sub_answers import LONGEST_RESPONSE, respond
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 
 
 def answer_by_model(

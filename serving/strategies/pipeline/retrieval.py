@@ -10,8 +10,7 @@ from shrag.indexing.query import any_of
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.vectors.vector_index import DenseIndex
 from shrag.serving.events import Hits, ScoredDoc
-from shrag.serving.retrieval.fusion import collect_candidates, reciprocal_rank_fusion
-from shrag.serving.retrieval.reranking import ScoredRecord
+from shrag.serving.retrieval.ranking import ScoredRecord, collect_candidates, reciprocal_rank_fusion
 from shrag.serving.strategies.pipeline.query_expansion import SearchQuery
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from shrag.indexing.analyzed_question import analyze_question
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.vectors.vector_index import DenseIndex
 from shrag.serving.answering.answer import answer
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Keywords, ModelCall, Node, NodeState, Purpose, Queries
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import Question
+from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.keywords import keyword_of
 from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, why_nothing
 from shrag.serving.retrieval.retriever import RetrievalResult
@@ -39,7 +39,7 @@ from shrag.serving.strategies.pipeline.retrieval import (
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_POOL, Composition, Stage
 from shrag.serving.strategies.planning.plan import closing_with, ration, told_once
-from shrag.serving.strategy import Request, Resources, refuse_unused, require_vectors
+from shrag.serving.strategy import Resources, refuse_unused, require_vectors
 from shrag.serving.timing import StageTimer
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import AnalysedRecord
-from shrag.serving.question import LONGEST_QUESTION, Question
+from shrag.serving.request import LONGEST_QUESTION, Question
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.strategies.planning.subquery import SubqueryResult
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shrag.serving.events import Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
+from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.retrieval.reranking import ScoredRecord, rank_records
+from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
 from shrag.serving.retrieval.retriever import RetrievalResult
 from shrag.serving.strategies.planning.subquery import SubqueryResult
-from shrag.serving.strategy import Request
 
 
 def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:

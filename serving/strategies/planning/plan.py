@@ -11,9 +11,10 @@ from shrag.serving.answering.answer import answer
 from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Answer, CutShort, Event, Node, Spent, Timings
 from shrag.serving.llm.call_budget import Ration, RationedModel
+from shrag.serving.request import Request
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.subquery import SubqueryResult
-from shrag.serving.strategy import Request, Resources, choose_candidates, require_vectors
+from shrag.serving.strategy import Resources, choose_candidates, require_vectors
 from shrag.serving.timing import StageTimer
 
 

@@ -15,9 +15,9 @@ from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries, RankedRecord, Ranking
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask
-from shrag.serving.question import Question
+from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult, retrieve
-from shrag.serving.strategy import Candidates, Request, Resources
+from shrag.serving.strategy import Candidates, Resources, choose_candidates
 from shrag.serving.timing import StageTimer
 
 _Done = TypeVar("_Done")
@@ -58,7 +58,8 @@ def find(question: Question, request: Request, resources: Resources, own: Candid
 
     ``own`` is what the plan looks at where the request's settings leave that to it.
     """
-    found, events = _drain(retrieve(request._replace(question=question), resources, own, StageTimer()))
+    asked = request._replace(question=question)
+    found, events = _drain(retrieve(asked, resources, choose_candidates(request, own), StageTimer()))
     return SubqueryResult(
         terms=found.terms,
         keywords=found.keywords,

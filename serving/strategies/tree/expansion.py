@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import PlanSpent
 from shrag.serving.events import CutShort, Event, Node, Spent
-from shrag.serving.question import Question
+from shrag.serving.request import Question, Request
 from shrag.serving.strategies.planning.answer_slots import NO_SPAN, Span, fill, needed
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.sub_answers import Response
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, question_key
 from shrag.serving.strategies.tree.policy import RECORDS, Branches, Hand
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 _NONE = Branches("bridging", ())

@@ -18,7 +18,7 @@ from shrag.serving.events import Assessment, Event, ModelCall, Purpose
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import fallback_events
 from shrag.serving.llm.structured_call import Step, ask
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 from shrag.serving.strategies.planning.answer_slots import Span, looking_back, pick_span
 from shrag.serving.strategies.planning.sub_answers import Response, respond
 from shrag.serving.strategies.planning.subquery import SubqueryResult, write_query

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.serving.events import Assessment, Event, NodeKind
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 from shrag.serving.retrieval.query_terms import matched_share
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.strategies.planning.answer_slots import Span

@@ -6,11 +6,12 @@ from collections.abc import Generator
 
 from shrag.serving.events import Event
 from shrag.serving.llm.call_budget import Ration, RationedModel
+from shrag.serving.request import Request
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration, told_once
 from shrag.serving.strategies.tree.expansion import Growth, Limits
 from shrag.serving.strategies.tree.model_policy import ModelHand
 from shrag.serving.strategies.tree.policy import Hand, RuleHand
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 

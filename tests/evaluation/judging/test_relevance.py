@@ -8,7 +8,7 @@ import pytest
 from shrag.evaluation.judging.relevance import Level, agreement, judge_relevance
 from shrag.models.errors import InvalidOutput
 from shrag.serving.engine import Engine
-from shrag.serving.question import parse_question
+from shrag.serving.request import parse_question
 from tests.support.scripted_models import ScriptFile
 
 CASES = tomllib.loads(

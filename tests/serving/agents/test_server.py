@@ -163,7 +163,7 @@ def test_a_client_that_gives_up_stops_the_model(demo_home: Path, demo: Engine) -
         assert await asyncio.to_thread(wait_for, lambda: len(model.asked) > 0)
 
     _with_client(served, work)
-    assert wait_for(lambda: served.current().standing.closing == ())
+    assert wait_for(lambda: served.current().status.closing == ())
     assert model.streams == []
 
 

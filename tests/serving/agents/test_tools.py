@@ -131,22 +131,22 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
 
 
 def test_a_call_withdrawn_stops_the_model(demo_home: Path, demo: Engine) -> None:
-    withdrawal = CancellationToken()
+    cancellation = CancellationToken()
 
     class _GivingUp(ScriptedModel):
         def complete(
             self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
         ) -> Completion:
-            withdrawal.withdraw()
+            cancellation.cancel()
             return super().complete(messages, schema, max_tokens=max_tokens)
 
     model = _GivingUp(listed("재택근무"), listed("work"), ["##본론##\n재택근무이다 [1]."])
     served = _served(demo_home, demo, model)
     with pytest.raises(QuestionError, match="withdrawn"):
-        TOOLS["ask"].run(served, {"question": QUESTION}, withdrawal)
+        TOOLS["ask"].run(served, {"question": QUESTION}, cancellation)
     assert model.streams == []
     early = CancellationToken()
-    early.withdraw()
+    early.cancel()
     with pytest.raises(QuestionError, match="withdrawn"):
         TOOLS["ask"].run(served, {"question": QUESTION}, early)
     served.close()

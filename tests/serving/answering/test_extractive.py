@@ -9,7 +9,7 @@ from shrag.indexing.analyzed_record import AnalysedRecord, analyse_record
 from shrag.serving.answering.extractive import extract_answer
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
-from shrag.serving.question import parse_question
+from shrag.serving.request import parse_question
 from shrag.serving.retrieval.query_terms import QueryTerm
 
 

@@ -18,10 +18,11 @@ from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.api.service import Service
 from shrag.serving.app import create_app
-from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionAbandoned
+from shrag.serving.events import Event
 from shrag.serving.http.problems import read_error
+from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import ServerLimits
 from shrag.serving.runtime.deadline import Deadline
 from shrag.serving.runtime.leases import FixedEngine
@@ -170,9 +171,9 @@ def test_clients_that_leave_at_any_time_leave_no_engine_in_use(demo: Engine) -> 
         with ThreadPoolExecutor(16) as clients:
             list(clients.map(lambda number: leave(server, number), range(90)))
         wait_until(lambda: server.service.in_flight == 0)
-        wait_until(lambda: not source._leased.in_use)
+        wait_until(lambda: not source._serving.in_use)
         assert server.ask("POST", "/v1/ask", {"question": QUESTION})[0] == 200
-        assert not source._leased.in_use
+        assert not source._serving.in_use
 
 
 def test_a_server_that_stops_refuses_kept_answers_too(demo: Engine) -> None:
@@ -203,12 +204,18 @@ def test_what_cannot_be_shown_of_a_question_keeps_no_engine_in_use(demo: Engine)
     source = _source(demo)
     service = Service(source, ServerLimits(), log_questions=False)
 
-    def refuse(asking: Asking, _: Engine) -> Asking:
+    def refuse(event: Event) -> list[Event]:
         raise ValueError("no")
 
-    with pytest.raises(ValueError, match="no"):
-        asyncio.run(service.begin(lambda engine: engine.events(QUESTION), refuse, Deadline()))
-    assert (source._leased.in_use, service.asks.busy) == (False, 0)
+    async def stream() -> None:
+        request = parse_request(QUESTION, answered=True)
+        feed = await service.page_events(request, lambda run, _: run.map(refuse), Deadline())
+        with pytest.raises(ValueError, match="no"):
+            await anext(feed.events(Deadline()))
+        feed.leave()
+
+    asyncio.run(stream())
+    assert (source._serving.in_use, service.asks.busy) == (False, 0)
 
 
 class _Named(ScriptedModel):

@@ -20,7 +20,7 @@ from shrag.serving.events import (
 from shrag.serving.page.facets import RECORD_KINDS
 from shrag.serving.page.rendering import PAGE_FOLDER, SAID, page_words
 from shrag.serving.page.start import strategy_words
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 from shrag.serving.strategies.pipeline.syntax import KINDS
 from shrag.serving.strategies.registry import STRATEGIES
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.serving.retrieval.fusion import reciprocal_rank_fusion
+from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
 
 rankings = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12), max_size=4)
 

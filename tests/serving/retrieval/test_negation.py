@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.negation import read_wishes
 from shrag.serving.retrieval.query_terms import query_terms
@@ -31,7 +32,7 @@ NOTS = SearchSettings(nots=True)
     ],
 )
 def test_what_stands_beside_a_cue_is_not_wanted(demo: Engine, question: str, unwanted: list[str]) -> None:
-    words = query_terms(question, demo.open_index.analyzer, demo.open_index.engine)
+    words = query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine))
     wishes = read_wishes(question, words)
     assert [" ".join(word.text for word in phrase) for phrase in wishes.unwanted] == unwanted
     excluded = {word.terms for phrase in wishes.unwanted for word in phrase}
@@ -39,7 +40,7 @@ def test_what_stands_beside_a_cue_is_not_wanted(demo: Engine, question: str, unw
 
 
 def test_a_question_that_excludes_all_it_says_excludes_nothing(demo: Engine) -> None:
-    words = query_terms("except salt marsh", demo.open_index.analyzer, demo.open_index.engine)
+    words = query_terms(analyze_question("except salt marsh", demo.open_index.analyzer, demo.open_index.engine))
     assert read_wishes("except salt marsh", words) == (words, [])
 
 

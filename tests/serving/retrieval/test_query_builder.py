@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.indexing.glossary.query_translation import Way
+from shrag.indexing.glossary.query_translation import Translation
 from shrag.indexing.query import And, Best, Or, Term, Weighted, any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_builder import (
@@ -17,12 +17,12 @@ from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, matched_s
 from shrag.serving.strategy import SearchSettings
 
 
-def _word(text: str, *ways: Way) -> QueryTerm:
-    return QueryTerm(text, (text.lower(),), 1.0, 1, keyword=True, known=True, ways=ways)
+def _word(text: str, *translations: Translation) -> QueryTerm:
+    return QueryTerm(text, (text.lower(),), 1.0, 1, keyword=True, known=True, translations=translations)
 
 
-MILK = Way("milk", ("milk",), 1.0)
-MARKET = Way("market price", ("market", "price"), 0.5)
+MILK = Translation("milk", ("milk",), 1.0)
+MARKET = Translation("market price", ("market", "price"), 0.5)
 
 
 def test_the_other_languages_queries_have_what_was_carried_over_or_is_written_alike() -> None:
@@ -44,7 +44,7 @@ def test_without_a_translation_there_is_no_such_query() -> None:
 
 
 def test_an_english_word_is_not_taken_for_a_name() -> None:
-    words = [_word("milk", Way("우유", ("우유",), 1.0)), _word("price"), _word("ChatGPT")]
+    words = [_word("milk", Translation("우유", ("우유",), 1.0)), _word("price"), _word("ChatGPT")]
     assert [word.text for word in reduce_translated_query(words, "en")[0]] == ["milk", "ChatGPT"]
 
 
@@ -124,7 +124,7 @@ def test_people_read_an_and_as_a_plus() -> None:
 
 
 def test_keywords_are_those_that_a_language_has() -> None:
-    words = [_word("우유", MILK), _word("동향"), _word("LSTM"), _word("price", Way("price", ("price",), 1.0))]
+    words = [_word("우유", MILK), _word("동향"), _word("LSTM"), _word("price", Translation("price", ("price",), 1.0))]
     assert filter_languages(words, "both", "ko") == words
     assert [word.text for word in filter_languages(words, "ko", "ko")] == ["우유", "동향", "LSTM"]
     assert [word.text for word in filter_languages(words, "en", "ko")] == ["우유", "LSTM", "price"]

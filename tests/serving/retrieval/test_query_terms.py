@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shrag.indexing.bm25 import idf
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import And, Or, Term, any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_builder import build_subqueries
@@ -22,7 +23,7 @@ from tests.support.scripted_models import ScriptedModel, listed
 
 
 def _keywords(demo: Engine, question: str) -> list[QueryTerm]:
-    return searchable(query_terms(question, demo.open_index.analyzer, demo.open_index.engine))
+    return searchable(query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine)))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_a_compound_is_found_where_all_its_words_are_and_weighs_as_much_as_they(
         QueryTerm(name, (name,), idf, uses, True, True) for name, idf, uses in (("a", 2, 3), ("b", 1, 1), ("c", 4, 1))
     )
     joined = join_terms([a, b])
-    assert (joined.text, joined.terms, joined.idf, joined.uses) == ("a b", ("a", "b"), 3, 1)
+    assert (joined.text, joined.terms, joined.idf, joined.frequency) == ("a b", ("a", "b"), 3, 1)
     assert build_subqueries([joined, c]) == [
         Or((And((any_of(["a"]), any_of(["b"]))), Term("c"))),
         Or((And((any_of(["a"]), any_of(["b"]))),)),
@@ -79,12 +80,12 @@ def test_a_models_compounds_stay_whole_are_split_or_both(demo: Engine) -> None:
 
 
 def _words(demo: Engine, question: str) -> list[QueryTerm]:
-    return query_terms(question, demo.open_index.analyzer, demo.open_index.engine)
+    return query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine))
 
 
 def test_words_are_the_content_words_as_written_each_once(demo: Engine) -> None:
     words = _words(demo, "GPT-4와 gpt-4는 그래핀을 어떻게 비교하나? 재귀적으로")
-    assert [(word.text, word.uses, word.keyword, word.known) for word in words] == [
+    assert [(word.text, word.frequency, word.keyword, word.known) for word in words] == [
         ("GPT-4", 2, True, True),
         ("그래핀", 1, True, True),
         ("비교", 1, True, True),

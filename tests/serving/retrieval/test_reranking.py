@@ -14,7 +14,8 @@ from shrag.serving.engine import Engine
 from shrag.serving.events import RankedRecord
 from shrag.serving.page.rendering import render_page
 from shrag.serving.page.request import Asked
-from shrag.serving.retrieval.reranking import NoReranker, collapse_duplicates
+from shrag.serving.retrieval.ranking import collapse_duplicates
+from shrag.serving.retrieval.rerankers import NoReranker
 from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.scripted_models import ScriptedModel
 

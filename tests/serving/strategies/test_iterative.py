@@ -10,9 +10,8 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking, Timings
 from shrag.serving.llm.call_budget import Ration
-from shrag.serving.question import parse_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.iterative import ITERATIVE, MOST_TURNS, IterativeStrategy, Walk, ask_oneself, think_aloud
-from shrag.serving.strategy import Request
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"

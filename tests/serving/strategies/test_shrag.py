@@ -8,7 +8,7 @@ from shrag.indexing.analyzed_record import as_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
-from shrag.serving.retrieval.fusion import reciprocal_rank_fusion
+from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
 from shrag.serving.strategies.shrag import COSINE_WEIGHT
 
 QUESTION = "LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?"

@@ -9,10 +9,10 @@ import pytest
 from shrag.serving.engine import Engine
 from shrag.serving.events import CutShort
 from shrag.serving.llm.call_budget import Ration
-from shrag.serving.question import parse_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.planning.plan import ration
 from shrag.serving.strategies.planning.subquery import find, find_all, question_key
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 from tests.support.scripted_models import ScriptedModel
 
 ONION = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
@@ -37,7 +37,7 @@ def test_a_question_of_a_plan_is_found_as_it_would_be_alone(demo: Engine) -> Non
         alone.hits,
         alone.ranking,
     )
-    assert found.told == ()
+    assert found.model_events == ()
     best = found.records(3)
     assert [each.record.docid for each in best] == [ranked.record.docid for ranked in alone.ranking.records[:3]]
 
@@ -55,7 +55,7 @@ def test_questions_are_found_in_their_order_and_none_is_enough(demo: Engine) -> 
 def test_a_plan_that_has_run_out_finds_by_the_questions_own_words_and_says_what_ran_out(demo: Engine) -> None:
     resources, _ = ration(replace(demo.resources, model=ScriptedModel()), Ration(calls=0))
     found = find(parse_question(MARSH), _request(ONION), resources)
-    assert found.told == (CutShort("calls", 0),)
+    assert found.model_events == (CutShort("calls", 0),)
     assert found.ranking == find(parse_question(MARSH), _request(ONION), demo.resources).ranking
 
 

@@ -22,11 +22,10 @@ from shrag.serving.events import (
     Timings,
 )
 from shrag.serving.llm.call_budget import Ration
-from shrag.serving.question import parse_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.stepwise.similarity_threshold import LearntThresholds
 from shrag.serving.strategies.stepwise.strategies import StepwiseStrategy
 from shrag.serving.strategies.stepwise.variants import WAYS
-from shrag.serving.strategy import Request
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"

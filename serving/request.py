@@ -1,14 +1,20 @@
-"""Validate and normalise the question text."""
+"""Parse a request: question, choices, number of records, strategy and settings, validated once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
 from shrag.serving.errors import QuestionError
+from shrag.serving.events import KeywordOrder
+from shrag.serving.strategy import PRODUCT, SearchSettings
+
+DEFAULT_STRATEGY = "shrag"
+DEFAULT_K = 10
+LARGEST_K = 1_000
 
 LONGEST_QUESTION = 2_000
 """Characters a question may have."""
@@ -29,6 +35,44 @@ class Question:
     text: str
     language: AnswerLanguage
     choices: tuple[str, ...] = ()
+
+
+class Request(NamedTuple):
+    """What is asked, parsed: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
+
+    A paper that the index has under two numbers is one record of the ranking unless ``every_record`` asks for both.
+    ``settings`` say how records are found, ``strategy`` is the strategy's name or a line of composed stages.
+    """
+
+    question: Question
+    k: int = DEFAULT_K
+    answered: bool = True
+    every_record: bool = False
+    settings: SearchSettings = PRODUCT
+    strategy: str = DEFAULT_STRATEGY
+
+
+def parse_request(
+    question: str,
+    *,
+    answered: bool,
+    k: int = DEFAULT_K,
+    strategy: str = DEFAULT_STRATEGY,
+    every_record: bool = False,
+    keyword_order: KeywordOrder | None = None,
+    settings: SearchSettings = PRODUCT,
+    choices: Sequence[str] = (),
+) -> Request:
+    """Return the request; ``keyword_order`` goes before that of the settings.
+
+    Raises:
+        QuestionError: The question, its choices or ``k`` are not valid.
+    """
+    if not 1 <= k <= LARGEST_K:
+        raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
+    if keyword_order not in {None, settings.keyword_order}:
+        settings = replace(settings, keyword_order=keyword_order)
+    return Request(parse_question(question, choices), k, answered, every_record, settings, strategy)
 
 
 def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:

@@ -1,17 +1,12 @@
-"""Re-ranking: choose a re-ranker, score candidates with it, and show each paper once."""
+"""Re-rankers: which one an index has, and those that need no model."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from shrag.corpora.records import Record
-from shrag.indexing.analyzed_question import AnalyzedQuestion
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.vector_card import LSA
@@ -19,8 +14,7 @@ from shrag.models.encoders.catalog import find_reranker_card, read_catalog
 from shrag.models.encoders.weights import is_path
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
-from shrag.serving.events import RankedRecord
-from shrag.serving.strategy import Request, require_vectors
+from shrag.serving.strategy import require_vectors
 
 if TYPE_CHECKING:
     from shrag.models.encoder import Encoder
@@ -36,14 +30,6 @@ VECTORS = "vectors"
 
 CROSS_ENCODER = "cross-encoder"
 """The catalogue's default cross-encoder. Another is chosen by its name there, or by the path of its folder."""
-
-
-class ScoredRecord(NamedTuple):
-    """A record, its score, and its rank among the candidates before re-ranking, from 1."""
-
-    record: AnalysedRecord
-    score: float
-    candidate_rank: int
 
 
 class NoReranker:
@@ -74,48 +60,6 @@ class CosineReranker:
         """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
         scores = self._reranker.score(question, passages)
         return [score + self._weight * cosine for score, cosine in zip(scores, self._cosines, strict=True)]
-
-
-def bind_question(reranker: Reranker, question: AnalyzedQuestion) -> Reranker:
-    """Return the re-ranker for one question: a lexical one is given its analysis, others read its text themselves."""
-    return reranker.bind(question) if isinstance(reranker, LexicalReranker) else reranker
-
-
-def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
-    """Return the candidates with the re-ranker's scores for ``text``, best first, ties by docid.
-
-    What the re-ranker scores minus infinity is left out.
-    """
-    scores = reranker.score(text, [as_passage(each.record) for each in candidates])
-    shown = [
-        ScoredRecord(each.record, score, each.candidate_rank)
-        for each, score in zip(candidates, scores, strict=True)
-        if score > -math.inf
-    ]
-    return sorted(shown, key=lambda each: (-each.score, each.record.record.docid))
-
-
-def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[RankedRecord, ...]:
-    """Return records, which come best first, as the ranking shows them: each paper once, as many as are wanted."""
-    ranked = [
-        RankedRecord(rank, each.candidate_rank, each.score, each.record.record) for rank, each in enumerate(scored, 1)
-    ]
-    return tuple(ranked[: request.k] if request.every_record else collapse_duplicates(ranked, request.k))
-
-
-def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:
-    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``also`` names its others.
-
-    Those are the ones that are ranked too, in their order, and the first one of the paper in the corpus, which all
-    others point to. The order in which they come is the order in which they are ranked.
-    """
-    papers: dict[str, list[RankedRecord]] = {}
-    for each in ranked:
-        papers.setdefault(_paper(each.record), []).append(each)
-    return [
-        RankedRecord(rank, each[0].pool_rank, each[0].score, each[0].record, _others(paper, each))
-        for rank, (paper, each) in enumerate(islice(papers.items(), most), 1)
-    ]
 
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
@@ -183,14 +127,3 @@ def _open_vector_reranker(index: OpenIndex) -> Reranker:
     from shrag.indexing.vectors.vector_index import VectorReranker
 
     return VectorReranker(dense)
-
-
-def _paper(record: Record) -> str:
-    return record.duplicate_of or record.docid
-
-
-def _others(paper: str, ranked: list[RankedRecord]) -> tuple[str, ...]:
-    if len(ranked) == 1 and ranked[0].record.docid == paper:
-        return ()
-    docids = dict.fromkeys([*(each.record.docid for each in ranked), paper])
-    return tuple(docids)[1:]
