@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 import msgspec
 
@@ -45,26 +46,33 @@ def term_scores(
     query: AbstractSet[str], terms: Sequence[str], field: FieldStatistics, parameters: Bm25
 ) -> dict[str, float]:
     """Return what each term of ``query`` that stands in ``terms``, one field of a document, adds to its score."""
-    return FieldScores(query, field, parameters).of(Counter(term for term in terms if term in query), len(terms))
+    scores = FieldScores(
+        {term: idf(field.document_frequencies[term], field.documents) for term in query},
+        field.average_length,
+        parameters,
+    )
+    return scores.of(Counter(term for term in terms if term in query), len(terms))
 
 
-class FieldScores:
+class FieldScores(NamedTuple):
     """What terms add to a document's score in one field, for a question asked of many documents.
 
-    ``idf`` has that of each term of ``query``.
+    Attributes:
+        idf: The idf of each of the question's terms in the field.
+        average_length: The field's mean length in terms.
+        parameters: The index's parameters.
     """
 
-    def __init__(self, query: Iterable[str], field: FieldStatistics, parameters: Bm25) -> None:
-        self.idf = {term: idf(field.document_frequencies[term], field.documents) for term in query}
-        self._average_length = field.average_length
-        self._parameters = parameters
+    idf: Mapping[str, float]
+    average_length: float
+    parameters: Bm25
 
     def of(self, counts: Mapping[str, int], length: int) -> dict[str, float]:
         """Return each term's part, of a field of ``length`` terms that has the query's terms as often as ``counts``."""
         if not counts:
             return {}
-        k1, b = self._parameters.k1, self._parameters.b
-        norm = k1 * (1 - b + b * byte_length(length) / self._average_length)
+        k1, b = self.parameters.k1, self.parameters.b
+        norm = k1 * (1 - b + b * byte_length(length) / self.average_length)
         idfs = self.idf
         return {term: idfs[term] * count / (count + norm) for term, count in counts.items()}
 

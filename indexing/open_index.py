@@ -33,24 +33,19 @@ State = Literal["whole", "checking", "damaged"]
 
 
 class SealCheck:
-    """The check of one generation's files. Safe to share between threads."""
+    """The check of one generation's files; ``state`` says how far it is. Safe to share between threads."""
 
     def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify) -> None:
         """Check now what ``verify`` says; raises :class:`IndexDamaged`."""
+        self.state: State = "whole"
         self._problem: IndexDamaged | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         check_files(folder, manifest, contents=verify == "full")
         if verify == "quick":
+            self.state = "checking"
             self._thread = threading.Thread(target=self._check, args=(folder, manifest), name="seals", daemon=True)
             self._thread.start()
-
-    @property
-    def state(self) -> State:
-        """How far the check is."""
-        if self._problem is not None:
-            return "damaged"
-        return "checking" if self._thread is not None and self._thread.is_alive() else "whole"
 
     def raise_if_damaged(self) -> None:
         """Raise :class:`IndexDamaged` where the check has met with damage: no answer is given from then on."""
@@ -68,12 +63,16 @@ class SealCheck:
         self._closed.set()
 
     def _check(self, folder: Path, manifest: IndexManifest) -> None:
+        state: State = "whole"
         try:
             check_files(folder, manifest)
         except IndexDamaged as damage:
             # A generation that a newer one has pushed out is gone, not damaged: what is open stays readable.
             if folder.exists() and not self._closed.is_set():
                 self._problem = damage
+                state = "damaged"
+        finally:
+            self.state = state
 
 
 class Closable(Protocol):

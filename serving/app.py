@@ -24,7 +24,7 @@ from shrag.serving.page import routes as page
 from shrag.serving.page.api_docs import docs
 from shrag.serving.page.rendering import PAGE_FOLDER
 from shrag.serving.page.sign_in import SignIn
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 from shrag.serving.runtime.leases import EngineSource, FixedEngine
 
 _LOOK_SECONDS = 2.0
@@ -82,7 +82,7 @@ ROUTES: tuple[BaseRoute, ...] = (
 def create_app(
     index: EngineSource | Engine,
     access: Access | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     *,
     log_questions: bool = False,
 ) -> Starlette:
@@ -98,7 +98,7 @@ def create_app(
         The application; ``app.state.service`` is its :class:`~shrag.serving.api.service.Service`.
     """
     source = FixedEngine(index) if isinstance(index, Engine) else index
-    service = Service(source, limits or Limits(), log_questions=log_questions)
+    service = Service(source, limits or ServerLimits(), log_questions=log_questions)
     access = access or Access()
     sign_in = SignIn(access) if access.key is not None else None
 

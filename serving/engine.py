@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from shrag.corpora.records import Record
-from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
@@ -19,46 +16,19 @@ from shrag.models.chat.circuit_breaker import CircuitModel
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
-from shrag.serving.answer_cache import AnswerCache, AnswerKey, KeptAnswer
-from shrag.serving.answering.multiple_choice import read_choices
-from shrag.serving.concurrency import Asking
-from shrag.serving.errors import ClientLeft, Lack, QuestionError, StrategyUnavailable, UnknownStrategy
-from shrag.serving.events import KeywordOrder
-from shrag.serving.llm.request_model import OneQuestion
-from shrag.serving.question import read_question
+from shrag.serving.answer_cache import AnswerCache, AnswerKey
+from shrag.serving.concurrency import CancellationToken
+from shrag.serving.errors import Lack, StrategyUnavailable
+from shrag.serving.event_run import EventRun, SingleFlight
+from shrag.serving.events import Event, KeywordOrder
+from shrag.serving.llm.request_model import RequestModel
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, parse_request
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
-from shrag.serving.retrieval.reranking import AUTO, check_reranker, open_reranker
-from shrag.serving.strategies.bm25 import Bm25Strategy
-from shrag.serving.strategies.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
-from shrag.serving.strategies.iterative import ITERATIVE
-from shrag.serving.strategies.pipeline.presets import WAYS, read_way
-from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
-from shrag.serving.strategies.pipeline.syntax import KINDS, LONGEST_LINE, parse_composition
-from shrag.serving.strategies.shrag import HybridStrategy, ShragStrategy
-from shrag.serving.strategies.stepwise.strategies import stepwise_strategies
-from shrag.serving.strategies.tree.strategy import TreeStrategy
-from shrag.serving.strategy import PRODUCT, Request, Resources, SearchSettings, Strategy
+from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
+from shrag.serving.strategies.registry import STRATEGIES, compose_strategy
+from shrag.serving.strategy import PRODUCT, Resources, SearchSettings
 
-_COMPOSED = re.compile("[>(]")
-
-DEFAULT_STRATEGY = "shrag"
-DEFAULT_K = 10
-LARGEST_K = 1_000
-
-_STRATEGIES: tuple[Strategy, ...] = (
-    ShragStrategy(),
-    Bm25Strategy(),
-    HybridStrategy(),
-    DecomposeStrategy(),
-    ChainStrategy(),
-    RewriteStrategy(),
-    TreeStrategy(),
-    *ITERATIVE,
-    *stepwise_strategies(),
-    *(CompositionStrategy(way, name) for name, way in WAYS.items()),
-)
-
-STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
+_Begin = Callable[[], Generator[Event, None, None]]
 
 
 class Engine:
@@ -79,9 +49,7 @@ class Engine:
         self._cache = cache
         self._digest = manifest_digest(index.manifest)
         self._prompts = prompts_fingerprint()
-        if reranker is None:
-            reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
-        self._resources = Resources(index, reranker, model)
+        self._resources = Resources(index, reranker or open_lexical_reranker(index), model)
 
     @property
     def name(self) -> str:
@@ -90,7 +58,7 @@ class Engine:
 
     @property
     def manifest(self) -> IndexManifest:
-        """What the index says of itself."""
+        """The index's manifest."""
         return self._index.manifest
 
     @property
@@ -100,12 +68,12 @@ class Engine:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of its manifest."""
+        """The SHA-256 of the index's manifest."""
         return self._digest
 
     @property
     def cache(self) -> AnswerCache | None:
-        """What its answers are kept in, None where they are not."""
+        """The cache of its answers, None where there is none."""
         return self._cache
 
     @property
@@ -129,18 +97,30 @@ class Engine:
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
     ) -> SearchResult:
-        """Find at most ``k`` records.
+        """Find records for a question.
 
-        A paper that stands in the index under two numbers comes once, as its best-ranked record, unless
-        ``every_record`` asks for each. ``settings`` are for experiments; ``keyword_order`` goes before theirs.
+        Args:
+            question: The question, in Korean or English.
+            k: Records at most.
+            strategy: A strategy's name, or a line that composes stages.
+            every_record: Whether a paper that is in the index under two numbers comes twice, and not once as its
+                best-ranked record.
+            keyword_order: What keywords are ranked by; goes before that of the settings.
+            settings: Search settings, for experiments.
+            choices: What the question is to be answered by one of.
 
-        Raises :class:`QuestionError`, :class:`SettingRejected` and :class:`UnknownStrategy`; ``IndexDamaged`` where a
-        check that goes on while questions are answered has found damage.
+        Raises:
+            QuestionError: The question, ``k`` or the choices are not valid.
+            SettingRejected: The strategy does not use a setting that is changed.
+            UnknownStrategy: There is no such strategy.
+            StrategyUnavailable: The strategy needs something that is not here.
+            IndexDamaged: A check that goes on while questions are answered has found damage.
         """
-        request = self._request(
-            question, k, keyword_order, settings, answered=False, every_record=every_record, choices=choices
-        )
-        return search_result(self.name, self.manifest.generation, request, strategy, list(self._run(request, strategy)))
+        request = parse_request(
+            question, answered=False, k=k, strategy=strategy, every_record=every_record,
+            keyword_order=keyword_order, settings=settings, choices=choices,
+        )  # fmt: skip
+        return self.complete_search(request, self.run(request))
 
     def ask(
         self,
@@ -152,22 +132,21 @@ class Engine:
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
-        begun: Callable[[Asking], None] = lambda _: None,
+        cancellation: CancellationToken | None = None,
     ) -> AskResult:
-        """Find at most ``k`` records and answer from the best of them, by one of the ``choices`` where there are any.
+        """Find records as :meth:`search` does and answer from the best of them, by one of the choices if there are any.
 
-        ``begun`` is given what another thread can cancel it by. Raises as :meth:`search` does, and :class:`ClientLeft`
-        where it was cancelled.
+        Raises:
+            ClientLeft: It was cancelled by ``cancellation``. Else raises as :meth:`search` does.
         """
-        request = self._request(
-            question, k, keyword_order, settings, answered=True, every_record=every_record, choices=choices
-        )
-        with closing(self._run(request, strategy)) as asking:
-            begun(asking)
-            events = list(asking)
-        if not events or events[-1].event != "timings":
-            raise ClientLeft("The question was withdrawn: ask it again.")
-        return ask_result(self.name, self.manifest.generation, request, strategy, events)
+        request = parse_request(
+            question, answered=True, k=k, strategy=strategy, every_record=every_record,
+            keyword_order=keyword_order, settings=settings, choices=choices,
+        )  # fmt: skip
+        run = self.run(request)
+        if cancellation is not None:
+            cancellation.on_cancel(run.close)
+        return self.complete_ask(request, run)
 
     def events(
         self,
@@ -178,37 +157,57 @@ class Engine:
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
-    ) -> Asking:
-        """Return the events of asking ``question``, each done when it is asked for. Raises as :meth:`search` does."""
-        request = self._request(question, k, keyword_order, settings, answered=True, choices=choices)
-        return self._run(request, strategy)
+    ) -> EventRun[Event]:
+        """Return the events of asking ``question``, each made when it is taken. Raises as :meth:`search` does."""
+        request = parse_request(
+            question, answered=True, k=k, strategy=strategy, keyword_order=keyword_order, settings=settings,
+            choices=choices,
+        )  # fmt: skip
+        run = self.run(request)
+        run.start()
+        return run
 
-    def kept(
-        self,
-        question: str,
-        *,
-        answered: bool,
-        k: int = DEFAULT_K,
-        strategy: str = DEFAULT_STRATEGY,
-        keyword_order: KeywordOrder | None = None,
-        choices: Sequence[str] = (),
-    ) -> KeptAnswer | None:
-        """Return what the cache has of asking ``question`` (``answered``) or of searching for it, None for nothing.
+    def run(self, request: Request) -> EventRun[Event]:
+        """Return the events of answering a request, each made when it is taken. Waits for nothing itself.
 
-        Nothing is waited for: a model whose name is not known yet is not asked for it. Raises as :meth:`search` does.
+        With a cache it is the cached answer, a run that another caller has begun, or a new one.
+
+        Raises:
+            UnknownStrategy: There is no such strategy.
+            IndexDamaged: A check that goes on while questions are answered has found damage.
         """
-        request = self._request(question, k, keyword_order, PRODUCT, answered=answered, choices=choices)
-        find_strategy(strategy)
-        self._index.seals.raise_if_damaged()
-        model = self.model.known_name if isinstance(self.model, CircuitModel) else self.model and self.model.name
-        if self._cache is None or model == "":
-            return None
-        return self._cache.find(self._key(request, strategy, model or ""))
+        seals = self._index.seals
+        if seals.state == "damaged":
+            seals.raise_if_damaged()
+        strategy = STRATEGIES.get(request.strategy) or compose_strategy(request.strategy)
+        resources = self._resources if request.settings.glossary else self._resources.without_glossary()
+        cancel = _nothing
+        if resources.model is not None:
+            request_model = RequestModel(resources.model)
+            resources, cancel = replace(resources, model=request_model), request_model.cancel
+        begin = partial(strategy.run, request, resources)
+        if self._cache is None:
+            return EventRun(SingleFlight(begin, cancel))
+        model = self._resources.model
+        name = model.known_name if isinstance(model, CircuitModel) else model.name if model is not None else ""
+        if model is not None and not name:
+            return self._run_named(self._cache, request, model, begin, cancel)
+        return self._run_cached(self._cache, request, name, begin, cancel)
+
+    def complete_search(self, request: Request, run: EventRun[Event]) -> SearchResult:
+        """Take all events of ``run`` and return the search; raises what the run raises, and :class:`ClientLeft`."""
+        events = list(run)
+        return search_result(self._index.name, self._index.manifest.generation, request, events)
+
+    def complete_ask(self, request: Request, run: EventRun[Event]) -> AskResult:
+        """Take all events of ``run`` and return the answer; raises what the run raises, and :class:`ClientLeft`."""
+        events = list(run)
+        return ask_result(self._index.name, self._index.manifest.generation, request, events)
 
     @cached_property
     def lacking(self) -> Mapping[str, Lack | None]:
         """The strategies by name, each with what it needs that is not here, None where it can be asked."""
-        request = self._request("?", 1, None, PRODUCT, answered=False)
+        request = parse_request("?", answered=False, k=1)
         lacking: dict[str, Lack | None] = {}
         for name, strategy in STRATEGIES.items():
             try:
@@ -231,56 +230,38 @@ class Engine:
         return found.record if found else None
 
     def close(self) -> None:
-        """Let go of the index's files."""
+        """Close the index's files."""
         self._index.close()
 
-    def _request(
-        self,
-        question: str,
-        k: int,
-        keyword_order: KeywordOrder | None,
-        settings: SearchSettings,
-        *,
-        answered: bool,
-        every_record: bool = False,
-        choices: Sequence[str] = (),
-    ) -> Request:
-        if not 1 <= k <= LARGEST_K:
-            raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
-        if keyword_order not in {None, settings.keyword_order}:
-            settings = replace(settings, keyword_order=keyword_order)
-        asked = replace(read_question(question), choices=read_choices(choices))
-        return Request(asked, k, answered, every_record, settings)
-
-    def _run(self, request: Request, strategy: str) -> Asking:
-        self._index.seals.raise_if_damaged()
-        if self._cache is None:
-            return self._begin(request, strategy)
-        key = self._key(request, strategy, self.model.name if self.model is not None else "")
-        # Outside the cache's turn, in which others wait: an encoder may have to be loaded. Unused, it has not begun.
-        begun = self._begin(request, strategy)
-        # While its files are still being read through, what an index says is not known to be sound.
-        return self._cache.ask(key, self, lambda: begun, lambda: self._index.seals.state == "whole")
-
-    def _key(self, request: Request, strategy: str, model: str) -> AnswerKey:
-        return AnswerKey(
+    def _run_cached(
+        self, cache: AnswerCache, request: Request, model: str, begin: _Begin, cancel: Callable[[], None]
+    ) -> EventRun[Event]:
+        key = AnswerKey(
             index=self._index.name,
             generation=self._index.manifest.generation,
             manifest=self._digest,
-            request=request,
-            strategy=strategy,
             prompts=self._prompts,
             model=model,
             reranker=self._resources.reranker.name,
-            settings=self._cache.settings if self._cache is not None else "",
+            settings=cache.settings,
+            request=request,
         )
+        # While its files are still being read through, what an index says is not known to be sound.
+        return cache.run(key, self, begin, cancel, lambda: self._index.seals.state == "whole")
 
-    def _begin(self, request: Request, strategy: str) -> Asking:
-        model = OneQuestion(self._resources.model) if self._resources.model is not None else None
-        resources = replace(self._resources, model=model)
-        if not request.settings.glossary:
-            resources = resources.without_glossary()
-        return Asking(find_strategy(strategy).run(request, resources), model)
+    def _run_named(
+        self, cache: AnswerCache, request: Request, model: LanguageModel, begin: _Begin, cancel: Callable[[], None]
+    ) -> EventRun[Event]:
+        """Return the run of a model that has to be asked for its name, by the thread that takes the first event."""
+        token = CancellationToken()
+
+        def begin_named() -> EventRun[Event]:
+            run = self._run_cached(cache, request, model.name, begin, cancel)
+            token.on_cancel(run.close)
+            run.start()
+            return run
+
+        return EventRun(SingleFlight(begin_named, token.cancel))
 
 
 def open_engine(
@@ -294,10 +275,10 @@ def open_engine(
     min_score: float | None = None,
     cache: AnswerCache | None = None,
 ) -> Engine:
-    """Open the index ``name`` for questions, answered by ``model`` where there is one, and kept in ``cache``.
+    """Open the index ``name`` for questions, answered by ``model`` where there is one, and cached in ``cache``.
 
     ``min_score`` is the least score that the re-ranker shows. The other arguments and the errors are those of
-    :func:`~shrag.indexing.open_index.open_index` and :func:`~shrag.serving.retrieval.reranking.open_reranker`.
+    :func:`~shrag.indexing.open_index.open_index` and :func:`~shrag.serving.retrieval.rerankers.open_reranker`.
     """
     check_reranker(reranker, min_score)
     index = open_index(indexes, name, first_question, verify)
@@ -308,18 +289,5 @@ def open_engine(
         raise
 
 
-def find_strategy(name: str) -> Strategy:
-    """Return the strategy called ``name``, or composed by a line, as ``retrieve(10) > rerank(5)`` or ``way-2(9, 3)``.
-
-    Raises :class:`UnknownStrategy` naming those there are, or saying what to change in the line.
-    """
-    strategy = STRATEGIES.get(name)
-    if strategy is not None:
-        return strategy
-    if _COMPOSED.search(name) or name.strip() in KINDS:
-        return CompositionStrategy(read_way(name) or parse_composition(name))
-    shown = name if len(name) <= LONGEST_LINE else f"{name[:LONGEST_LINE]}…"
-    raise UnknownStrategy(
-        f"There is no strategy {shown!r}: use one of {', '.join(STRATEGIES)}, or compose stages, as in "
-        "'retrieve(15) > rerank(5)'."
-    )
+def _nothing() -> None:
+    """Cancel nothing: without a model there is nothing to wait for."""

@@ -167,7 +167,7 @@ class Queries:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScoredDoc:
     """A hit of one query."""
 
     docid: str
@@ -182,10 +182,10 @@ class Hits:
     made them, empty where vectors were not asked, and ``encoder_is_model`` says whether that is a model.
     """
 
-    hits: tuple[tuple[Found, ...], ...]
+    hits: tuple[tuple[ScoredDoc, ...], ...]
     pool: tuple[str, ...]
     left_out: tuple[str, ...]
-    dense: tuple[Found, ...] = ()
+    dense: tuple[ScoredDoc, ...] = ()
     encoder: str = ""
     encoder_is_model: bool = False
     event: Literal["hits"] = "hits"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple, Protocol, get_args, get_type_hints
+from typing import Any, Literal, Protocol, get_args, get_type_hints
 
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical.reranker import LexicalReranker
@@ -15,7 +15,7 @@ from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.serving.errors import SettingRejected, StrategyUnavailable
 from shrag.serving.events import Event, KeywordOrder
-from shrag.serving.question import Question
+from shrag.serving.request import Request
 
 WordChoice = Literal["both", "compound", "split"]
 Languages = Literal["both", "ko", "en"]
@@ -120,20 +120,6 @@ PRODUCT = SearchSettings()
 """What is done where nothing is set."""
 
 
-class Request(NamedTuple):
-    """What is asked: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
-
-    A paper that the index has under two numbers is one record of the ranking unless ``every_record`` asks for both.
-    ``settings`` say how they are found; a model's own order of keywords is there only where a model chose them.
-    """
-
-    question: Question
-    k: int
-    answered: bool
-    every_record: bool = False
-    settings: SearchSettings = PRODUCT
-
-
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What a strategy works with. Where ``model`` is None, or does not answer, everything is done without one."""
@@ -143,7 +129,7 @@ class Resources:
     model: LanguageModel | None = None
 
     def without_glossary(self) -> Resources:
-        """Return the same, but for words carried into the other language: neither searched for nor ranked by."""
+        """Return the same without translations: neither searched for nor ranked by."""
         reranker = self.reranker
         if isinstance(reranker, LexicalReranker):
             reranker = reranker.without_glossary()
@@ -158,18 +144,34 @@ class Strategy(Protocol):
         """The name it is asked for by."""
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """Yield what happens as it is done: keywords, queries, hits, ranking, answer sentences, the answer, timings.
+        """Return what happens as it is done: keywords, queries, hits, ranking, answer sentences, the answer, timings.
 
         The events of the answer are there only where the request wants one; the others always come, once each, even
         where there is nothing to find. Between them come the calls of a language model and what was done without it
-        because it failed. Closing the iterator stops a model that is writing.
+        because it failed. Closing the generator stops a model that is writing.
+
+        Raises:
+            StrategyUnavailable: The index or the installation lacks what the strategy needs; raised before any event.
+            SettingRejected: The request changes a setting that the strategy does not use.
         """
 
 
-def need_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> DenseIndex:
-    """Return the index's vectors, their encoder loaded; raises :class:`StrategyUnavailable` where it has none.
+def choose_candidates(request: Request, own: Candidates) -> Candidates:
+    """Return where candidates come from: what the settings say, or what the strategy has for its ``own``."""
+    return own if request.settings.candidates == "strategy" else request.settings.candidates
 
-    ``needed_by`` says what needs them, ``instead`` what can be done without, ``encoder`` which one would make them.
+
+def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> DenseIndex:
+    """Return the index's vectors with their encoder loaded.
+
+    Args:
+        index: The index.
+        needed_by: What needs the vectors, for the message.
+        instead: What can be done without them, for the message.
+        encoder: The encoder to build the index with.
+
+    Raises:
+        StrategyUnavailable: The index has no vectors, or their encoder cannot be loaded.
     """
     if index.dense is None:
         raise StrategyUnavailable(

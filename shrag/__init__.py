@@ -36,7 +36,7 @@ def open(
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
 
     With a ``model`` (:class:`shrag.models.chat.client.OpenAIModel`) it chooses the keywords and writes the answers.
-    Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.reranking.open_reranker`).
+    Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.rerankers.open_reranker`).
 
     Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
 

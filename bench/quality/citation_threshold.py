@@ -14,7 +14,7 @@ from bench.data import home
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analyzed_record import AnalysedRecord
 from shrag.indexing.open_index import OpenIndex, open_index
-from shrag.serving.retrieval.query_terms import matched_share, question_words
+from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 SENTENCES = 300
 
@@ -41,7 +41,7 @@ def shares(
     for _ in range(SENTENCES):
         record, another = chance.sample(records, 2)
         start, end = chance.choice(split_sentences(record.record.text))
-        words = question_words(record.record.text[start:end], index.analyzer, index.engine, index.glossary)
+        words = text_terms(record.record.text[start:end], index)
         if words:
             own.append(matched_share(words, frozenset(record.contents_terms)))
             other.append(matched_share(words, frozenset(another.contents_terms)))

@@ -13,7 +13,7 @@ from bench.data import home
 from shrag.cli.options.model import open_language_model, read_llm_settings
 from shrag.evaluation.judging.relevance import Level, agreement, judge_relevance
 from shrag.serving.engine import open_engine
-from shrag.serving.question import read_question
+from shrag.serving.request import parse_question
 
 CASES = Path(__file__).parent / "relevance_cases.toml"
 
@@ -30,7 +30,7 @@ def main() -> None:
         record = engine.document(case["docid"])
         if record is None:
             raise SystemExit(f"The index has no record {case['docid']}: build it from the demonstration corpus.")
-        found = judge_relevance(read_question(case["question"]), record, model, case["step"])
+        found = judge_relevance(parse_question(case["question"]), record, model, case["step"])
         by_hand.append(Level(case["level"]))
         judged.append(found.level)
         print(f"{case['docid']}  by hand {case['level']}, {found.judge} {found.level}: {found.reason}")

@@ -40,10 +40,10 @@ from shrag.indexing.vectors.vector_index import DenseIndex
 from shrag.models.encoders.choice import LsaOptions
 from shrag.serving.engine import Engine
 from shrag.serving.events import Ranking
-from shrag.serving.question import read_question
-from shrag.serving.retrieval.fusion import reciprocal_ranks
-from shrag.serving.strategies.shrag import HybridStrategy
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.request import Request, parse_question
+from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
+from shrag.serving.strategies.shrag import hybrid_strategy
+from shrag.serving.strategy import Resources
 
 MEASURES = ("nDCG@10", "R@100", "Success@1")
 DIMENSIONS = (64, 128, 256, 384)
@@ -102,7 +102,7 @@ def measure(home: Path, name: str, judged: JudgedSet) -> None:
         dense = make_vectors(home / "vectors", index, home / "indexes" / "set", dimension)
         found = {t.qid: [hit.docid for hit in dense.search(dense.encode(t.text), DEPTH)] for t in judged.topics}
         show(f"LSA {dimension} alone", found, qrels)
-        fused = {qid: [docid for docid, _ in reciprocal_ranks([pools[qid], found[qid]])] for qid in found}
+        fused = {qid: [docid for docid, _ in reciprocal_rank_fusion([pools[qid], found[qid]])] for qid in found}
         show(f"LSA {dimension} and the ladder fused", fused, qrels)
         if dimension == LsaOptions().dimension:
             for weight in WEIGHTS:
@@ -138,8 +138,8 @@ def hybrid(index: OpenIndex, dense: DenseIndex, topics: Sequence[Topic], weight:
     reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
     ranked: dict[str, list[str]] = {}
     for topic in topics:
-        request = Request(read_question(topic.text), DEPTH, answered=False)
-        events = HybridStrategy(weight).run(request, Resources(replace(index, dense=dense), reranker))
+        request = Request(parse_question(topic.text), DEPTH, answered=False)
+        events = hybrid_strategy(weight).run(request, Resources(replace(index, dense=dense), reranker))
         (ranking,) = (event for event in events if isinstance(event, Ranking))
         ranked[topic.qid] = [record.record.docid for record in ranking.records]
     return ranked
@@ -152,13 +152,13 @@ def show_other_language(
     languages: dict[str, str] = {}
     alone: dict[str, list[str]] = {}
     for topic in judged.topics:
-        question = read_question(topic.text)
+        question = parse_question(topic.text)
         docids = [hit.docid for hit in dense.search(dense.encode(topic.text), index.manifest.records)]
         new = index.store.fetch([docid for docid in docids if docid not in languages])
         languages.update((found.record.docid, found.record.language) for found in new if found)
         alone[topic.qid] = [docid for docid in docids if languages[docid] != question.language][:DEPTH]
     show("LSA, the other language only", alone, qrels)
-    fused = {qid: [docid for docid, _ in reciprocal_ranks([pools[qid], alone[qid]])] for qid in alone}
+    fused = {qid: [docid for docid, _ in reciprocal_rank_fusion([pools[qid], alone[qid]])] for qid in alone}
     show("LSA, that and the ladder fused", fused, qrels)
 
 

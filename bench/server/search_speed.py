@@ -28,13 +28,13 @@ from bench.data import DATA, need_data
 from bench.server.pyserini_comparison import PATH, build_pyserini, pyserini_bodies, pyserini_server
 from bench.server.served import served
 from shrag.corpora.formats.topics import read_topics
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import Query
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.retrieval.fusion import collect
 from shrag.serving.retrieval.keywords import rank_keywords
-from shrag.serving.retrieval.query_builder import build_ladder
-from shrag.serving.retrieval.query_terms import question_words, searchable
-from shrag.serving.retrieval.retriever import DEPTH
+from shrag.serving.retrieval.query_builder import build_subqueries
+from shrag.serving.retrieval.query_terms import query_terms, searchable
+from shrag.serving.retrieval.retriever import DEPTH, search_candidates
 from shrag.serving.strategy import PRODUCT
 
 BIN = Path(sys.executable).parent
@@ -94,14 +94,14 @@ def compare_ladder(engine: Engine, questions: Sequence[str]) -> None:
     index = engine.open_index
     ladders = []
     for question in questions:
-        words = searchable(question_words(question, index.analyzer, index.engine))
+        words = searchable(query_terms(analyze_question(question, index.analyzer, index.engine)))
         keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][: PRODUCT.keywords]
         if len(keywords) == PRODUCT.keywords:
-            ladders.append(build_ladder(keywords))
+            ladders.append(build_subqueries(keywords))
     print(f"{engine.manifest.records:,} passages, {len(ladders)} questions of {PRODUCT.keywords} keywords:")
 
     def take(queries: Sequence[Query]) -> None:
-        collect(queries, index, DEPTH, complete_only=True)
+        search_candidates(queries, index, DEPTH)
 
     for ladder in ladders:
         take(ladder)

@@ -51,14 +51,14 @@ def command(
     """
     from shrag.serving.agents.server import check_installed, serve_http, serve_stdio
     from shrag.serving.engine import Engine, open_engine
-    from shrag.serving.runtime.admission import Limits
+    from shrag.serving.runtime.admission import ServerLimits
     from shrag.serving.runtime.index_registry import ServedIndexes
 
     check_installed()
     key = chosen_key(api_key_file) if http else None
     model = asked_language_model(no_model=no_model)
     cache = chosen_cache(cache_mib, llm_settings(), reranker, min_score, no_cache=no_cache)
-    limits = Limits(asks=asks, queued_asks=queued_asks, deadline=deadline)
+    limits = ServerLimits(asks=asks, queued_asks=queued_asks, deadline=deadline)
 
     def open_named(name: str, checked: Verify) -> Engine:
         return open_engine(

@@ -11,8 +11,9 @@ from shrag.cli.options.search import strategy_option
 from shrag.cli.output import progress
 from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
 from shrag.indexing.storage.checksums import Verify
-from shrag.serving.engine import LARGEST_K, open_engine
+from shrag.serving.engine import open_engine
 from shrag.serving.events import KeywordOrder
+from shrag.serving.request import LARGEST_K
 
 
 @click.command()

@@ -10,8 +10,9 @@ from shrag.cli.output import json_option, print_json
 from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
 from shrag.indexing.storage.checksums import Verify
 from shrag.serving.answering.formats import REASONS
-from shrag.serving.engine import DEFAULT_K, LARGEST_K, open_engine
+from shrag.serving.engine import open_engine
 from shrag.serving.events import KeywordOrder, Ranking
+from shrag.serving.request import DEFAULT_K, LARGEST_K
 
 
 @click.command()

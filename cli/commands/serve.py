@@ -64,7 +64,7 @@ def command(
     from shrag.serving.http.access import access_for_host
     from shrag.serving.http.server import reserve, serve
     from shrag.serving.http.workers import run_workers
-    from shrag.serving.runtime.admission import Limits, searches_at_once
+    from shrag.serving.runtime.admission import ServerLimits, searches_at_once
 
     # Before there are workers, so that a browser signed in at one of them is at all.
     access = access_for_host(host, chosen_key(api_key_file), names_allowed)
@@ -97,7 +97,7 @@ def command(
                 verify=verify,
                 model=model,
                 cache=cache,
-                limits=Limits(
+                limits=ServerLimits(
                     searches=searches_at_once(workers, waiting=asks if model else 0),
                     asks=asks,
                     queued_asks=queued_asks,

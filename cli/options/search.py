@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from shrag.serving.engine import DEFAULT_STRATEGY, STRATEGIES, find_strategy
 from shrag.serving.errors import UnknownStrategy
+from shrag.serving.request import DEFAULT_STRATEGY
+from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 
 
 class StrategyName(click.ParamType[str]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 
 if TYPE_CHECKING:
     from shrag.models.chat.settings import LlmSettings
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_USUAL = Limits()
+_USUAL = ServerLimits()
 
 
 def limit_options(command: _Command) -> _Command:

@@ -26,7 +26,7 @@ from shrag.indexing.storage.vector_card import canonical_encoder, weights_beside
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, StrategyUnavailable
-from shrag.serving.retrieval.reranking import open_reranker
+from shrag.serving.retrieval.rerankers import open_reranker
 from shrag.serving.strategy import SearchSettings
 
 

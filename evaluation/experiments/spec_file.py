@@ -16,8 +16,9 @@ from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
 from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
-from shrag.serving.engine import LARGEST_K, find_strategy
 from shrag.serving.errors import ServingError
+from shrag.serving.request import LARGEST_K
+from shrag.serving.strategies.registry import find_strategy
 from shrag.serving.strategy import SearchSettings
 
 FOLDER = Path(__file__).parent / "specs"

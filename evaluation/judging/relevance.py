@@ -17,7 +17,7 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.models.language_model import LanguageModel
 from shrag.serving.llm.structured_call import Step, ask, fence_records
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 
 
 class Level(IntEnum):

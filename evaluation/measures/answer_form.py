@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shrag.corpora.text.sentences import detect_language
 from shrag.serving.answering.formats import HEADINGS
 from shrag.serving.events import Part
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 
 _HEADING = re.compile(r"^##[ \t]*(.+?)[ \t]*##[ \t]*$", re.MULTILINE)
 _SIGN = re.compile(r"[*-]")

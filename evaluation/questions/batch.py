@@ -13,9 +13,10 @@ from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import open_run, write_topic
 from shrag.evaluation.questions.outcome import Asked
 from shrag.indexing.search_engine import Hit
-from shrag.serving.engine import Engine, find_strategy
+from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
+from shrag.serving.strategies.registry import find_strategy
 from shrag.serving.strategy import PRODUCT, SearchSettings
 
 

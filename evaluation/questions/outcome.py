@@ -10,7 +10,7 @@ from shrag.evaluation.measures.citations import citation_support
 from shrag.indexing.search_engine import Hit
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
 SHOWN = 5

@@ -13,7 +13,7 @@ from shrag.corpora.readers.item import decode_object
 from shrag.corpora.text.cleaning import plain_line
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.measures.short_answers import read_yes_no
-from shrag.serving.answering.multiple_choice import LETTERS
+from shrag.serving.request import LETTERS
 
 
 class Reference(msgspec.Struct, frozen=True):

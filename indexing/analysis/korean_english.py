@@ -135,7 +135,8 @@ class KoreanEnglishAnalyzer:
         return terms
 
     def _eojeols(self, text: str) -> Sequence[tuple[int, str]]:
-        return self._user_words.join_phrases(text, eojeols(text))
+        found = eojeols(text)
+        return self._user_words.join_phrases(text, found) if self._dictionary.words else found
 
     def _analyze(self, eojeol: str) -> tuple[Token, ...]:
         known = self._cache.get(eojeol)
@@ -169,11 +170,18 @@ class KoreanEnglishAnalyzer:
     def _analyze_new(self, eojeol: str) -> tuple[Token, ...]:
         folded, origins = fold_with_offsets(eojeol)
         found = [Token(*word) for word in find_words(folded)]
-        found.extend(token for token in self._user_words.find(folded) if token not in found)
+        if self._dictionary.words:
+            found.extend(token for token in self._user_words.find(folded) if token not in found)
         if _KOREAN.search(folded):
             found.extend(self._morphemes(folded))
         found.sort(key=lambda token: (token.start, token.end))
-        return tuple(Token(term, origins[start], _origin_end(origins, end), kind) for term, start, end, kind in found)
+        # Inside a character that folded to several (㎏ → kg), a token takes the whole of it.
+        ends = [
+            origins[token.end] + (token.end > 0 and origins[token.end - 1] == origins[token.end]) for token in found
+        ]
+        return tuple(
+            [Token(token.term, origins[token.start], end, token.kind) for token, end in zip(found, ends, strict=True)]
+        )
 
     def _morphemes(self, folded: str) -> Iterator[Token]:
         kiwi = self._load()
@@ -181,7 +189,8 @@ class KoreanEnglishAnalyzer:
             if self._before_piece is not None:
                 self._before_piece()
             piece = folded[begin : begin + _LONGEST_PIECE]
-            readable = piece.translate(_LOWER) if self._user_words.holds_mixed(piece) else for_kiwi(piece)
+            mixed = self._dictionary.words and self._user_words.holds_mixed(piece)
+            readable = piece.translate(_LOWER) if mixed else for_kiwi(piece)
             morphemes = [
                 Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
                 for found in kiwi.tokenize(_SURROGATE.sub(" ", readable))
@@ -311,10 +320,3 @@ def _pieces(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
         place = start + begin + len(piece) - len(core)
         if core := core.rstrip(_EDGE):
             yield place, core
-
-
-def _origin_end(origins: Sequence[int], end: int) -> int:
-    """Return where, in the unfolded text, a stretch that ends at ``end`` in the folded one ends."""
-    here = origins[end]
-    # Inside a character that folded to several (㎏ → kg), the stretch takes the whole of it.
-    return here if end == 0 or origins[end - 1] != here else here + 1

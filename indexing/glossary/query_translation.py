@@ -1,8 +1,8 @@
 """Translate query terms (CLIR).
 
-A word's translations are ways to say it in the other language: a document scores by the best of them, never by two.
-Where a phrase of several words was found (인공 신경망 → neural network), each of its words has an equal share of
-the phrase's translation: together they weigh as much as the phrase, alone as much as their part.
+Phrases are translated before their words, the longest first. A document scores by the best translation of a word, never
+by two of them. Where a phrase of several words was found (인공 신경망 → neural network), each of its words has an equal
+share of the phrase's translation: together they weigh as much as the phrase, alone as much as their part.
 """
 
 from __future__ import annotations
@@ -10,36 +10,37 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Token
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.store import MOST_TERMS, Entry, simple_tokens
-from shrag.indexing.search_engine import FieldStatistics
+from shrag.indexing.search_engine import SearchEngine, Statistics
 
 _MOST_TRANSLATIONS = 4
 # Beside a pair seen a hundred times, one seen once is more likely a slip than another name.
 _RARE = 0.08
 # By 353 Korean titles asked of records left only their English abstracts (docs/glossary.md): found within ten 0.28
-# without making up for what has no translation, 0.44 with half of it, 0.54 with all; the other two matter little.
+# without compensation for what has no translation, 0.44 with half of it, 0.54 with all; the other two matter little.
 _MOST_COMPENSATION = 3.0
 _KOREAN_SHARE = 0.2
 _HANGUL = re.compile("[\uac00-\ud7a3]")
-# Once for each term that has any: a passage is asked about as one string, which takes a sixth of the time.
+# Matches once for each term that has Hangul: a passage is tested as one string, which takes a sixth of the time.
 _HANGUL_TERM = re.compile("[\uac00-\ud7a3][^ ]*")
 _SURENESS = 0.3
 
 
-class Phrasebook(Protocol):
-    """What a glossary is asked for."""
+class BilingualLexicon(Protocol):
+    """Looks up phrases of one language in the other."""
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
         """Return the entries of each phrase, a sequence of terms in either language, the surest first."""
 
 
-class Translation(NamedTuple):
-    """Another way to say a word. ``text`` is the phrase as written, ``share`` the part of it that is this word's."""
+class PhraseTranslation(NamedTuple):
+    """A translation as the lexicon has it: ``text`` as written, ``share`` the part of it that is one word's."""
 
     text: str
     terms: tuple[str, ...]
@@ -47,83 +48,138 @@ class Translation(NamedTuple):
     sureness: float
 
 
-class Spoken(NamedTuple):
-    """A stretch of a question whose tokens share characters, and its translations, the surest first."""
-
-    tokens: tuple[Token, ...]
-    translations: tuple[Translation, ...]
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """Its terms in their order, each once."""
-        return tuple(dict.fromkeys(token.term for token in self.tokens))
-
-    @property
-    def start(self) -> int:
-        """Where it begins in the question."""
-        return self.tokens[0].start
-
-    @property
-    def end(self) -> int:
-        """Where it ends."""
-        return max(token.end for token in self.tokens)
-
-
-def carry_over(tokens: Iterable[Token], glossary: Phrasebook | None) -> list[Spoken]:
-    """Group a text's tokens, which come by rising start, into words, and translate them.
-
-    Behind them come the compounds (인공신경망), each a word of its own: its parts (인공, 신경망) have the translations.
-    """
-    compounds: list[Token] = []
-    simple: list[Token] = []
-    for token in tokens:
-        (compounds if token.kind == "compound" else simple).append(token)
-    groups = _overlapping(simple)
-    translations = _translate(groups, glossary) if glossary is not None else {}
-    spoken = [Spoken(tuple(group), translations.get(number, ())) for number, group in enumerate(groups)]
-    return spoken + [Spoken((token,), ()) for token in compounds]
-
-
-class Way(NamedTuple):
-    """A translation with the weight at which it counts for as much as its word does."""
+class Translation(NamedTuple):
+    """A translation with the weight at which it counts for as much as the word it stands for."""
 
     text: str
     terms: tuple[str, ...]
     weight: float
 
 
-def weigh_translations(spoken: Sequence[Spoken], contents: FieldStatistics) -> list[tuple[Way, ...]]:
-    """Return each word's translations with their weights: a rare word's may be of common terms, and the reverse."""
+@dataclass(frozen=True, slots=True)
+class QuerySegment:
+    """A stretch of a question whose tokens share characters (GPT-4: gpt, 4, gpt4), and its translations, surest first.
+
+    ``terms`` are those of the tokens in their order, each once.
+    """
+
+    tokens: tuple[Token, ...]
+    terms: tuple[str, ...]
+    translations: tuple[PhraseTranslation, ...]
+
+    @property
+    def is_compound(self) -> bool:
+        """Whether it is a compound, whose parts are segments of their own."""
+        return self.tokens[0].kind == "compound"
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedQuestion:
+    """A question's tokens and what queries, ranking and extracts need to know of them; computed once a question.
+
+    Attributes:
+        text: The question.
+        tokens: Its tokens by rising start, stop words left out.
+        segments: The tokens in groups that share characters, compounds last.
+        translations: The weighted translations of each segment, the surest first.
+        statistics: Document frequencies of all terms of the segments and of their translations.
+        idf: The idf of each of those terms in the contents.
+        compensation: The factor for the score of a document of the other language.
+        lexicon: What it was translated by, None where it was not.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    segments: tuple[QuerySegment, ...]
+    translations: tuple[tuple[Translation, ...], ...]
+    statistics: Statistics
+    idf: Mapping[str, float]
+    compensation: float
+    lexicon: BilingualLexicon | None
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms of the question in its order, repeated ones too."""
+        return [token.term for token in self.tokens]
+
+
+def analyze_question(
+    text: str, analyzer: Analyzer, engine: SearchEngine, lexicon: BilingualLexicon | None = None
+) -> AnalyzedQuestion:
+    """Analyse and translate a question, or another text that is compared with records; no lexicon, no translation."""
+    (tokens,) = analyzer.tokens([text])
+    segments = translate_query(tokens, lexicon)
+    statistics = engine.statistics(all_terms(segments))
+    frequencies, documents = statistics.contents.document_frequencies, statistics.contents.documents
+    idfs = {term: idf(frequency, documents) for term, frequency in frequencies.items()}
+    weights = {term: idfs[term] if frequencies[term] else 0.0 for term in idfs}
+    return AnalyzedQuestion(
+        text=text,
+        tokens=tuple(tokens),
+        segments=tuple(segments),
+        translations=tuple(weight_translations(segments, weights)),
+        statistics=statistics,
+        idf=idfs,
+        compensation=compensation(segments, weights),
+        lexicon=lexicon,
+    )
+
+
+def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None) -> list[QuerySegment]:
+    """Group a question's tokens, which come by rising start, into segments, and translate them.
+
+    Compounds (인공신경망) come last, each a segment without translations: its parts (인공, 신경망) have them.
+    """
+    compounds: list[Token] = []
+    simple: list[Token] = []
+    for token in tokens:
+        (compounds if token.kind == "compound" else simple).append(token)
+    groups = _overlapping(simple)
+    translations = _translate(groups, lexicon) if lexicon is not None else {}
+    segments = [_segment(group, translations.get(number, ())) for number, group in enumerate(groups)]
+    return segments + [_segment([token], ()) for token in compounds]
+
+
+def weight_translations(
+    segments: Sequence[QuerySegment], weights: Mapping[str, float]
+) -> list[tuple[Translation, ...]]:
+    """Return each segment's translations with their weights: a rare word may have common translations, or the reverse.
+
+    Args:
+        segments: The segments of one question.
+        weights: The idf of all their terms and of their translations' terms; 0 of those that the index does not have.
+    """
     return [
         tuple(
-            Way(
-                translation.text,
-                translation.terms,
-                translation.share
-                * translation.sureness**_SURENESS
-                * _scale(_weight(each.terms, contents), translation, contents),
-            )
-            for translation in each.translations
+            [
+                Translation(
+                    found.text,
+                    found.terms,
+                    found.share * found.sureness**_SURENESS * _scale(_weight(segment.terms, weights), found, weights),
+                )
+                for found in segment.translations
+            ]
         )
-        for each in spoken
+        for segment in segments
     ]
 
 
-def compensation(spoken: Sequence[Spoken], contents: FieldStatistics) -> float:
-    """Return what to multiply the score of a document of the other language by.
+def compensation(segments: Sequence[QuerySegment], weights: Mapping[str, float]) -> float:
+    """Return the factor for the score of a document of the other language, at least 1.
 
-    Such a document can only match the words that were carried over, or that are written alike in both. Its score is put
-    in proportion to theirs, for else it could never come before those of the question's own language.
+    Such a document can only match the segments that have a translation or are written alike in both languages. Without
+    the factor it could not come before documents of the question's own language. ``weights`` are as of
+    :func:`weight_translations`.
     """
-    spoken = [each for each in spoken if each.tokens[0].kind != "compound"]
-    weights = [_weight(each.terms, contents) for each in spoken]
-    korean = is_korean(term for each in spoken for term in each.terms)
+    simple = [segment for segment in segments if not segment.is_compound]
+    total = [_weight(segment.terms, weights) for segment in simple]
+    korean = is_korean([term for segment in simple for term in segment.terms])
     reachable = sum(
         weight
-        for each, weight in zip(spoken, weights, strict=True)
-        if each.translations or (korean and not any(map(_HANGUL.search, each.terms)))
+        for segment, weight in zip(simple, total, strict=True)
+        if segment.translations or (korean and not any(map(_HANGUL.search, segment.terms)))
     )
-    return min(_MOST_COMPENSATION, sum(weights) / reachable) if reachable else 1.0
+    return min(_MOST_COMPENSATION, sum(total) / reachable) if reachable else 1.0
 
 
 def is_korean(terms: Iterable[str]) -> bool:
@@ -135,25 +191,27 @@ def is_korean(terms: Iterable[str]) -> bool:
     return any(islice(_HANGUL_TERM.finditer(text), wanted - 1, wanted))
 
 
-def _scale(weight: float, translation: Translation, contents: FieldStatistics) -> float:
-    theirs = _weight(translation.terms, contents) * translation.share
+def all_terms(segments: Iterable[QuerySegment]) -> list[str]:
+    """Return every term of the segments and of their translations, each once."""
+    terms: dict[str, None] = {}
+    for segment in segments:
+        terms.update(dict.fromkeys(segment.terms))
+        for translation in segment.translations:
+            terms.update(dict.fromkeys(translation.terms))
+    return list(terms)
+
+
+def _segment(tokens: Sequence[Token], translations: tuple[PhraseTranslation, ...]) -> QuerySegment:
+    return QuerySegment(tuple(tokens), tuple(dict.fromkeys(token.term for token in tokens)), translations)
+
+
+def _scale(weight: float, translation: PhraseTranslation, weights: Mapping[str, float]) -> float:
+    theirs = _weight(translation.terms, weights) * translation.share
     return math.sqrt(min(2.0, max(0.5, weight / theirs))) if theirs else 1.0
 
 
-def _weight(terms: Iterable[str], contents: FieldStatistics) -> float:
-    return sum(
-        idf(frequency, contents.documents) for term in terms if (frequency := contents.document_frequencies[term])
-    )
-
-
-def all_terms(spoken: Iterable[Spoken]) -> list[str]:
-    """Return every term of the words and of their translations, each once."""
-    terms: dict[str, None] = {}
-    for each in spoken:
-        terms.update(dict.fromkeys(each.terms))
-        for translation in each.translations:
-            terms.update(dict.fromkeys(translation.terms))
-    return list(terms)
+def _weight(terms: Iterable[str], weights: Mapping[str, float]) -> float:
+    return sum([weights[term] for term in terms])
 
 
 def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
@@ -169,23 +227,26 @@ def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
     return groups
 
 
-def _translate(groups: Sequence[Sequence[Token]], glossary: Phrasebook) -> Mapping[int, tuple[Translation, ...]]:
-    places = [
+def _translate(
+    groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon
+) -> Mapping[int, tuple[PhraseTranslation, ...]]:
+    """Return the translations of the groups that have any, by the group's position."""
+    terms = [
         (number, token.term)
         for number, group in enumerate(groups)
         for token in simple_tokens(group)
         if token.kind in KEYWORD_KINDS
     ]
-    found: dict[int, tuple[Translation, ...]] = {}
+    found: dict[int, tuple[PhraseTranslation, ...]] = {}
     start = 0
-    while start < len(places):
-        sizes = range(min(MOST_TERMS, len(places) - start), 0, -1)
-        phrases = [[term for _, term in places[start : start + size]] for size in sizes]
-        for size, entries in zip(sizes, glossary.look_up(phrases), strict=True):
+    while start < len(terms):
+        sizes = range(min(MOST_TERMS, len(terms) - start), 0, -1)
+        phrases = [[term for _, term in terms[start : start + size]] for size in sizes]
+        for size, entries in zip(sizes, lexicon.look_up(phrases), strict=True):
             # A phrase that ends inside a word (the deep of deep-learning) is none.
-            whole = start + size == len(places) or places[start + size][0] != places[start + size - 1][0]
+            whole = start + size == len(terms) or terms[start + size][0] != terms[start + size - 1][0]
             if entries and whole:
-                covered = sorted({number for number, _ in places[start : start + size]})
+                covered = sorted({number for number, _ in terms[start : start + size]})
                 translations = _choose(phrases[sizes.index(size)], entries, len(covered))
                 for number in covered:
                     found[number] = (*found.get(number, ()), *translations)
@@ -196,11 +257,11 @@ def _translate(groups: Sequence[Sequence[Token]], glossary: Phrasebook) -> Mappi
     return found
 
 
-def _choose(phrase: Sequence[str], entries: Sequence[Entry], words: int) -> list[Translation]:
+def _choose(phrase: Sequence[str], entries: Sequence[Entry], words: int) -> list[PhraseTranslation]:
     most = max((entry.records for entry in entries if entry.source == "brackets"), default=0)
     korean = tuple(phrase) == entries[0].korean_terms
     return [
-        Translation(
+        PhraseTranslation(
             entry.english if korean else entry.korean,
             entry.english_terms if korean else entry.korean_terms,
             1 / words,

@@ -56,16 +56,6 @@ def java_bytes(data: bytes) -> JavaClass:
     return _bytes_type()(data)
 
 
-def java_data(array: JavaClass) -> bytes:
-    """Return what a Java array of bytes holds."""
-    return bytes(memoryview(array))
-
-
-def java_ints(array: JavaClass) -> list[int]:
-    """Return the numbers of four bytes each, in this machine's order, that a Java array of bytes holds."""
-    return memoryview(java_data(array)).cast("i").tolist()
-
-
 @cache
 def _bytes_type() -> JavaClass:
     jpype = _bridge()
@@ -119,14 +109,24 @@ def lucene_jar() -> Path:
 @contextmanager
 def java_errors(doing: str) -> Iterator[None]:
     """Turn Java's exceptions into one sentence: :class:`DiskFull` for a full disk, else :class:`IndexingError`."""
-    jpype = _bridge()
     try:
         yield
-    except jpype.JException as error:
-        message = str(error.getMessage() or error.getClass().getName())
-        if "No space left" in message or "File too large" in message:
-            raise DiskFull(f"The disk is full while {doing}: free some space and run the command again.") from error
-        raise IndexingError(f"Lucene failed while {doing}: {message}.") from error
+    except java_exception() as error:
+        raise java_failure(error, doing) from error
+
+
+def java_exception() -> type[Exception]:
+    """Return the class of Java's exceptions."""
+    kind: type[Exception] = _bridge().JException
+    return kind
+
+
+def java_failure(error: Any, doing: str) -> DiskFull | IndexingError:  # noqa: ANN401  (a Java object)
+    """Return what to raise in the place of a Java exception that came while ``doing`` something."""
+    message = str(error.getMessage() or error.getClass().getName())
+    if "No space left" in message or "File too large" in message:
+        return DiskFull(f"The disk is full while {doing}: free some space and run the command again.")
+    return IndexingError(f"Lucene failed while {doing}: {message}.")
 
 
 def _bridge() -> Any:  # noqa: ANN401  (a module without types)

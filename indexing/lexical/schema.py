@@ -34,22 +34,18 @@ def similarity(parameters: Bm25) -> JavaClass:
     return lucene("search.similarities.BM25Similarity")(parameters.k1, parameters.b)
 
 
-_BETWEEN = "\0"
+SEPARATOR = "\0"
+"""Stands between two parts of a query, and between two texts, in both directions."""
 
 
 def write_queries(queries: Iterable[Query]) -> str:
     """Return the queries, one after another."""
-    return _BETWEEN.join(part for query in queries for part in _parts(query))
+    return SEPARATOR.join(part for query in queries for part in _parts(query))
 
 
 def join_texts(texts: Iterable[str]) -> str:
     """Return several texts, at least one, as Java is given them; what has a NUL in it is in no index, then neither."""
-    return _BETWEEN.join(map(_whole, texts))
-
-
-def split_texts(joined: str) -> list[str]:
-    """Return what Java joined of at least one text."""
-    return joined.split(_BETWEEN)
+    return SEPARATOR.join(map(_whole, texts))
 
 
 def _parts(query: Query) -> Iterator[str]:
@@ -81,4 +77,4 @@ def _several(kind: str, clauses: Sequence[Query]) -> Iterator[str]:
 
 
 def _whole(text: str) -> str:
-    return text if _BETWEEN not in text else text.replace(_BETWEEN, "\ufffd")
+    return text if SEPARATOR not in text else text.replace(SEPARATOR, "\ufffd")

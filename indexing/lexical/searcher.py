@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,15 +26,15 @@ from cachetools import LRUCache
 from shrag.indexing.analyzed_record import AnalysedRecord, unpack_stored
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexingError
-from shrag.indexing.lexical.jvm import JavaClass, java, java_data, java_errors, java_ints, lucene, own
+from shrag.indexing.lexical.jvm import JavaClass, java, java_errors, java_exception, java_failure, lucene, own
 from shrag.indexing.lexical.schema import (
     CONTENTS,
     DOCID,
+    SEPARATOR,
     STORED,
     TITLE,
     join_texts,
     similarity,
-    split_texts,
     write_queries,
 )
 from shrag.indexing.query import Query
@@ -49,6 +50,9 @@ class TermFrequency(NamedTuple):
     in_title: int
 
 
+NO_FREQUENCY = TermFrequency(0, 0)
+
+
 class IndexTerms:
     """The terms of one open index, which does not change. Safe to share between threads."""
 
@@ -62,7 +66,7 @@ class IndexTerms:
         known = {term: kept.get(term) for term in terms}
         new = [term for term, found in known.items() if found is None]
         if new:
-            counts = java_ints(self._search.frequencies(join_texts(new)))
+            counts = memoryview(bytes(memoryview(self._search.frequencies(join_texts(new))))).cast("i").tolist()
             found = dict(zip(new, map(TermFrequency, counts[::2], counts[1::2]), strict=True))
             if len(kept) + len(new) > _KEPT:
                 kept.clear()
@@ -107,6 +111,7 @@ class LexicalReader:
 
     def __init__(self, folder: Path, parameters: Bm25) -> None:
         self._doing = f"reading {folder}"
+        self._java_exception = java_exception()
         self._term = lucene("index.Term")
         self._term_query = lucene("search.TermQuery")
         self._doc_values = lucene("index.MultiDocValues")
@@ -145,8 +150,8 @@ class LexicalReader:
             raise ValueError(f"k must be at least 1, got {k}.")
         if not self._documents or not queries:
             return [[] for _ in queries]
-        with java_errors(self._doing):
-            data = memoryview(java_data(self._java.search(write_queries(queries), min(k, self._documents))))
+        with self._java_errors():
+            data = memoryview(bytes(memoryview(self._java.search(write_queries(queries), min(k, self._documents)))))
             numbers, scores = data.cast("i").tolist(), data.cast("f").tolist()
             found: list[list[tuple[int, float]]] = []
             place = 0
@@ -162,12 +167,17 @@ class LexicalReader:
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
-        with java_errors(self._doing):
-            return Statistics(self._field_statistics(CONTENTS, terms), self._field_statistics(TITLE, terms))
+        with self._java_errors():
+            contents, title = self._collection(CONTENTS), self._collection(TITLE)
+            found = self._terms.look_up(terms) if self._documents else [NO_FREQUENCY] * len(terms)
+            return Statistics(
+                FieldStatistics(*contents, dict(zip(terms, [each.in_contents for each in found], strict=True))),
+                FieldStatistics(*title, dict(zip(terms, [each.in_title for each in found], strict=True))),
+            )
 
     def frequencies(self, term: str, most: int) -> list[int]:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`; those that lie first in the index."""
-        with java_errors(self._doing):
+        with self._java_errors():
             postings = self._postings.getTermPostingsEnum(self._reader, CONTENTS, self._bytes(term), self._with_counts)
             found: list[int] = []
             while postings is not None and len(found) < most and postings.nextDoc() != postings.NO_MORE_DOCS:
@@ -176,12 +186,12 @@ class LexicalReader:
 
     def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
         """See :class:`~shrag.indexing.search_engine.RecordStore`."""
-        with java_errors(self._doing):
+        with self._java_errors():
             return self._read([self._place(docid) for docid in docids])
 
     def sample(self, most: int) -> list[AnalysedRecord]:
         """See :class:`~shrag.indexing.search_engine.RecordStore`; those that lie evenly spread over the index."""
-        with java_errors(self._doing):
+        with self._java_errors():
             fields, live = self._searcher.storedFields(), self._live_docs(self._reader)
             end = int(self._reader.maxDoc())
             numbers: dict[int, None] = {}
@@ -201,32 +211,40 @@ class LexicalReader:
 
     def docids(self, numbers: Sequence[int]) -> list[str]:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
-        with java_errors(self._doing):
+        with self._java_errors():
             found = self._docids(numbers)
         return [found[number] for number in numbers]
 
     def distinct_docids(self) -> int:
         """Return how many different identifiers there are."""
-        with java_errors(self._doing):
+        with self._java_errors():
             return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
 
     def numbers(self, docids: Sequence[str]) -> list[int | None]:
         """See :class:`~shrag.indexing.vectors.vector_index.DocumentNumbers`."""
-        with java_errors(self._doing):
+        with self._java_errors():
             return [self._place(docid) for docid in docids]
 
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
-        with java_errors(self._doing):
+        with self._java_errors():
             fields = self._searcher.storedFields()
             for number in numbers:
                 yield unpack_stored(_stored(fields, number))
+
+    @contextmanager
+    def _java_errors(self) -> Iterator[None]:
+        """Turn Java's exceptions into one sentence, as :func:`~shrag.indexing.lexical.jvm.java_errors` does."""
+        try:
+            yield
+        except self._java_exception as error:
+            raise java_failure(error, self._doing) from error
 
     def _docids(self, places: Iterable[int]) -> dict[int, str]:
         docids = {place: self._found.get(place, "") for place in places}
         unknown = sorted(place for place, docid in docids.items() if not docid)  # doc values are read forwards only
         if unknown:
-            docids.update(zip(unknown, split_texts(str(self._java.docids(unknown))), strict=True))
+            docids.update(zip(unknown, str(self._java.docids(unknown)).split(SEPARATOR), strict=True))
             with self._remembering:
                 if len(self._found) > _REMEMBERED_PLACES:
                     self._places.clear()
@@ -241,7 +259,7 @@ class LexicalReader:
         kept = self._recent.get(place for place in places if place is not None)
         missing = [place for place, stored in kept.items() if stored is None]
         if missing:
-            data = java_data(self._java.stored(missing))
+            data = bytes(memoryview(self._java.stored(missing)))
             start = 4 * len(missing)
             lengths = memoryview(data)[:start].cast("i")
             for place, length in zip(missing, lengths, strict=True):
@@ -257,12 +275,6 @@ class LexicalReader:
             found = self._searcher.search(self._term_query(self._term(DOCID, docid)), 1).scoreDocs
             place = int(found[0].doc) if len(found) else None
         return place
-
-    def _field_statistics(self, field: str, terms: Sequence[str]) -> FieldStatistics:
-        documents, average_length = self._collection(field)
-        found = self._terms.look_up(terms) if documents else []
-        counts = [each.in_contents if field == CONTENTS else each.in_title for each in found] or [0] * len(terms)
-        return FieldStatistics(documents, average_length, dict(zip(terms, counts, strict=True)))
 
     def _collection(self, field: str) -> tuple[int, float]:
         """Return how many documents have the field, and its mean length; it is the same each time."""

@@ -14,7 +14,7 @@ from shrag.corpora.records import Record
 from shrag.serving.agents.connector import Result, cut_to_json, results_of, results_text
 from shrag.serving.answering.formats import DOUBTS, REASONS, answer_label, answer_text
 from shrag.serving.events import Doubt, Part, RankedRecord, Reason
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.runtime.index_registry import ServedIndex
 

@@ -24,17 +24,17 @@ from shrag.serving.agents.connector import TEMPLATE, read_document_uri
 from shrag.serving.agents.results import document_reply, document_text
 from shrag.serving.agents.tools import TOOLS, Tool, read_record
 from shrag.serving.api.routes import live, metrics
-from shrag.serving.concurrency import Withdrawal
-from shrag.serving.engine import STRATEGIES
+from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import ServingError
 from shrag.serving.http.access import Access, access_for_host, middleware_stack
 from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.request_guard import LARGEST_BODY
 from shrag.serving.http.server import address_of, listen, run
-from shrag.serving.runtime.admission import Limits, Places
-from shrag.serving.runtime.deadline import stays
+from shrag.serving.runtime.admission import AdmissionControl, ServerLimits
+from shrag.serving.runtime.deadline import never_disconnects
 from shrag.serving.runtime.index_registry import ServedIndexes
+from shrag.serving.strategies.registry import STRATEGIES
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -59,13 +59,13 @@ def check_installed() -> None:
         raise PartMissing("The MCP SDK is not installed: `pip install -c constraints.txt shrag[mcp]`.")
 
 
-def serve_stdio(indexes: ServedIndexes, limits: Limits | None = None) -> None:
+def serve_stdio(indexes: ServedIndexes, limits: ServerLimits | None = None) -> None:
     """Serve the one client at the other end of standard input and output until it closes its end.
 
     Standard output carries the protocol and nothing else: meanwhile, what anything else prints goes to standard error.
     """
     check_installed()
-    asyncio.run(_serve_stdio(indexes, Places(limits)))
+    asyncio.run(_serve_stdio(indexes, AdmissionControl(limits)))
 
 
 def serve_http(
@@ -75,7 +75,7 @@ def serve_http(
     port: int,
     key: ApiKey | None = None,
     names: Sequence[str] = (),
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Serve clients at ``http://HOST:PORT/mcp`` until told to stop; ``ready`` is told that address.
@@ -90,15 +90,17 @@ def serve_http(
         run(http_application(indexes, access, limits), listener)
 
 
-def http_application(indexes: ServedIndexes, access: Access | None = None, limits: Limits | None = None) -> Starlette:
+def http_application(
+    indexes: ServedIndexes, access: Access | None = None, limits: ServerLimits | None = None
+) -> Starlette:
     """Return the application for whom ``access`` lets ask. It closes ``indexes`` when it ends.
 
     It has the middleware of the other server. Beyond that no web page is answered, our own neither: none uses this
-    protocol. ``app.state.service`` is its :class:`Places`.
+    protocol. ``app.state.service`` is its :class:`AdmissionControl`.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
-    access, places = access or Access(), Places(limits)
+    access, places = access or Access(), AdmissionControl(limits)
     app = build_server(indexes, places).streamable_http_app(
         streamable_http_path=HTTP_PATH,
         json_response=True,
@@ -123,7 +125,7 @@ async def _ready(request: Request) -> Mapping[str, str]:
     return {"status": "ready"}
 
 
-def build_server(indexes: ServedIndexes, places: Places) -> Server[dict[str, Any]]:
+def build_server(indexes: ServedIndexes, places: AdmissionControl) -> Server[dict[str, Any]]:
     """Return the protocol's server over ``indexes``, which it closes when it ends; its tools work in ``places``."""
     import mcp_types as types
     from mcp import MCPError
@@ -180,7 +182,7 @@ def build_server(indexes: ServedIndexes, places: Places) -> Server[dict[str, Any
         try:
             yield {}
         finally:
-            places.close_gates()
+            places.close_queues()
             indexes.close()
 
     return Server(
@@ -236,7 +238,7 @@ def _read(indexes: ServedIndexes, uri: str) -> str:
 def _gone(context: ServerRequestContext[Any, Any]) -> Callable[[], Awaitable[bool]]:
     """Return what says that an HTTP client has left; one at standard input says so by the protocol."""
     if context.request is None:
-        return stays
+        return never_disconnects
     gone: Callable[[], Awaitable[bool]] = context.request.is_disconnected
     return gone
 
@@ -245,15 +247,15 @@ async def _call(
     tool: Tool[Any],
     indexes: ServedIndexes,
     arguments: dict[str, Any],
-    places: Places,
+    places: AdmissionControl,
     context: ServerRequestContext[Any, Any],
 ) -> tuple[str, dict[str, Any] | None]:
     """Return a tool's text and value, or one sentence and None where it failed; a caller who leaves stops the work."""
-    withdrawal = Withdrawal()
-    gate = places.asks if tool.name == "ask" else places.searches
+    cancellation = CancellationToken()
+    queue = places.asks if tool.name == "ask" else places.searches
     try:
         outcome = await places.run(
-            gate, partial(tool.run, indexes, arguments, withdrawal), _gone(context), withdrawal.withdraw
+            queue, partial(tool.run, indexes, arguments, cancellation), _gone(context), cancellation.cancel
         )
     except (ServingError, IndexingError, CorpusError) as error:
         return str(error)[:_LONGEST_PROBLEM], None
@@ -263,7 +265,7 @@ async def _call(
     return outcome.text, msgspec.to_builtins(outcome.value)
 
 
-async def _serve_stdio(indexes: ServedIndexes, places: Places) -> None:
+async def _serve_stdio(indexes: ServedIndexes, places: AdmissionControl) -> None:
     from mcp.server.stdio import stdio_server
 
     server = build_server(indexes, places)

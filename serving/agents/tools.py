@@ -27,11 +27,11 @@ from shrag.serving.agents.results import (
     search_reply,
     search_text,
 )
-from shrag.serving.concurrency import Withdrawal
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, STRATEGIES
+from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import ClientLeft, DocumentMissing, QuestionError
-from shrag.serving.question import LONGEST_QUESTION
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION
 from shrag.serving.runtime.index_registry import ServedIndexes
+from shrag.serving.strategies.registry import STRATEGIES
 
 MOST_K = 50
 """Records a search gives an agent at most; each is up to 2 KB of what its model reads."""
@@ -108,7 +108,7 @@ class Tool(Generic[_Arguments]):
     description: str
     arguments: type[_Arguments]
     reply: type
-    work: Callable[[ServedIndexes, _Arguments, Withdrawal], Outcome]
+    work: Callable[[ServedIndexes, _Arguments, CancellationToken], Outcome]
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -120,8 +120,8 @@ class Tool(Generic[_Arguments]):
         """The reply's JSON Schema."""
         return _object_schema(self.reply)
 
-    def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], withdrawal: Withdrawal) -> Outcome:
-        """Do it; raises :class:`QuestionError` for wrong arguments and once it is withdrawn, and as the engine does."""
+    def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], cancellation: CancellationToken) -> Outcome:
+        """Do it; raises :class:`QuestionError` for wrong arguments and once it is cancelled, and as the engine does."""
         try:
             given = msgspec.convert(dict(arguments), self.arguments)
         except msgspec.ValidationError as error:
@@ -129,7 +129,7 @@ class Tool(Generic[_Arguments]):
             raise QuestionError(
                 "invalid_arguments", f"{self.name} cannot be called like this ({error}): its arguments are {names}."
             ) from None
-        return self.work(indexes, given, withdrawal)
+        return self.work(indexes, given, cancellation)
 
 
 def read_record(indexes: ServedIndexes, docid: str, name: str = "") -> tuple[str, int, Record]:
@@ -150,7 +150,7 @@ def _named(indexes: ServedIndexes, name: str | None) -> str:
     return "" if name in {None, "", indexes.names[0]} else str(name)
 
 
-def _search(indexes: ServedIndexes, given: SearchArguments, _: Withdrawal) -> Outcome:
+def _search(indexes: ServedIndexes, given: SearchArguments, _: CancellationToken) -> Outcome:
     if not 1 <= given.k <= MOST_K:
         raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {given.k}.")
     with indexes.use(given.index or "") as engine:
@@ -159,23 +159,23 @@ def _search(indexes: ServedIndexes, given: SearchArguments, _: Withdrawal) -> Ou
     return Outcome(reply, search_text(reply))
 
 
-def _fetch(indexes: ServedIndexes, given: FetchArguments, _: Withdrawal) -> Outcome:
+def _fetch(indexes: ServedIndexes, given: FetchArguments, _: CancellationToken) -> Outcome:
     index, generation, record = read_record(indexes, given.id, given.index or "")
     reply = fetch_reply(index, generation, record, _named(indexes, given.index))
     return Outcome(reply, fetch_text(reply))
 
 
-def _ask(indexes: ServedIndexes, given: AskArguments, withdrawal: Withdrawal) -> Outcome:
+def _ask(indexes: ServedIndexes, given: AskArguments, cancellation: CancellationToken) -> Outcome:
     with indexes.use(given.index or "") as engine:
         try:
-            result = engine.ask(given.question, strategy=given.strategy, begun=withdrawal.begun)
+            result = engine.ask(given.question, strategy=given.strategy, cancellation=cancellation)
         except ClientLeft as error:
             raise QuestionError("withdrawn", str(error)) from None
     reply = ask_reply(result)
     return Outcome(reply, ask_text(reply))
 
 
-def _document(indexes: ServedIndexes, given: DocumentArguments, _: Withdrawal) -> Outcome:
+def _document(indexes: ServedIndexes, given: DocumentArguments, _: CancellationToken) -> Outcome:
     index, generation, record = read_record(indexes, given.docid, given.index or "")
     if not 0 <= given.offset <= len(record.text):
         raise QuestionError("offset_out_of_range", f"offset must be from 0 to {len(record.text)}, got {given.offset}.")
@@ -183,7 +183,7 @@ def _document(indexes: ServedIndexes, given: DocumentArguments, _: Withdrawal) -
     return Outcome(reply, document_text(reply))
 
 
-def _indexes(indexes: ServedIndexes, _: NoArguments, __: Withdrawal) -> Outcome:
+def _indexes(indexes: ServedIndexes, _: NoArguments, __: CancellationToken) -> Outcome:
     reply = IndexesReply(indexes.describe())
     return Outcome(reply, indexes_text(reply))
 

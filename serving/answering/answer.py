@@ -1,4 +1,4 @@
-"""Answer from a ranking: generate, else extract; emit events."""
+"""Answer from a ranking: by a language model where there is one and it can, else by sentences of the records."""
 
 from __future__ import annotations
 
@@ -12,95 +12,91 @@ from shrag.serving.answering.citations import check_quotes
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
 from shrag.serving.answering.generative import Work, generate_answer, recall_answer
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
-from shrag.serving.events import Answer, AnswerSentence, Event, Ranking, Timings
-from shrag.serving.llm.request_model import attempt, fallen_back
-from shrag.serving.question import Question
-from shrag.serving.retrieval.query_terms import Word
-from shrag.serving.strategy import Request, Resources
-from shrag.serving.timing import Stopwatch
+from shrag.serving.events import Answer, AnswerSentence, Event, Timings
+from shrag.serving.llm.request_model import attempt, fallback_events
+from shrag.serving.request import Question, Request
+from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.strategy import Resources
+from shrag.serving.timing import StageTimer
 
 
-def finish(
-    request: Request,
-    words: Sequence[Word],
-    ranking: Ranking,
-    pool: Sequence[AnalysedRecord],
-    resources: Resources,
-    watch: Stopwatch,
-    notes: str = "",
+def answer(
+    request: Request, found: RetrievalResult, resources: Resources, timer: StageTimer, notes: str = ""
 ) -> Iterator[Event]:
-    """Yield the answer's events, if one is wanted, and the timings. ``pool`` holds the records ranked.
+    """Yield the answer's events, if one is wanted, and the timings, which end every stream.
 
-    ``notes`` are what a strategy that works a question out in steps tells the model that writes the answer.
+    Args:
+        request: The request.
+        found: The ranking to answer from, the records of the candidates, and the question's words.
+        resources: The index and the model, if any.
+        timer: Has the time of the stages so far.
+        notes: What a strategy that works a question out in steps tells the model that writes the answer.
     """
     if request.answered:
-        yield from watch.over("answer", _answer(request.question, words, ranking, pool, resources, notes))
-    yield Timings(watch.seconds)
+        yield from timer.time_iter("answer", _answer(request.question, found, resources, notes))
+    yield Timings(timer.seconds)
 
 
-def finish_unaided(request: Request, resources: Resources, watch: Stopwatch, notes: str = "") -> Iterator[Event]:
+def answer_closed_book(request: Request, resources: Resources, timer: StageTimer, notes: str = "") -> Iterator[Event]:
     """Yield likewise the answer of a language model that is shown no record, and the timings.
 
-    Where it gives none, neither is there one without it.
+    Where it gives none, there is no answer without it either.
     """
     if request.answered:
-        yield from watch.over("answer", _recalled(request.question, resources, notes))
-    yield Timings(watch.seconds)
+        yield from timer.time_iter("answer", _answer_closed_book(request.question, resources, notes))
+    yield Timings(timer.seconds)
 
 
 def _answer(
-    question: Question,
-    words: Sequence[Word],
-    ranking: Ranking,
-    pool: Sequence[AnalysedRecord],
-    resources: Resources,
-    notes: str,
+    question: Question, found: RetrievalResult, resources: Resources, notes: str
 ) -> Generator[Event, None, None]:
-    """Answer from the best complete records, by the model where there is one and it can."""
-    if ranking.reason:
-        yield Answer("extractive", question.language, (), (), ranking.reason)
+    """Answer from the best complete records."""
+    if found.ranking.reason:
+        yield Answer("extractive", question.language, (), (), found.ranking.reason)
         return
-    analysed = {each.record.docid: each for each in pool}
-    best = [analysed[ranked.record.docid] for ranked in ranking.records if ranked.record.complete][:EVIDENCE]
+    records = {each.record.docid: each for each in found.candidates}
+    complete = [ranked.record.docid for ranked in found.ranking.records if ranked.record.complete]
+    evidence = [records[docid] for docid in complete[:EVIDENCE]]
     choice = ""
-    if resources.model is not None and best:
-        choice = yield from _choose(question, best, notes, resources.model)
+    if resources.model is not None and evidence:
+        choice = yield from _choose(question, evidence, notes, resources.model)
         try:
-            yield from generate_answer(question, best, resources.index, resources.model, Work(notes, choice))
+            yield from generate_answer(question, evidence, resources.index, resources.model, Work(notes, choice))
         except ModelError as error:
-            yield from fallen_back("answer", error)
+            yield from fallback_events("answer", error)
         else:
             return
-    answer = check_quotes(extract_answer(question, words, best), [each.record for each in best])
+    extracted = extract_answer(question, found.terms, evidence)
+    made = check_quotes(extracted, [each.record for each in evidence])
     if question.choices:
-        choice = choice or choose_by_words(question.text, question.choices, answer, resources.index)
-        answer = replace(answer, choice=choice)
-    for section in answer.sections:
+        choice = choice or choose_by_words(question, made, resources.index)
+        made = replace(made, choice=choice)
+    for section in made.sections:
         for sentence in section.sentences:
             yield AnswerSentence(section.part, sentence)
-    yield answer
+    yield made
 
 
-def _recalled(question: Question, resources: Resources, notes: str) -> Generator[Event, None, None]:
+def _answer_closed_book(question: Question, resources: Resources, notes: str) -> Generator[Event, None, None]:
     choice = ""
     if resources.model is not None:
         choice = yield from _choose(question, [], notes, resources.model)
         try:
             yield from recall_answer(question, resources.model, Work(notes, choice))
         except ModelError as error:
-            yield from fallen_back("answer", error)
+            yield from fallback_events("answer", error)
         else:
             return
     yield Answer("unaided", question.language, (), (), "not_searched", choice=choice)
 
 
 def _choose(
-    question: Question, best: Sequence[AnalysedRecord], notes: str, model: LanguageModel
+    question: Question, evidence: Sequence[AnalysedRecord], notes: str, model: LanguageModel
 ) -> Generator[Event, None, str]:
     """Return the letter of the model's choice, empty where the question has none or the model fails."""
     if not question.choices:
         return ""
-    records = [each.record for each in best]
-    choice, told = attempt("answer", lambda: choose_by_model(question, records, notes or "–", model))
-    yield from told
+    records = [each.record for each in evidence]
+    choice, events = attempt("answer", lambda: choose_by_model(question, records, notes or "–", model))
+    yield from events
     return choice or ""

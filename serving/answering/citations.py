@@ -19,7 +19,7 @@ from shrag.indexing.analysis.normalization import fold
 from shrag.indexing.analyzed_record import AnalysedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.serving.events import Answer, Doubt, Section, Sentence
-from shrag.serving.retrieval.query_terms import matched_share, question_words
+from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LEAST_SHARED = 0.3
 """Share of a sentence's words, by idf, that the records it cites must hold in the sentence's own language.
@@ -116,7 +116,7 @@ def _doubt(written: str, cited: _Cited, index: OpenIndex) -> Doubt:
 
 
 def _shared(text: str, cited: _Cited, index: OpenIndex) -> float:
-    words = question_words(text, index.analyzer, index.engine, index.glossary)
+    words = text_terms(text, index)
     return matched_share(words, cited.terms) if words else 1.0
 
 

@@ -2,8 +2,8 @@
 
 Which record answers is decided by :func:`~shrag.serving.retrieval.query_terms.matched_share`: how much of the question
 (by idf, words the index lacks included) its title and one sentence hold together. A record in the question's language
-must hold 0.3 of it, one in the other language 0.25 by its translations, or 0.08 where nothing was carried over: it
-shares only names and terms with the question then. On the development sets that keeps 99 of 100 questions asked of the
+must hold 0.3 of it, one in the other language 0.25 by its translations, or 0.08 where nothing was translated: it shares
+only names and terms with the question then. On the development sets that keeps 99 of 100 questions asked of the
 Wikipedia they were written over, and turns away 77 of 100 Korean and 52 of 100 English ones asked of ScienceON instead;
 of 84 questions about a record in the other language, 78 cite it.
 """
@@ -18,8 +18,8 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analyzed_record import AnalysedRecord
 from shrag.serving.events import Answer, Citation, Part, Section, Sentence
-from shrag.serving.question import AnswerLanguage, Question
-from shrag.serving.retrieval.query_terms import Word, matched_share
+from shrag.serving.request import AnswerLanguage, Question
+from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
 
 EVIDENCE = 5
 """Records an answer is made of."""
@@ -58,7 +58,7 @@ class _Candidate(NamedTuple):
     score: float
 
 
-def extract_answer(question: Question, words: Sequence[Word], evidence: Sequence[AnalysedRecord]) -> Answer:
+def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Sequence[AnalysedRecord]) -> Answer:
     """Return the answer that ``evidence``, numbered from 1 in its order, gives to ``question``.
 
     ``words`` are the question's. Where no record fits, the answer has no section, no citation, and says why.
@@ -79,12 +79,12 @@ def extract_answer(question: Question, words: Sequence[Word], evidence: Sequence
 
 
 def _fitting_sentences(
-    number: int, analysed: AnalysedRecord, language: AnswerLanguage, words: Sequence[Word]
+    number: int, analysed: AnalysedRecord, language: AnswerLanguage, words: Sequence[QueryTerm]
 ) -> list[_Candidate]:
     """Return the record's usable sentences, or none where the record does not fit the question."""
     record = analysed.record
     same_language = record.language == language
-    carried = any(word.ways for word in words)
+    carried = any(word.translations for word in words)
     needed = _FITS_SAME_LANGUAGE if same_language else _FITS_CARRIED if carried else _FITS_OTHER_LANGUAGE
     worth = 1.0 if same_language else _OTHER_LANGUAGE_WORTH
     in_title = set(analysed.title_terms)

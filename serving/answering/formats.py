@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from shrag.serving.events import Answer, Doubt, Part, Reason, Section, Sentence
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 
 HEADINGS: Mapping[AnswerLanguage, Mapping[Part, str]] = {
     "ko": {"title": "제목", "introduction": "서론", "body": "본론", "conclusion": "결론"},

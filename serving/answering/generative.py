@@ -16,10 +16,10 @@ from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.prompts.prompt import load_prompt
 from shrag.serving.answering.answer_parser import AnswerReader, Said
 from shrag.serving.answering.citations import check_support, citation_precision
-from shrag.serving.answering.multiple_choice import LETTERS, choices_text
+from shrag.serving.answering.multiple_choice import choices_text
 from shrag.serving.events import Answer, AnswerSentence, Citation, Event, ModelCall, Part, Section, Sentence
 from shrag.serving.llm.structured_call import fence_records
-from shrag.serving.question import Question
+from shrag.serving.request import LETTERS, Question
 
 LONGEST_ANSWER = 1_500
 """Tokens an answer may have; some 900 words."""

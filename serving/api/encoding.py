@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from shrag.serving.answer_cache import KeptAnswer
+from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.api.schemas import ask_response, search_response
 from shrag.serving.events import ModelCall
 from shrag.serving.http.request_context import trace_id
-from shrag.serving.results import AskResult, SearchResult, kept_ask, kept_search
+from shrag.serving.results import AskResult, SearchResult, cached_ask, cached_search
 
 
 def encode_search(result: SearchResult) -> bytes:
@@ -28,23 +28,23 @@ def encode_ask(result: AskResult, form: AnswerFormat) -> bytes:
     return msgspec.json.encode(ask_response(result, form))
 
 
-def encode_cached_search(cached: KeptAnswer) -> bytes:
-    """Return what :func:`encode_search` returns of a cached answer."""
+def encode_cached_search(cached: CachedAnswer) -> bytes:
+    """Return the same as :func:`encode_search` of a cached answer."""
     end = _search_end(cached)
     begin = cached.encoded("search")
     if begin is None:
-        begin = encode_search(kept_search(cached)).removesuffix(end)
-        cached.keep_encoded("search", begin)
+        begin = encode_search(cached_search(cached)).removesuffix(end)
+        cached.cache_encoding("search", begin)
     return begin + end
 
 
-def encode_cached_ask(cached: KeptAnswer, form: AnswerFormat) -> bytes:
-    """Return what :func:`encode_ask` returns of a cached answer."""
+def encode_cached_ask(cached: CachedAnswer, form: AnswerFormat) -> bytes:
+    """Return the same as :func:`encode_ask` of a cached answer."""
     end = _search_end(cached) + b',"trace_id":' + msgspec.json.encode(trace_id()) + b"}"
     begin = cached.encoded(form)
     if begin is None:
-        begin = encode_ask(kept_ask(cached), form).removesuffix(end)
-        cached.keep_encoded(form, begin)
+        begin = encode_ask(cached_ask(cached), form).removesuffix(end)
+        cached.cache_encoding(form, begin)
     return begin + end
 
 
@@ -58,6 +58,6 @@ class _RequestFields:
     trace_id: str
 
 
-def _search_end(cached: KeptAnswer) -> bytes:
+def _search_end(cached: CachedAnswer) -> bytes:
     """Return a response from its first field of this request on."""
     return msgspec.json.encode(_RequestFields((), cached.timings.seconds, cached.timings.cached, trace_id()))[1:]

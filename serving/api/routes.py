@@ -58,12 +58,12 @@ async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
     service: Service = request.app.state.service
     if not body.stream:
         return await service.ask(body, request)
-    patience = service.patience(request.is_disconnected)
-    answering = await service.events(body, patience)
-    started = StreamStarted(service.index.name, answering.generation, body.strategy, answering.cached, trace_id())
+    deadline = service.deadline(request.is_disconnected)
+    _, feed = await service.events(body, deadline)
+    started = StreamStarted(service.index.name, feed.generation, body.strategy, feed.cached, trace_id())
     # The response finds out by itself that the client has left.
-    events = answering.feed(patience.of_stream(), service.saw)
-    return SSEResponse(stream_events(events, started), answering.leave)
+    events = feed.events(deadline.without_disconnect(), service.observe)
+    return SSEResponse(stream_events(events, started), feed.leave)
 
 
 @Operation(query=DocumentQuery, returns=Record, problems=(404, 422, 503), tag="documents")
@@ -109,10 +109,10 @@ async def ready(request: Request) -> Health:
         status="ready",
         index=service.index.name,
         index_generation=manifest.generation,
-        index_problem=service.index.standing.problem,
+        index_problem=service.index.status.problem,
         records=manifest.records,
         files=files,
-        generator_status=service.generation,
+        generator_status=service.generator_status,
         generation_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
         language_model=name,
     )

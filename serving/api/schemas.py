@@ -8,22 +8,21 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K
 from shrag.serving.events import (
     Citation,
     CutShort,
     Fallback,
-    Found,
     Keyword,
     KeywordOrder,
     ModelCall,
     Node,
     RankedRecord,
     Reason,
+    ScoredDoc,
     Section,
 )
 from shrag.serving.http.request_context import trace_id
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
 _K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Records at most.")]
@@ -83,7 +82,7 @@ class SearchResponse:
     queries: tuple[tuple[str, ...], ...]
     pool: tuple[str, ...]
     left_out: tuple[str, ...]
-    dense: tuple[Found, ...]
+    dense: tuple[ScoredDoc, ...]
     encoder: str
     encoder_is_model: bool
     reranker: str

@@ -1,40 +1,40 @@
-"""What routes call: admission, cache, metrics around the engine."""
+"""What routes call: admission, cached answers, log fields and metrics around the engine."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from contextlib import closing
+from functools import partial
+from typing import TypeVar
 
-from starlette.requests import Request
+from starlette.requests import Request as HttpRequest
 
 from shrag.models.chat.circuit_breaker import CircuitModel
-from shrag.serving.answer_cache import KeptAnswer
-from shrag.serving.api.encoding import encode_ask, encode_search
-from shrag.serving.api.encoding import encode_cached_ask as encode_kept_ask
-from shrag.serving.api.encoding import encode_cached_search as encode_kept_search
+from shrag.serving.answer_cache import CachedAnswer
+from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
-from shrag.serving.concurrency import Asking, Withdrawal
 from shrag.serving.engine import Engine
-from shrag.serving.errors import NotServed
+from shrag.serving.errors import NotServed, Stopping
+from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
-from shrag.serving.http.request_context import add_log_fields as note
-from shrag.serving.results import AskResult, SearchResult
-from shrag.serving.runtime.admission import Limits, Places
-from shrag.serving.runtime.deadline import Patience
-from shrag.serving.runtime.event_feed import Answering, Begun
-from shrag.serving.runtime.leases import EngineSource
+from shrag.serving.http.request_context import add_log_fields
+from shrag.serving.request import Request, parse_request
+from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, ServerLimits
+from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.event_feed import EventFeed, open_feed
+from shrag.serving.runtime.leases import EngineSource, Lease
 
 _Event = TypeVar("_Event")
 
 _CLOSING_SECONDS = 1.0
 
 
-class Service(Places):
-    """The index served and the places of its questions. ``log_questions`` lets the log have the words of questions."""
+class Service(AdmissionControl):
+    """The index served, and admission to it. ``log_questions`` lets the log have the words of questions."""
 
-    def __init__(self, index: EngineSource, limits: Limits, *, log_questions: bool) -> None:
+    def __init__(self, index: EngineSource, limits: ServerLimits, *, log_questions: bool) -> None:
         super().__init__(limits)
         self.index = index
         with index.use() as engine:  # every generation has the same
@@ -44,121 +44,90 @@ class Service(Places):
 
     @property
     def circuit(self) -> CircuitModel | None:
-        """The circuit before the language model, where there is one."""
+        """The circuit breaker before the language model, where there is one."""
         return self.model if isinstance(self.model, CircuitModel) else None
 
     @property
-    def generation(self) -> GeneratorStatus:
+    def generator_status(self) -> GeneratorStatus:
         """Who writes the answers."""
         if self.model is None:
             return "extractive"
         return "degraded" if self.circuit is not None and self.circuit.state == "open" else "ready"
 
-    async def search(self, body: QuestionRequest, request: Request) -> bytes:
-        """Return the response to a search: at once where it is kept, else in its turn."""
-        self._note(body)
-        kept = self._kept(body, answered=False)
-        if kept is not None:
-            self.saw(kept.timings)
-            return encode_kept_search(kept)
-
-        def work() -> SearchResult:
-            with self.index.use() as engine:
-                return engine.search(
-                    body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-                    choices=body.choices,
-                )  # fmt: skip
-
-        result = await self.run(self.searches, work, request.is_disconnected)
-        self._saw(result)
+    async def search(self, body: QuestionRequest, http: HttpRequest) -> bytes:
+        """Return the response to a search: at once where it is cached, else in its turn."""
+        lease, request, run = self.begin(body, answered=False)
+        if isinstance(run, CachedAnswer):
+            with closing(run):
+                self.observe(run.timings)
+                return encode_cached_search(run)
+        work = partial(lease.engine.complete_search, request, run)
+        result = await self.run(self.searches, work, http.is_disconnected, run.close)
+        self.metrics.observe(*result.fallbacks, result.timings)
+        add_log_fields(stages=result.timings.seconds)
         return encode_search(result)
 
-    async def ask(self, body: AskRequest, request: Request) -> bytes:
-        """Return the response that answers a question, likewise; a client that leaves stops the work on it."""
-        self._note(body)
-        kept = self._kept(body, answered=True)
-        if kept is not None:
-            for event in kept.counted:
-                self.saw(event)
-            return encode_kept_ask(kept, body.format)
-        withdrawal = Withdrawal()
-
-        def work() -> AskResult:
-            with self.index.use() as engine:
-                return engine.ask(
-                    body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-                    choices=body.choices, begun=withdrawal.begun,
-                )  # fmt: skip
-
-        result = await self.run(self.asks, work, request.is_disconnected, withdrawal.withdraw)
-        self.metrics.saw(result.answer)
-        self._saw(result.search)
+    async def ask(self, body: AskRequest, http: HttpRequest) -> bytes:
+        """Return the response that answers a question, likewise; the work stops where the client leaves."""
+        lease, request, run = self.begin(body, answered=True)
+        if isinstance(run, CachedAnswer):
+            with closing(run):
+                for event in run.observed:
+                    self.observe(event)
+                return encode_cached_ask(run, body.format)
+        work = partial(lease.engine.complete_ask, request, run)
+        result = await self.run(self.asks, work, http.is_disconnected, run.close)
+        self.metrics.observe(result.answer, *result.search.fallbacks, result.search.timings)
+        add_log_fields(stages=result.search.timings.seconds)
         return encode_ask(result, body.format)
 
-    async def events(self, body: AskRequest, patience: Patience) -> Answering[Event]:
-        """Return an answer to be streamed, once it is its turn where it is not kept; the caller leaves it."""
-        self._note(body)
-        kept = self._kept(body, answered=True)
-        if kept is not None:
-            return Answering(kept.asking(), kept.key.generation, None)
-        return await self.begin(
-            lambda engine: engine.events(
-                body.question, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order, choices=body.choices
-            ),
-            lambda asking, _: asking,
-            patience,
-        )
+    async def events(self, body: AskRequest, deadline: Deadline) -> tuple[Request, EventFeed[Event]]:
+        """Return a request and its answer to be streamed, once it is its turn or cached; the caller leaves the feed.
 
-    async def begin(
-        self,
-        ask: Callable[[Engine], Asking],
-        shown: Callable[[Asking, Engine], Begun[_Event]],
-        patience: Patience,
-    ) -> Answering[_Event]:
-        """Return what ``shown`` makes of what is asked, once it is its turn; the caller leaves it.
-
-        Raises as ``ask`` does, and as :meth:`Gate.enter`.
+        Raises as :meth:`Engine.run`, :meth:`AdmissionQueue.enter` and the strategy do.
         """
+        lease, request, run = self.begin(body, answered=True)
+        return request, await self._feed(run, lease.generation, self.asks if not run.cached else None, deadline)
 
-        def work() -> tuple[Begun[_Event], int]:
-            lease = self.index.use()
-            engine = lease.engine
-            asking = lease.asking(ask)
-            try:
-                return shown(asking, engine), engine.manifest.generation
-            except BaseException:
-                asking.close()
-                raise
+    async def page_events(
+        self, request: Request, show: Callable[[EventRun[Event], Engine], EventRun[_Event]], deadline: Deadline
+    ) -> EventFeed[_Event]:
+        """Return what ``show`` makes of an answer, likewise; a cached one waits for its turn too, to be rendered."""
+        self.refuse_when_draining()
+        lease = self.index.use()
+        add_log_fields(generation=lease.generation)
+        run = lease.run(request)
+        return await self._feed(show(run, lease.engine), lease.generation, self.asks, deadline)
 
-        await self.enter(patience)
-        # In a thread: a model may have to be asked for its name, an encoder to be loaded.
-        beginning = asyncio.get_running_loop().run_in_executor(self.asks.workers, work)
-        try:
-            await patience.wait(beginning)
-            asking, generation = beginning.result()
-        except BaseException:
-            beginning.add_done_callback(_let_go)
-            self.asks.leave()
-            raise
-        note(generation=generation)
-        return Answering(asking, generation, self.asks)
+    def begin(self, body: QuestionRequest, *, answered: bool) -> tuple[Lease, Request, EventRun[Event]]:
+        """Return the request of a body and its run, with the lease on its engine, which is released when the run ends.
 
-    async def enter(self, patience: Patience) -> None:
-        """Take a place for an answer; whoever took one calls ``asks.leave``. Raises as :meth:`Gate.enter` does."""
-        try:
-            self.refuse_when_draining()
-            await self.asks.enter(patience)
-        except NotServed as error:
-            self.metrics.rejected(error.code)
-            raise
+        A cached answer needs no slot, so that a full server still gives it. Another run begins in its turn.
 
-    def saw(self, event: Event) -> None:
+        Raises:
+            QuestionError: The question is not valid.
+            Stopping: The server is stopping. Else raises as :meth:`Engine.run` does.
+        """
+        add_log_fields(strategy=body.strategy, index=self.index.name)
+        if self._log_questions:
+            add_log_fields(question=body.question)
+        request = parse_request(
+            body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
+            choices=body.choices,
+        )  # fmt: skip
+        if self.draining:
+            raise Stopping
+        lease = self.index.use()
+        add_log_fields(generation=lease.generation)
+        return lease, request, lease.run(request)
+
+    def observe(self, event: Event) -> None:
         """Count an event of a stream."""
-        self.metrics.saw(event)
+        self.metrics.observe(event)
         if event.event == "timings":
-            note(stages=event.seconds)
+            add_log_fields(stages=event.seconds)
             if event.cached:
-                note(cached=True)
+                add_log_fields(cached=True)
 
     def index_entry(self) -> IndexEntry:
         """Return what is said of the index served."""
@@ -169,18 +138,18 @@ class Service(Places):
             )
 
     def scrape(self) -> bytes:
-        """Return the figures as they are now."""
+        """Return the metrics as they are now."""
         with self.index.use() as engine:
             self.metrics.index(engine.name, engine.manifest.generation, engine.digest)
-        self.metrics.standing(self.index.standing)
+        self.metrics.status(self.index.status)
         if self.cache is not None:
             self.metrics.cache(self.cache.counters)
-        self.metrics.model(self.generation == "ready")
+        self.metrics.model(self.generator_status == "ready")
         return super().scrape()
 
     async def close(self) -> None:
         """Take no more work and close the index; an engine that a thread still works with is closed behind that."""
-        self.close_gates()
+        self.close_queues()
         waiting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="closing")
         idle = asyncio.get_running_loop().run_in_executor(waiting, self._join)
         await asyncio.wait([idle], timeout=_CLOSING_SECONDS)
@@ -188,39 +157,14 @@ class Service(Places):
         self.index.close()
 
     def _join(self) -> None:
-        for gate in (self.searches, self.asks):
-            gate.workers.shutdown(wait=True)
+        for queue in (self.searches, self.asks):
+            queue.workers.shutdown(wait=True)
 
-    def _kept(self, body: QuestionRequest, *, answered: bool) -> KeptAnswer | None:
-        """Return the answer where it is kept: it needs no place, so that a full server still gives it.
-
-        Raises where the question cannot be asked.
-        """
-        self.refuse_when_draining()
-        with self.index.use() as engine:
-            note(generation=engine.manifest.generation)
-            return engine.kept(
-                body.question,
-                answered=answered,
-                k=body.k,
-                strategy=body.strategy,
-                keyword_order=body.keyword_order,
-                choices=body.choices,
-            )
-
-    def _note(self, body: QuestionRequest) -> None:
-        note(strategy=body.strategy, index=self.index.name)
-        if self._log_questions:
-            note(question=body.question)
-
-    def _saw(self, result: SearchResult) -> None:
-        self.metrics.saw(result.timings)
-        for fallback in result.fallbacks:
-            self.metrics.saw(fallback)
-        note(stages=result.timings.seconds, generation=result.generation)
-
-
-def _let_go(beginning: asyncio.Future[tuple[Begun[Any], int]]) -> None:
-    """Close what begins too late."""
-    if not beginning.cancelled() and beginning.exception() is None:
-        beginning.result()[0].close()
+    async def _feed(
+        self, run: EventRun[_Event], generation: int, queue: AdmissionQueue | None, deadline: Deadline
+    ) -> EventFeed[_Event]:
+        try:
+            return await open_feed(run, generation, queue, deadline)
+        except NotServed as error:
+            self.metrics.rejected(error.code)
+            raise

@@ -29,10 +29,10 @@ from shrag.serving.errors import AddressTaken
 from shrag.serving.http.access import Access, access_for_host
 from shrag.serving.http.connection_limits import Deadlines
 from shrag.serving.http.logging import LOGGER, JsonLines
-from shrag.serving.retrieval.reranking import AUTO
-from shrag.serving.runtime.admission import Limits, Places
+from shrag.serving.retrieval.rerankers import AUTO
+from shrag.serving.runtime.admission import AdmissionControl, ServerLimits
 from shrag.serving.runtime.hot_reload import CurrentIndex
-from shrag.serving.runtime.leases import share_free_memory
+from shrag.serving.runtime.memory import limit_malloc_arenas
 
 _GRACE_SECONDS = 9.5
 """How long open answers may go on once the server is told to stop."""
@@ -54,7 +54,7 @@ def serve(
     reranker: str = AUTO,
     min_score: float | None = None,
     cache: AnswerCache | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     log_questions: bool = False,
     shared: bool = False,
 ) -> None:
@@ -71,7 +71,7 @@ def serve(
     ``access`` :class:`ServingError` for an address that :func:`~shrag.serving.http.access.access_for_host` refuses.
     """
     access = access or access_for_host(host)
-    share_free_memory()
+    limit_malloc_arenas()
     with listen(host, port, shared=shared) as listener:
         guarded = CircuitModel(model) if model is not None else None
 
@@ -119,8 +119,8 @@ def _leave_to_the_end() -> None:
 
 
 def make_server(app: Starlette) -> uvicorn.Server:
-    """Return a server of ``app``, to be run. Its ``app.state.service`` is its :class:`Places`."""
-    service: Places = app.state.service
+    """Return a server of ``app``, to be run. Its ``app.state.service`` is its :class:`AdmissionControl`."""
+    service: AdmissionControl = app.state.service
     config = uvicorn.Config(
         app,
         loop="uvloop",
@@ -146,7 +146,7 @@ class _Server(uvicorn.Server):
     not; what was begun goes on for a while, then it is told that it is given up. The second signal ends at once.
     """
 
-    def __init__(self, config: uvicorn.Config, service: Places) -> None:
+    def __init__(self, config: uvicorn.Config, service: AdmissionControl) -> None:
         super().__init__(config)
         self._service = service
 

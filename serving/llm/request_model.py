@@ -1,4 +1,4 @@
-"""Per-request model wrapper: fail fast, cancel; fallback events."""
+"""Language model of one request: fails fast once it has failed, can be cancelled; fallbacks as events."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from shrag.models.language_model import Completion, CompletionStream, LanguageMo
 from shrag.serving.errors import PlanSpent, UnusableOutput
 from shrag.serving.events import CutShort, Event, Fallback, ModelCall, Purpose
 
+_Made = TypeVar("_Made")
 
-class OneQuestion:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` for as long as a question is worked on.
 
-    Trying a model that is away takes as long as its retries and timeouts do; the stages behind the first one that
-    found it away fail at once, with the same words.
+class RequestModel:
+    """Implements :class:`~shrag.models.language_model.LanguageModel` for as long as a request is worked on.
+
+    Trying a model that does not answer takes as long as its retries and timeouts do. The stages behind the first one
+    that failed with it fail at once, with the same message.
     """
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self._away: ModelUnavailable | None = None
+        self._failure: ModelUnavailable | None = None
         self._streams: list[CompletionStream] = []
         self._lock = threading.Lock()
 
@@ -34,49 +36,49 @@ class OneQuestion:
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
-        self._fail_again()
+        self._raise_if_failed()
         try:
             return self._model.complete(messages, schema, max_tokens=max_tokens)
         except ModelUnavailable as error:
-            self._away = error
+            self._failure = error
             raise
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
-        self._fail_again()
+        self._raise_if_failed()
         try:
             stream = self._model.stream(messages, max_tokens=max_tokens)
         except ModelUnavailable as error:
-            self._away = error
+            self._failure = error
             raise
         with self._lock:
             self._streams.append(stream)
-            cancelled = self._away is not None
+            cancelled = self._failure is not None
         if cancelled:
             stream.close()
-        return _Watched(stream, self)
+        return _RequestStream(stream, self)
 
     def cancel(self) -> None:
-        """Let go of what is being written, and ask for nothing more; from any thread."""
+        """Close what is being written and ask for nothing more; from any thread."""
         with self._lock:
-            self._away = ModelUnavailable("The question was withdrawn: ask it again.")
+            self._failure = ModelUnavailable("The question was withdrawn: ask it again.")
             streams = list(self._streams)
         for stream in streams:
             stream.close()
 
-    def note(self, error: ModelUnavailable) -> None:
-        """Remember that the model went away in the middle of a stream."""
-        self._away = error
+    def fail(self, error: ModelUnavailable) -> None:
+        """Remember that the model failed in the middle of a stream."""
+        self._failure = error
 
-    def _fail_again(self) -> None:
-        if self._away is not None:
-            raise ModelUnavailable(str(self._away))
+    def _raise_if_failed(self) -> None:
+        if self._failure is not None:
+            raise ModelUnavailable(str(self._failure))
 
 
-class _Watched:
+class _RequestStream:
     """Implements :class:`~shrag.models.language_model.CompletionStream`."""
 
-    def __init__(self, stream: CompletionStream, model: OneQuestion) -> None:
+    def __init__(self, stream: CompletionStream, model: RequestModel) -> None:
         self._stream = stream
         self._model = model
 
@@ -84,7 +86,7 @@ class _Watched:
         try:
             yield from self._stream
         except ModelUnavailable as error:
-            self._model.note(error)
+            self._model.fail(error)
             raise
 
     def close(self) -> None:
@@ -95,13 +97,10 @@ class _Watched:
         return self._stream.completion
 
 
-_Made = TypeVar("_Made")
+def fallback_events(stage: Purpose, error: ModelError) -> list[Event]:
+    """Return the events of doing ``stage`` without the model because of ``error``.
 
-
-def fallen_back(stage: Purpose, error: ModelError) -> list[Event]:
-    """Return what is told of doing ``stage`` without the model because of ``error``: it failed, or a plan has run out.
-
-    Calls whose answers cannot be used come before that.
+    They say that the model failed or that a plan has used up its calls; calls whose answers are not usable come first.
     """
     if isinstance(error, PlanSpent):
         return [CutShort(error.spent, error.allowed)]
@@ -112,9 +111,9 @@ def fallen_back(stage: Purpose, error: ModelError) -> list[Event]:
 
 
 def attempt(stage: Purpose, work: Callable[[], tuple[_Made, list[ModelCall]]]) -> tuple[_Made | None, list[Event]]:
-    """Return what ``work`` makes with a model, None where that fails, and what is to be told of it."""
+    """Return what ``work`` makes with a model, None where that fails, and the events of it."""
     try:
         made, calls = work()
     except ModelError as error:
-        return None, fallen_back(stage, error)
+        return None, fallback_events(stage, error)
     return made, [*calls]

@@ -12,7 +12,7 @@ from shrag.serving.page.facets import kind_of
 from shrag.serving.page.rendering import render, whole_page
 from shrag.serving.page.request import Asked
 from shrag.serving.page.snippets import LONGEST_NAME, LONGEST_TITLE, PART, join_names, mark_matches, shorten
-from shrag.serving.question import read_question
+from shrag.serving.request import parse_question
 
 _SHOWN_AUTHORS = 100
 _SHOWN_KEYWORDS = 50
@@ -96,7 +96,7 @@ def _text_view(engine: Engine, asked: Asked, record: Record, part: int) -> dict[
 
 def _terms(engine: Engine, asked: Asked) -> set[str]:
     try:
-        question = read_question(asked.question or "")
+        question = parse_question(asked.question or "")
     except QuestionError:
         return set()
     return {term for terms in engine.open_index.analyzer.terms([question.text]) for term in terms}

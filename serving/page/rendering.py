@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -13,8 +13,8 @@ from typing import Any
 import jinja2
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.serving.concurrency import Asking
-from shrag.serving.engine import DEFAULT_STRATEGY, Engine
+from shrag.serving.concurrency import CancellationToken
+from shrag.serving.engine import Engine
 from shrag.serving.errors import NotServed, StrategyUnavailable, UnknownStrategy
 from shrag.serving.http.problems import HTTPProblem, to_problem
 from shrag.serving.page.diagrams import ROW, WIDTH, tree_view
@@ -23,19 +23,20 @@ from shrag.serving.page.snippets import LONGEST_TITLE, shorten
 from shrag.serving.page.start import examples, strategy_groups, strategy_view
 from shrag.serving.page.state import seen_of
 from shrag.serving.page.views import answer_view, records_view, way_view
+from shrag.serving.request import DEFAULT_STRATEGY
 
 PAGE_FOLDER = Path(__file__).parent
 
 
-def render_page(engine: Engine, asked: Asked, begun: Callable[[Asking], None] = lambda _: None) -> str:
+def render_page(engine: Engine, asked: Asked, cancellation: CancellationToken | None = None) -> str:
     """Ask the engine what the page asks; return the page.
 
-    ``begun`` is as of :meth:`~shrag.serving.engine.Engine.ask`, and it raises as that does.
+    ``cancellation`` is as of :meth:`~shrag.serving.engine.Engine.ask`, and it raises as that does.
     """
     if asked.question is None:
         pattern = page_words()[asked.language]["example"]
         return whole_page("page.html", engine, asked, examples=examples(engine.open_index, asked.language, pattern))
-    seen = seen_of(engine.ask(asked.question, k=asked.k, strategy=asked.strategy, begun=begun))
+    seen = seen_of(engine.ask(asked.question, k=asked.k, strategy=asked.strategy, cancellation=cancellation))
     return whole_page(
         "page.html",
         engine,

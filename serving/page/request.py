@@ -8,9 +8,9 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from shrag.corpora.records import Record
-from shrag.serving.engine import DEFAULT_K, DEFAULT_STRATEGY
 from shrag.serving.page.facets import RECORD_KINDS, kind_of
 from shrag.serving.page.snippets import LONGEST_NAME, shorten
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY
 
 InterfaceLanguage = Literal["ko", "en"]
 

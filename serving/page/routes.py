@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from shrag.serving.api.schemas import DocumentQuery
 from shrag.serving.api.service import Service
-from shrag.serving.concurrency import Withdrawal
+from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientLeft, DocumentMissing
 from shrag.serving.http.endpoint import Operation
@@ -24,9 +24,9 @@ from shrag.serving.page.citation_export import REFERENCE_FILES, ReferenceFormat,
 from shrag.serving.page.record import render_record, render_text
 from shrag.serving.page.rendering import render_page, render_problem
 from shrag.serving.page.request import Asked, read_asked
-from shrag.serving.page.stream import PageStream
-from shrag.serving.question import read_question
-from shrag.serving.runtime.admission import Gate
+from shrag.serving.page.stream import page_events
+from shrag.serving.request import parse_request
+from shrag.serving.runtime.admission import AdmissionQueue
 
 MOST_REFERENCES = 50
 """Records whose references one request can ask for."""
@@ -53,15 +53,15 @@ async def page(request: Request) -> HTMLResponse:
     service: Service = request.app.state.service
     asked = _page_request(request)
     # The page without a question asks no model: it does not wait behind those that do.
-    gate = service.searches if asked.question is None else service.asks
-    withdrawal = Withdrawal()
+    queue = service.searches if asked.question is None else service.asks
+    cancellation = CancellationToken()
     return await _html_response(
         service,
-        gate,
+        queue,
         request,
         asked,
-        lambda engine: render_page(engine, asked, withdrawal.begun),
-        withdrawal.withdraw,
+        lambda engine: render_page(engine, asked, cancellation),
+        cancellation.cancel,
     )
 
 
@@ -70,14 +70,12 @@ async def stream(request: Request) -> SSEResponse:
     """Return the fragments of the page as the question is answered."""
     service: Service = request.app.state.service
     asked = _page_request(request)
-    patience = service.patience(request.is_disconnected)
-    read_question(asked.question or "")  # refused before it waits for its turn
-    answering = await service.begin(
-        lambda engine: engine.events(asked.question or "", k=asked.k, strategy=asked.strategy),
-        lambda asking, engine: PageStream(asking, engine, asked),
-        patience,
+    deadline = service.deadline(request.is_disconnected)
+    parsed = parse_request(asked.question or "", answered=True, k=asked.k, strategy=asked.strategy)
+    feed = await service.page_events(
+        parsed, lambda run, engine: page_events(run, engine, asked, parsed.question), deadline
     )
-    return SSEResponse(stream_events(answering.feed(patience.of_stream())), answering.leave)
+    return SSEResponse(stream_events(feed.events(deadline.without_disconnect())), feed.leave)
 
 
 @Operation(query=ReferencesQuery)
@@ -131,15 +129,15 @@ def _page_request(request: Request) -> Asked:
 
 async def _html_response(
     service: Service,
-    gate: Gate,
+    queue: AdmissionQueue,
     request: Request,
     asked: Asked,
     render: Callable[[Engine], str],
-    give_up: Callable[[], None] | None = None,
+    cancel: Callable[[], None] = lambda: None,
 ) -> HTMLResponse:
-    """Return the page that ``render`` makes once it is its turn at ``gate``, or one that shows what it raised.
+    """Return the page that ``render`` makes once it is its turn in ``queue``, or one that shows what it raised.
 
-    ``give_up`` is called where nobody waits for the page any more.
+    ``cancel`` is called where nobody waits for the page any more.
     """
 
     def work() -> str:
@@ -147,7 +145,7 @@ async def _html_response(
             return render(engine)
 
     try:
-        return HTMLResponse(await service.run(gate, work, request.is_disconnected, give_up), headers=_HEADERS)
+        return HTMLResponse(await service.run(queue, work, request.is_disconnected, cancel), headers=_HEADERS)
     except ClientLeft:
         raise
     except Exception as error:

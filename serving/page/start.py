@@ -10,11 +10,13 @@ from typing import Any
 
 from shrag.indexing.glossary.store import Entry
 from shrag.indexing.open_index import OpenIndex
-from shrag.serving.engine import DEFAULT_STRATEGY, Engine, find_strategy
+from shrag.serving.engine import Engine
 from shrag.serving.errors import UnknownStrategy
 from shrag.serving.page.request import Asked, InterfaceLanguage
 from shrag.serving.page.snippets import LONGEST_NAME, shorten
+from shrag.serving.request import DEFAULT_STRATEGY
 from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
+from shrag.serving.strategies.registry import find_strategy
 
 _FILE = Path(__file__).parent / "texts" / "strategies.toml"
 

@@ -21,7 +21,7 @@ from shrag.serving.events import (
     Timings,
 )
 from shrag.serving.page.request import Asked
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult
 
 

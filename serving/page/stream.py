@@ -6,14 +6,13 @@ because the same templates made it.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from shrag.serving.answering.formats import FALLBACKS
-from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
@@ -34,7 +33,7 @@ from shrag.serving.page.rendering import page_words, render
 from shrag.serving.page.request import Asked
 from shrag.serving.page.state import Seen
 from shrag.serving.page.views import answer_view, records_view, sentence_view, way_view
-from shrag.serving.question import read_question
+from shrag.serving.request import Question
 
 Place = Literal["answer", "draft", "node", "records", "tree", "way"]
 """Where a piece belongs. What stood there goes, but for the draft, to which a piece is added, and a node, which takes
@@ -70,37 +69,24 @@ class Whole:
 PageEvent = Piece | Step | Whole
 
 
-class PageStream(Iterator[PageEvent]):
-    """The pieces of one question's page, over its :class:`~shrag.serving.concurrency.Asking`, whose rules are its own."""
+def page_events(run: EventRun[Event], engine: Engine, asked: Asked, question: Question) -> EventRun[PageEvent]:
+    """Return the pieces of the page of ``question``, which ``run`` answers."""
+    return run.map(PageStream(engine, asked, Seen(question.text, question.language, cached=run.cached)).pieces)
 
-    def __init__(self, asking: Asking, engine: Engine, asked: Asked) -> None:
-        question = read_question(asked.question or "")
-        self._asking = asking
+
+class PageStream:
+    """Makes the pieces of one question's page, event by event; ``seen`` is its state before the first."""
+
+    def __init__(self, engine: Engine, asked: Asked, seen: Seen) -> None:
         self._asked = asked
         self._analyzer = engine.open_index.analyzer
-        self.cached = asking.cached
-        self._seen = Seen(question.text, question.language, cached=asking.cached)
+        self._seen = seen
         self._part: Part | None = None
         self._counted = ""
-        self._ready: deque[PageEvent] = deque()
 
-    def __next__(self) -> PageEvent:
-        """Return the next piece; raises :class:`StopIteration` behind the last, and once it is cancelled."""
-        while not self._ready:
-            event = next(self._asking)
-            self._seen.add(event)
-            self._ready.extend(self._pieces(event))
-        return self._ready.popleft()
-
-    def close(self) -> None:
-        """End it; a model that is writing stops."""
-        self._asking.close()
-
-    def cancel(self) -> None:
-        """End it from another thread."""
-        self._asking.cancel()
-
-    def _pieces(self, event: Event) -> Iterator[PageEvent]:
+    def pieces(self, event: Event) -> Iterator[PageEvent]:
+        """Yield what an event changes on the page."""
+        self._seen.add(event)
         match event:
             case Keywords() | Hits() | Ranking() | Timings():
                 yield from self._found(event)

@@ -26,7 +26,7 @@ from shrag.serving.page.snippets import (
 )
 from shrag.serving.page.start import strategy_view
 from shrag.serving.page.state import Seen, answer_language
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 
 _SHOWN_AUTHORS = 3
 _SHOWN_MATCHES = 8

@@ -1,67 +1,116 @@
-"""Boolean queries from keywords: query reduction, AND/OR, cross-language queries."""
+"""Boolean queries from keywords: query reduction, AND and OR, queries in the other language (step 2 of SHRAG)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from shrag.indexing.glossary.query_translation import is_korean
-from shrag.indexing.query import And, Best, Or, Query, Weighted, any_of
-from shrag.serving.question import AnswerLanguage
-from shrag.serving.retrieval.query_terms import Word
+from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted
+from shrag.serving.events import Queries
+from shrag.serving.request import AnswerLanguage
+from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.strategy import PRODUCT, Languages, SearchSettings
 
-
-def build_ladder(keywords: Sequence[Word], settings: SearchSettings = PRODUCT) -> list[Query]:
-    """Return ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all keywords down to one: ever fewer, the most important stay."""
-    return [join_clauses([_clause(keyword) for keyword in rung], settings) for rung in climb_down(keywords, settings)]
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
-def climb_down(keywords: Sequence[Word], settings: SearchSettings = PRODUCT) -> list[Sequence[Word]]:
-    """Return the keywords of each query of the ladder, the longest first."""
-    rungs = [keywords[:size] for size in range(len(keywords), 0, -1)]
-    return rungs[:1] if settings.ladder == "longest" else rungs
+class QueryPlan(NamedTuple):
+    """The queries to run, and the event that shows each as the keywords it joins."""
+
+    event: Queries
+    queries: list[Query]
 
 
-def choose_carried(
-    keywords: Sequence[Word], language: AnswerLanguage, settings: SearchSettings = PRODUCT
-) -> list[list[Word]]:
-    """Return the keywords of the queries in the other language, the longest first; none where nothing was carried over.
+def build_queries(
+    keywords: Sequence[QueryTerm],
+    language: AnswerLanguage,
+    settings: SearchSettings = PRODUCT,
+    own: Sequence[QueryTerm] = (),
+    excluded: Sequence[Sequence[QueryTerm]] = (),
+) -> QueryPlan:
+    """Return the subqueries, those in the other language than the question's, and one of the question's own words.
 
-    ``language`` is the question's.
+    Args:
+        keywords: What to search for, the most important first.
+        language: The question's language.
+        settings: Which of the queries are made, and how keywords are joined.
+        own: The question's own keywords where a model chose ``keywords``; joined in one more query.
+        excluded: Phrases; documents that have all words of one of them are left out of every query.
+    """
+    shown: list[list[str]] = []
+    queries: list[Query] = []
+    if settings.languages in {"both", language}:
+        subqueries = reduce_query(keywords, settings)
+        shown += [_texts(subquery) for subquery in subqueries]
+        queries += [_join(subquery, settings) for subquery in subqueries]
+    if settings.languages != language:
+        translated = reduce_translated_query(keywords, language, settings)
+        shown += [[show_translation(keyword) for keyword in subquery] for subquery in translated]
+        queries += build_translated_queries(translated, language, settings)
+    if own and settings.languages in {"both", language}:
+        shown.append(_texts(own))
+        queries.append(_join(own, settings))
+    minus = [f"− {' '.join(_texts(phrase))}" for phrase in excluded]
+    event = Queries(tuple([(*show_query(texts, settings), *minus) for texts in shown]))
+    return QueryPlan(event, [exclude_phrases(query, excluded) for query in queries])
 
-    Documents of the question's language match all its words, those of the other only what was carried over or is
+
+def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Sequence[QueryTerm]]:
+    """Return the keywords of ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all down to one: the most important stay."""
+    subqueries = [keywords[:size] for size in range(len(keywords), 0, -1)]
+    return subqueries[:1] if settings.ladder == "longest" else subqueries
+
+
+def build_subqueries(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Query]:
+    """Return the queries of :func:`reduce_query`."""
+    return [_join(subquery, settings) for subquery in reduce_query(keywords, settings)]
+
+
+def reduce_translated_query(
+    keywords: Sequence[QueryTerm], language: AnswerLanguage, settings: SearchSettings = PRODUCT
+) -> list[list[QueryTerm]]:
+    """Return the keywords of the queries in the other language, the longest first; none where nothing is translated.
+
+    Documents of the question's ``language`` match all its words, those of the other only what has a translation or is
     written alike in both: in one query with the others they would not come among the first ten.
     """
     korean = language == "ko"
-    carried = [keyword for keyword in keywords if _can_be_carried(keyword, korean=korean)]
+    translated = [keyword for keyword in keywords if _is_translatable(keyword, korean=korean)]
     # What is written alike in both has been asked for already, unless the question's own language is not to be asked.
-    if settings.languages == "both" and not any(_has_ways(keyword) for keyword in carried):
+    if settings.languages == "both" and not any(_has_translations(keyword) for keyword in translated):
         return []
-    rungs = [carried[:size] for size in dict.fromkeys(-(-len(carried) * part // 3) for part in (3, 2, 1)) if size]
-    return rungs[:1] if settings.ladder == "longest" else rungs
+    sizes = dict.fromkeys([-(-len(translated) * part // 3) for part in (3, 2, 1)])
+    subqueries = [translated[:size] for size in sizes if size]
+    return subqueries[:1] if settings.ladder == "longest" else subqueries
 
 
-def build_carried(
-    rungs: Sequence[Sequence[Word]], language: AnswerLanguage, settings: SearchSettings = PRODUCT
+def build_translated_queries(
+    subqueries: Sequence[Sequence[QueryTerm]], language: AnswerLanguage, settings: SearchSettings = PRODUCT
 ) -> list[Query]:
-    """Return the queries of :func:`choose_carried`: a keyword is found by the best of its translations."""
+    """Return the queries of :func:`reduce_translated_query`: a keyword is found by the best of its translations."""
     korean = language == "ko"
-    return [join_clauses([_carried_clause(keyword, korean=korean) for keyword in rung], settings) for rung in rungs]
+    return [
+        join_clauses([_translated_clause(keyword, korean=korean) for keyword in subquery], settings)
+        for subquery in subqueries
+    ]
 
 
-def in_languages(keywords: Sequence[Word], languages: Languages, language: AnswerLanguage) -> list[Word]:
+def filter_languages(keywords: Sequence[QueryTerm], languages: Languages, language: AnswerLanguage) -> list[QueryTerm]:
     """Return the keywords that can be searched for in ``languages``; ``language`` is the question's."""
     if languages == "both":
         return list(keywords)
     if languages == language:
-        return [keyword for keyword in keywords if not any(way.terms == keyword.terms for way in keyword.ways)]
-    return [keyword for keyword in keywords if _can_be_carried(keyword, korean=language == "ko")]
+        return [
+            keyword for keyword in keywords if not any(each.terms == keyword.terms for each in keyword.translations)
+        ]
+    return [keyword for keyword in keywords if _is_translatable(keyword, korean=language == "ko")]
 
 
 def join_clauses(clauses: Sequence[Query], settings: SearchSettings = PRODUCT) -> Query:
-    """Return the query of a rung, from the most important keyword's clause to the least important one's.
+    """Return the query of clauses that come from the most important keyword to the least important one.
 
-    With ``ands``, that many ANDs stand between the last clauses; a rung of fewer has all of them. The SHRAG paper (5.1)
+    With ``ands``, that many ANDs are between the last clauses; a query of fewer has all of them. The SHRAG paper (5.1)
     writes ``free|textbook|mathematics+school`` for one AND, made "by starting from the lower priority keywords" and
     "adding the specified number of higher priority keywords": the last keyword and one above it, together, as one
     alternative among the others (``grouped``). Read from left to right, as engines without precedence do, the same
@@ -75,38 +124,62 @@ def join_clauses(clauses: Sequence[Query], settings: SearchSettings = PRODUCT) -
     return Or((*_flat(clauses[: -ands - 1]), And(tuple(clauses[-ands - 1 :]))))
 
 
-def show_rung(words: Sequence[str], settings: SearchSettings = PRODUCT) -> tuple[str, ...]:
-    """Return a rung's keywords as people read them: what OR joins side by side, what AND joins with a plus."""
-    ands = min(settings.ands, len(words) - 1)
+def exclude_phrases(query: Query, phrases: Sequence[Sequence[QueryTerm]]) -> Query:
+    """Return ``query`` without the documents that have all words of one of the ``phrases``, in either language."""
+    if not phrases:
+        return query
+    return Not(query, Or(tuple(And(tuple(map(_in_any_language, phrase))) for phrase in phrases)))
+
+
+def show_query(texts: Sequence[str], settings: SearchSettings = PRODUCT) -> tuple[str, ...]:
+    """Return a query's keywords as people read them: what OR joins side by side, what AND joins with a plus."""
+    ands = min(settings.ands, len(texts) - 1)
     if ands <= 0:
-        return tuple(words)
+        return tuple(texts)
     if settings.and_reading == "required":
-        others = words[:-ands]
-        return (" + ".join([others[0] if len(others) == 1 else f"({' | '.join(others)})", *words[-ands:]]),)
-    return (*words[: -ands - 1], " + ".join(words[-ands - 1 :]))
+        others = texts[:-ands]
+        return (" + ".join([others[0] if len(others) == 1 else f"({' | '.join(others)})", *texts[-ands:]]),)
+    return (*texts[: -ands - 1], " + ".join(texts[-ands - 1 :]))
 
 
-def shown_carried(keyword: Word) -> str:
-    """Return a keyword as the other language has it: its surest translation, or itself where it is written alike."""
+def show_translation(keyword: QueryTerm) -> str:
+    """Return a keyword in the other language: its surest translation, or itself where it is written alike."""
     if keyword.parts:
         # The words of a phrase that was translated as one share its translation.
-        return " ".join(dict.fromkeys(shown_carried(part) for part in keyword.parts))
-    return keyword.ways[0].text if keyword.ways else keyword.text
+        return " ".join(dict.fromkeys(show_translation(part) for part in keyword.parts))
+    return keyword.translations[0].text if keyword.translations else keyword.text
 
 
-def _clause(keyword: Word) -> Query:
-    return And(tuple(_clause(part) for part in keyword.parts)) if keyword.parts else any_of(keyword.terms)
+def _texts(keywords: Sequence[QueryTerm]) -> list[str]:
+    return [keyword.text for keyword in keywords]
 
 
-def _carried_clause(keyword: Word, *, korean: bool) -> Query:
+def _join(keywords: Sequence[QueryTerm], settings: SearchSettings) -> Query:
+    return join_clauses([_clause(keyword) for keyword in keywords], settings)
+
+
+def _clause(keyword: QueryTerm) -> Query:
+    return And(tuple(_clause(part) for part in keyword.parts)) if keyword.parts else _any_of(keyword.terms)
+
+
+def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
     if keyword.parts:
-        return And(tuple(_carried_clause(part, korean=korean) for part in keyword.parts))
-    ways: list[Query] = [Weighted(any_of(way.terms), way.weight) for way in keyword.ways]
-    return Best((any_of(keyword.terms), *ways)) if _written_alike(keyword, korean=korean) else Best(tuple(ways))
+        return And(tuple(_translated_clause(part, korean=korean) for part in keyword.parts))
+    translations = [Weighted(_any_of(each.terms), each.weight) for each in keyword.translations]
+    own = [_any_of(keyword.terms)] if _is_written_alike(keyword, korean=korean) else []
+    return Best((*own, *translations))
+
+
+def _in_any_language(word: QueryTerm) -> Query:
+    return Or((_any_of(word.terms), *(And(tuple(map(Term, each.terms))) for each in word.translations)))
+
+
+def _any_of(terms: Iterable[str]) -> Or:
+    return Or(tuple(map(Term, terms)))
 
 
 def _flat(clauses: Iterable[Query]) -> Iterator[Query]:
-    """Yield the clauses with the terms of a disjunction in its place: a rung is one flat list of terms."""
+    """Yield the clauses with the terms of a disjunction in its place: a query is one flat list of terms."""
     for clause in clauses:
         if isinstance(clause, Or):
             yield from clause.clauses
@@ -114,17 +187,17 @@ def _flat(clauses: Iterable[Query]) -> Iterator[Query]:
             yield clause
 
 
-def _has_ways(keyword: Word) -> bool:
-    return any(map(_has_ways, keyword.parts)) if keyword.parts else bool(keyword.ways)
+def _has_translations(keyword: QueryTerm) -> bool:
+    return any(map(_has_translations, keyword.parts)) if keyword.parts else bool(keyword.translations)
 
 
-def _can_be_carried(keyword: Word, *, korean: bool) -> bool:
+def _is_translatable(keyword: QueryTerm, *, korean: bool) -> bool:
     if keyword.parts:
-        return all(_can_be_carried(part, korean=korean) for part in keyword.parts)
-    return bool(keyword.ways) or _written_alike(keyword, korean=korean)
+        return all(_is_translatable(part, korean=korean) for part in keyword.parts)
+    return bool(keyword.translations) or _is_written_alike(keyword, korean=korean)
 
 
-def _written_alike(keyword: Word, *, korean: bool) -> bool:
+def _is_written_alike(keyword: QueryTerm, *, korean: bool) -> bool:
     """Say whether the other language's documents may have the keyword as it is: LSTM, GPT-4."""
-    latin = not any(is_korean([term]) for term in keyword.terms)
+    latin = not any(map(_HANGUL.search, keyword.terms))
     return latin and (korean or any(character.isupper() or character.isdigit() for character in keyword.text[1:]))

@@ -1,8 +1,4 @@
-"""Question → QueryTerms with idf, compounds and translations.
-
-Where no language model chooses them, two keywords of the question with nothing but space between them make one: the
-neighbours of Metzler and Croft, *A Markov random field model for term dependencies*, SIGIR 2005.
-"""
+"""QueryTerm: a question's content words with idf and translations; phrases of neighbouring words."""
 
 from __future__ import annotations
 
@@ -11,107 +7,117 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import NamedTuple
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Kind
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Kind
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import Phrasebook, Way, all_terms, carry_over, weigh_translations
-from shrag.indexing.search_engine import FieldStatistics, SearchEngine
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translation, analyze_question
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.search_engine import FieldStatistics
 from shrag.serving.events import Reason
 from shrag.serving.strategy import WordChoice
 
 _CONTENT_KINDS: frozenset[Kind] = KEYWORD_KINDS | {"predicate"}
 
 
-class Word(NamedTuple):
-    """One word of a question, as written, with the terms any of which is a match: ``GPT-4`` is gpt4, gpt or 4.
+class QueryTerm(NamedTuple):
+    """A word of a question, as written, with the index terms any of which is a match: ``GPT-4`` is gpt4, gpt or 4.
 
-    ``idf`` is that of its rarest term that the index has, or of an unseen term where it has none; ``uses`` says how
-    often the question has the word; ``keyword`` whether its kind makes a keyword; ``known`` whether the index has it or
-    a translation of it; ``ways`` are its translations. ``start`` and ``end`` bound its first use in the question.
-    ``parts`` are the words of a compound, which a match must all have; its terms are theirs together.
+    Attributes:
+        text: The word as the question has it.
+        terms: Its index terms, each once.
+        idf: That of its rarest term that the index has, or of an unseen term where it has none.
+        frequency: How often the question has it.
+        keyword: Whether its kind makes a keyword.
+        known: Whether the index has it or a translation of it.
+        translations: Its translations, the surest first.
+        start: Where its first use begins in the question.
+        end: Where that ends.
+        parts: The words of a phrase, all of which a match must have; its terms are theirs together.
     """
 
     text: str
     terms: tuple[str, ...]
     idf: float
-    uses: int
+    frequency: int
     keyword: bool
     known: bool
-    ways: tuple[Way, ...] = ()
+    translations: tuple[Translation, ...] = ()
     start: int = 0
     end: int = 0
-    parts: tuple[Word, ...] = ()
+    parts: tuple[QueryTerm, ...] = ()
 
 
-def question_words(
-    question: str, analyzer: Analyzer, engine: SearchEngine, glossary: Phrasebook | None = None
-) -> list[Word]:
-    """Return the question's content words in order of first use, each once; stop words and affixes are none."""
-    (tokens,) = analyzer.tokens([question])
-    spoken = carry_over((token for token in tokens if token.kind in _CONTENT_KINDS), glossary)
-    contents = engine.statistics(sorted(all_terms(spoken))).contents
-    words: dict[tuple[str, ...], Word] = {}
-    for each, ways in zip(spoken, weigh_translations(spoken, contents), strict=True):
-        terms = each.terms
-        earlier = words.get(terms)
-        known = _known(terms, contents)
-        carried = [frequency for way in ways for frequency in _known(way.terms, contents)]
-        words[terms] = Word(
-            text=earlier.text if earlier else question[each.start : each.end],
+def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
+    """Return a question's content words in order of first use, each once; stop words and affixes are left out."""
+    contents = question.statistics.contents
+    found: dict[tuple[str, ...], QueryTerm] = {}
+    for segment, translations in zip(question.segments, question.translations, strict=True):
+        tokens = [token for token in segment.tokens if token.kind in _CONTENT_KINDS]
+        if not tokens:
+            continue
+        terms = tuple(dict.fromkeys([token.term for token in tokens]))
+        start, end = tokens[0].start, max([token.end for token in tokens])
+        earlier = found.get(terms)
+        frequencies = _frequencies(terms, contents)
+        translated = [frequency for each in translations for frequency in _frequencies(each.terms, contents)]
+        found[terms] = QueryTerm(
+            text=earlier.text if earlier else question.text[start:end],
             terms=terms,
-            idf=idf(min(known or carried, default=0), contents.documents),
-            uses=earlier.uses + 1 if earlier else 1,
-            keyword=any(token.kind in KEYWORD_KINDS for token in each.tokens),
-            known=bool(known or carried),
-            ways=tuple(dict.fromkeys((*(earlier.ways if earlier else ()), *ways))),
-            start=earlier.start if earlier else each.start,
-            end=earlier.end if earlier else each.end,
+            idf=idf(min(frequencies or translated, default=0), contents.documents),
+            frequency=earlier.frequency + 1 if earlier else 1,
+            keyword=any(token.kind in KEYWORD_KINDS for token in tokens),
+            known=bool(frequencies or translated),
+            translations=tuple(dict.fromkeys((*(earlier.translations if earlier else ()), *translations))),
+            start=earlier.start if earlier else start,
+            end=earlier.end if earlier else end,
         )
-    return list(words.values())
+    return list(found.values())
 
 
-def searchable(words: Iterable[Word]) -> list[Word]:
-    """Return the words that can be keywords: nouns, foreign words and numbers that the index has in some language."""
-    return [word for word in words if word.keyword and word.known]
+def text_terms(text: str, index: OpenIndex) -> list[QueryTerm]:
+    """Return the content words of any text, translated by the index's glossary, as :func:`query_terms` does."""
+    return query_terms(analyze_question(text, index.analyzer, index.engine, index.glossary))
 
 
-def _known(terms: Iterable[str], contents: FieldStatistics) -> list[int]:
-    """Return the document frequencies of the terms that the index has."""
-    return [frequency for term in terms if (frequency := contents.document_frequencies[term])]
+def searchable(terms: Iterable[QueryTerm]) -> list[QueryTerm]:
+    """Return those that can be keywords: nouns, foreign words and numbers that the index has in some language."""
+    return [term for term in terms if term.keyword and term.known]
 
 
-def matched_share(words: Sequence[Word], terms: AbstractSet[str]) -> float:
-    """Return which share of the words' idf stands in ``terms``: 1 where every word does, 0 where none does.
+def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
+    """Return the share of the query's idf that is in ``terms``: 1 where every word is, 0 where none is.
 
-    A translation stands there where all of its terms do.
+    A translation is there where all of its terms are.
     """
-    total = sum(word.idf for word in words)
+    total = sum([word.idf for word in query])
     found = sum(
-        word.idf
-        for word in words
-        if not terms.isdisjoint(word.terms) or any(terms >= frozenset(way.terms) for way in word.ways)
+        [
+            word.idf
+            for word in query
+            if not terms.isdisjoint(word.terms) or any(terms >= frozenset(each.terms) for each in word.translations)
+        ]
     )
     return found / total if total else 0.0
 
 
-def why_nothing(words: Sequence[Word]) -> Reason:
+def why_nothing(terms: Sequence[QueryTerm]) -> Reason:
     """Return why a question of these words found no record."""
-    if any(word.keyword and word.known for word in words):
+    if any(term.keyword and term.known for term in terms):
         return "nothing_found"
-    return "unknown_words" if any(word.keyword for word in words) else "no_keywords"
+    return "unknown_words" if any(term.keyword for term in terms) else "no_keywords"
 
 
-def join_words(parts: Sequence[Word]) -> Word:
-    """Return the keyword that stands where every one of its ``parts`` does; a single part is itself.
+def join_terms(parts: Sequence[QueryTerm]) -> QueryTerm:
+    """Return the phrase that is where every one of its ``parts`` is; a single part is itself.
 
-    Its idf is the sum of theirs, as if they stood in documents independently of each other.
+    Its idf is the sum of theirs, as if they occurred in documents independently of each other.
     """
     if len(parts) == 1:
         return parts[0]
-    return Word(
+    return QueryTerm(
         text=" ".join(part.text for part in parts),
         terms=tuple(dict.fromkeys(term for part in parts for term in part.terms)),
         idf=sum(part.idf for part in parts),
-        uses=min(part.uses for part in parts),
+        frequency=min(part.frequency for part in parts),
         keyword=True,
         known=all(part.known for part in parts),
         start=parts[0].start,
@@ -120,19 +126,26 @@ def join_words(parts: Sequence[Word]) -> Word:
     )
 
 
-def choose_words(keywords: Sequence[Word], question: str, choice: WordChoice) -> list[Word]:
-    """Return the keywords as ``choice`` has them: neighbours joined, those and the single words, or these alone.
+def choose_phrases(keywords: Sequence[QueryTerm], question: str, choice: WordChoice) -> list[QueryTerm]:
+    """Return the keywords as ``choice`` has them: single, neighbours joined to phrases (free textbook), or both.
 
-    A keyword without a neighbour stays as it is.
+    Two keywords of the question with nothing but space between them are neighbours; one without a neighbour stays
+    single. The SHRAG paper compares single words with compound ones. Source of the neighbours: Metzler and Croft, *A
+    Markov random field model for term dependencies*, SIGIR 2005.
     """
     if choice == "split":
         return list(keywords)
-    pairs = [pair for pair in pairwise(keywords) if _side_by_side(*pair, question)]
-    joined = [join_words(pair) for pair in pairs]
+    pairs = [pair for pair in pairwise(keywords) if _are_neighbours(*pair, question)]
+    joined = [join_terms(pair) for pair in pairs]
     paired = {word.terms for pair in pairs for word in pair}
     single = [word for word in keywords if choice == "both" or word.terms not in paired]
     return sorted([*joined, *single], key=lambda word: (word.start, -word.end))
 
 
-def _side_by_side(left: Word, right: Word, question: str) -> bool:
+def _frequencies(terms: Iterable[str], contents: FieldStatistics) -> list[int]:
+    """Return the document frequencies of the terms that the index has."""
+    return [frequency for term in terms if (frequency := contents.document_frequencies[term])]
+
+
+def _are_neighbours(left: QueryTerm, right: QueryTerm, question: str) -> bool:
     return left.end <= right.start and not question[left.end : right.start].strip()

@@ -1,132 +1,142 @@
-"""Keywords → queries → candidates → ranking, as events."""
+"""Retriever: keywords, queries, candidates and a ranking, told as events (steps 1 to 4 of SHRAG)."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from shrag.indexing.analyzed_record import AnalysedRecord
-from shrag.indexing.query import And, Not, Or, Query, Term, any_of
-from shrag.models.reranker import Passage, Reranker
-from shrag.serving.events import Event, Queries, Ranking
-from shrag.serving.question import AnswerLanguage
-from shrag.serving.retrieval.fusion import DenseHits, collect
-from shrag.serving.retrieval.keywords import Chosen, choose_keywords
-from shrag.serving.retrieval.query_builder import (
-    build_carried,
-    build_ladder,
-    choose_carried,
-    climb_down,
-    show_rung,
-    shown_carried,
+from shrag.indexing.glossary.query_translation import analyze_question
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.query import Query
+from shrag.indexing.search_engine import Hit
+from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking, ScoredDoc
+from shrag.serving.request import Request
+from shrag.serving.retrieval.keywords import choose_keywords
+from shrag.serving.retrieval.query_builder import QueryPlan, build_queries
+from shrag.serving.retrieval.query_terms import QueryTerm, choose_phrases, query_terms, searchable, why_nothing
+from shrag.serving.retrieval.ranking import (
+    ScoredRecord,
+    bind_question,
+    collect_candidates,
+    rank_records,
+    reciprocal_rank_fusion,
+    rerank,
 )
-from shrag.serving.retrieval.query_terms import Word, why_nothing
-from shrag.serving.retrieval.reranking import rerank
-from shrag.serving.strategy import PRODUCT, Candidates, Request, Resources, SearchSettings
-from shrag.serving.timing import Stopwatch
+from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
+from shrag.serving.strategy import Candidates, Resources
+from shrag.serving.timing import StageTimer
+
+if TYPE_CHECKING:
+    from shrag.models.encoder import Encoder
 
 DEPTH = 10
-"""Hits each query of the ladder is asked for, as in the paper; a caller who wants more records than that gets them."""
+"""Hits each query is asked for, as in the paper; a caller who wants more records than that gets them."""
 
 
-class Climbed(NamedTuple):
-    """What came of it: the question's own words, the ranking, and the records it was made of, in the pool's order."""
+@dataclass(frozen=True, slots=True)
+class RetrievalResult:
+    """A question's own words, the events of its search, and the records of the candidates in their order."""
 
-    words: list[Word]
+    terms: Sequence[QueryTerm]
+    keywords: Keywords
+    queries: Queries
+    hits: Hits
     ranking: Ranking
-    pool: list[AnalysedRecord]
+    candidates: Sequence[AnalysedRecord]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events of the search in the order in which every strategy tells them."""
+        return self.keywords, self.queries, self.hits, self.ranking
 
 
-def look_up(
-    request: Request, resources: Resources, own: Candidates, watch: Stopwatch, cosine_weight: float = 0.0
-) -> Generator[Event, None, Climbed]:
-    """Yield the keywords, the queries, the hits and the ranking; return what came of them.
+class Nearest(NamedTuple):
+    """What vectors found for a question, best first, and the encoder that made them."""
 
-    Whoever wants vectors has seen to it by :func:`need_vectors` that the index has them.
+    hits: Sequence[Hit]
+    encoder: Encoder
+
+
+def retrieve(
+    request: Request, resources: Resources, source: Candidates, timer: StageTimer, cosine_weight: float = 0.0
+) -> Generator[Event, None, RetrievalResult]:
+    """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
+
+    Args:
+        request: The request.
+        resources: The index, which has vectors where they are wanted
+            (:func:`~shrag.serving.strategy.require_vectors`); the re-ranker; the model that chooses keywords, if any.
+        source: Where candidates come from: what words find, what vectors find, or both.
+        timer: Adds up the time of each stage.
+        cosine_weight: What the cosine of stored vectors counts beside the re-ranker's score; 0 leaves it out.
     """
-    index, reranker = resources.index, resources.reranker
-    candidates = candidates_of(request, own)
-    dense = index.dense if cosine_weight or candidates != "lexical" else None
-    chosen = yield from choose_keywords(request, resources, watch)
-    told, queries = make_queries(chosen, request.question.language, request.settings)
-    if candidates == "dense":
-        told, queries = Queries(()), []
-    yield told
-    depth = request.settings.depth or max(DEPTH, request.k)
-    near = None
-    if dense is not None:
-        with watch.stage("vectors"):
-            vector = dense.encode(request.question.text)
-            near = DenseHits(dense.search(vector, depth), dense.encoder.name, dense.encoder.is_model)
-    with watch.stage("search"):
-        found_by_vectors = near if candidates != "lexical" else None
-        hits, pool = collect(queries, index, depth, complete_only=True, dense=found_by_vectors)
+    index, settings = resources.index, request.settings
+    with timer.stage("keywords"):
+        question = analyze_question(request.question.text, index.analyzer, index.engine, index.glossary)
+        terms = query_terms(question)
+        own = choose_phrases(searchable(terms), question.text, settings.words)
+    chosen = yield from choose_keywords(request, question, terms, own, resources, timer)
+    plan = QueryPlan(Queries(()), [])
+    if source != "dense":
+        plan = build_queries(chosen.keywords, request.question.language, settings, chosen.own, chosen.excluded)
+    yield plan.event
+    depth = settings.depth or max(DEPTH, request.k)
+    nearest = None
+    if index.dense is not None and (cosine_weight or source != "lexical"):
+        with timer.stage("vectors"):
+            vector = index.dense.encode(question.text)
+            nearest = Nearest(index.dense.search(vector, depth), index.dense.encoder) if source != "lexical" else None
+    with timer.stage("search"):
+        hits, records = search_candidates(plan.queries, index, depth, nearest)
     yield hits
-    with watch.stage("ranking"):
-        if dense is not None and near is not None and cosine_weight:
-            reranker = _WithCosine(reranker, dense.cosines(vector, hits.pool), near, cosine_weight)
-        ranking = rerank(request, pool, reranker, "" if pool else why_nothing(chosen.words))
+    with timer.stage("ranking"):
+        reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
+        if settings.rerank and index.dense is not None and cosine_weight:
+            cosines = index.dense.cosines(vector, hits.pool)
+            reranker = CosineReranker(reranker, cosines, cosine_weight, index.dense.encoder)
+        unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
+        scored = rerank(question.text, unranked, reranker)
+        reason = "nothing_fits" if records else why_nothing(terms)
+        ranking = Ranking(
+            rank_records(scored, request), reranker.name, reranker.is_model, reason="" if scored else reason
+        )
     yield ranking
-    return Climbed(chosen.words, ranking, pool)
+    return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
 
 
-def candidates_of(request: Request, own: Candidates) -> Candidates:
-    """Return what a search looks at: what the settings say, or where they leave it to the strategy, its ``own``."""
-    return own if request.settings.candidates == "strategy" else request.settings.candidates
+def search_candidates(
+    queries: Sequence[Query],
+    index: OpenIndex,
+    depth: int,
+    nearest: Nearest | None = None,
+    *,
+    complete_only: bool = True,
+) -> tuple[Hits, list[AnalysedRecord]]:
+    """Run the queries; return what they found, and the records of the candidates in their order.
 
+    Candidates are all hits in the order in which the queries first found them, each record once. With vectors, that
+    order and theirs are fused by reciprocal ranks.
 
-def make_queries(
-    chosen: Chosen, language: AnswerLanguage, settings: SearchSettings = PRODUCT
-) -> tuple[Queries, list[Query]]:
-    """Return the ladder, the queries in the other language than the question's, and one of the question's own words.
-
-    The last is there where a model chose the keywords. What is excluded is left out of each. The event says
-    what each joins, as people read it.
+    Args:
+        queries: The queries.
+        index: The index.
+        depth: Hits that each query is asked for.
+        nearest: What vectors found, best first.
+        complete_only: Whether records that cannot support an answer are left out.
     """
-    asked: list[tuple[list[str], Query]] = []
-    if settings.languages in {"both", language}:
-        rungs = climb_down(chosen.keywords, settings)
-        asked += zip(map(_texts, rungs), build_ladder(chosen.keywords, settings), strict=True)
-    if settings.languages != language:
-        carried = choose_carried(chosen.keywords, language, settings)
-        shown = [[shown_carried(word) for word in rung] for rung in carried]
-        asked += zip(shown, build_carried(carried, language, settings), strict=True)
-    if chosen.own and settings.languages in {"both", language}:
-        asked.append((_texts(chosen.own), build_ladder(chosen.own, settings)[0]))
-    told = tuple((*show_rung(words, settings), *_excluded(chosen)) for words, _ in asked)
-    return Queries(told), [leave_out(query, chosen.excluded) for _, query in asked]
-
-
-def leave_out(query: Query, phrases: Sequence[Sequence[Word]]) -> Query:
-    """Return ``query`` without the documents that hold all words of one of the ``phrases``, in either language."""
-    if not phrases:
-        return query
-    return Not(query, Or(tuple(And(tuple(_in_any_language(word) for word in phrase)) for phrase in phrases)))
-
-
-def _in_any_language(word: Word) -> Query:
-    return Or((any_of(word.terms), *(And(tuple(map(Term, way.terms))) for way in word.ways)))
-
-
-def _excluded(chosen: Chosen) -> list[str]:
-    return [f"− {' '.join(word.text for word in phrase)}" for phrase in chosen.excluded]
-
-
-def _texts(words: Sequence[Word]) -> list[str]:
-    return [word.text for word in words]
-
-
-class _WithCosine:
-    """Implements :class:`~shrag.models.reranker.Reranker` for one pool, whose cosines are known."""
-
-    def __init__(self, reranker: Reranker, cosines: Sequence[float], near: DenseHits, weight: float) -> None:
-        self._reranker = reranker
-        self._cosines = cosines
-        self._weight = weight
-        self.name = f"{reranker.name} + {weight:g} × {near.encoder} cosine"
-        self.is_model = reranker.is_model or near.is_model
-
-    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are those of the pool, in its order."""
-        scores = self._reranker.score(question, passages)
-        return [score + self._weight * cosine for score, cosine in zip(scores, self._cosines, strict=True)]
+    lists = index.engine.search(queries, depth) if queries else []
+    docids = list(dict.fromkeys([hit.docid for found in lists for hit in found]))
+    if nearest is not None and nearest.hits:
+        docids = [docid for docid, _ in reciprocal_rank_fusion([docids, [hit.docid for hit in nearest.hits]])]
+    records, incomplete = collect_candidates(docids, index.store, complete_only=complete_only)
+    hits = Hits(
+        hits=tuple([tuple([ScoredDoc(*hit) for hit in found]) for found in lists]),
+        pool=tuple([each.record.docid for each in records]),
+        left_out=tuple(incomplete),
+        dense=tuple([ScoredDoc(*hit) for hit in nearest.hits]) if nearest is not None else (),
+        encoder=nearest.encoder.name if nearest is not None else "",
+        encoder_is_model=nearest.encoder.is_model if nearest is not None else False,
+    )
+    return hits, records

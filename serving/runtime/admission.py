@@ -1,4 +1,4 @@
-"""Admission control: concurrency limits, queues, load shedding."""
+"""Admission control: a bounded number of requests worked on, a bounded number waiting, the others refused at once."""
 
 from __future__ import annotations
 
@@ -9,119 +9,16 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from shrag.serving.errors import NotServed, Overloaded, Stopping
-from shrag.serving.runtime.deadline import Patience, stays
+from shrag.serving.runtime.deadline import Deadline, never_disconnects
 from shrag.serving.runtime.metrics import Metrics
 
 _Done = TypeVar("_Done")
 
 _WEIGHT_OF_LAST = 0.2
 _LONGEST_RETRY = 60
-
-
-class Gate:
-    """The places of one kind of work, first come, first served, and the threads it is done in.
-
-    Used from event loops only, its functions run in threads of their own: Lucene and Kiwi work outside the
-    interpreter's lock, and Java knows each thread that calls it.
-    """
-
-    def __init__(self, stage: str, places: int, queue: int) -> None:
-        self.stage = stage
-        self.workers = ThreadPoolExecutor(max_workers=places, thread_name_prefix=stage)
-        self._places = places
-        self._queue = queue
-        self._busy = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._seconds = 0.1
-
-    @property
-    def busy(self) -> int:
-        """Places taken."""
-        return self._busy
-
-    @property
-    def queued(self) -> int:
-        """Requests waiting for a place."""
-        return len(self._waiting)
-
-    async def enter(self, patience: Patience) -> None:
-        """Take a place, waiting for one where none is free; whoever took one calls :meth:`leave`.
-
-        Raises :class:`Overloaded` at once where too many wait, and as :meth:`Patience.wait` does.
-        """
-        loop = asyncio.get_running_loop()
-        patience.check(loop.time())
-        if self._busy < self._places:
-            self._busy += 1
-            return
-        if len(self._waiting) >= self._queue:
-            raise Overloaded(
-                f"{self._busy} requests are worked on and {len(self._waiting)} wait, as many as may: ask again later.",
-                self._retry_after(),
-            )
-        turn: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(turn)
-        try:
-            await patience.wait(turn)
-        except BaseException:
-            if turn.done() and not turn.cancelled():
-                self.leave()
-            else:
-                turn.cancel()
-                self._waiting.remove(turn)
-            raise
-
-    def leave(self, seconds: float | None = None) -> None:
-        """Give the place to the one who has waited longest; ``seconds`` says how long it was taken."""
-        if seconds is not None:
-            self._seconds += _WEIGHT_OF_LAST * (seconds - self._seconds)
-        if self._waiting:
-            self._waiting.popleft().set_result(None)
-        else:
-            self._busy -= 1
-
-    async def run(
-        self, function: Callable[[], _Done], patience: Patience, give_up: Callable[[], None] | None = None
-    ) -> _Done:
-        """Return what ``function`` returns, run in a thread of this gate.
-
-        Where it is waited for no longer, ``give_up`` is called, and the place is free once the thread is. Raises as
-        :meth:`enter` does.
-        """
-        await self.enter(patience)
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        try:
-            work = loop.run_in_executor(self.workers, function)
-        except BaseException:
-            self.leave()
-            raise
-
-        def ended(done: asyncio.Future[Any]) -> None:
-            self.leave(loop.time() - started)
-            if not done.cancelled():
-                done.exception()  # seen, also where nobody waits for it any more
-
-        work.add_done_callback(ended)
-        try:
-            await patience.wait(work)
-        except BaseException:
-            if give_up is not None:
-                give_up()
-            raise
-        return work.result()
-
-    def close(self) -> None:
-        """Take no more work; what runs is not waited for."""
-        self.workers.shutdown(wait=False, cancel_futures=True)
-
-    def _retry_after(self) -> int:
-        """Return the seconds in which those who wait now will have been served, by the time the last ones took."""
-        seconds = self._seconds * (len(self._waiting) + 1) / self._places
-        return min(_LONGEST_RETRY, max(1, math.ceil(seconds)))
 
 
 def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
@@ -134,14 +31,18 @@ def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Searches and answers have each their own places, so that slow answers do not hold searches up.
+class ServerLimits:
+    """How much the server takes on at once; searches and answers have each their own queue.
 
-    ``searches`` and ``asks`` are worked on at once, in a thread each; ``queued_searches`` and ``queued_asks`` may wait
-    for a place; more are refused at once. ``deadline`` is in seconds, from the request's arrival to its last byte.
+    So slow answers do not hold searches up. As many searches may wait as 64 callers make: a longer queue would only
+    make all in it wait longer, and those that come when the rush is over wait behind it.
 
-    As many searches may wait as 64 callers make: a longer queue would only make everyone in it wait longer, and whoever
-    comes when the rush is over wait behind it.
+    Attributes:
+        searches: Searches worked on at once, in a thread each.
+        queued_searches: Searches that may wait for a thread; more are refused at once.
+        asks: Answers worked on at once, likewise.
+        queued_asks: Answers that may wait.
+        deadline: Seconds from a request's arrival to its last byte.
     """
 
     searches: int = field(default_factory=searches_at_once)
@@ -161,67 +62,181 @@ class Limits:
             raise ValueError(f"deadline is {self.deadline} and must be above 0")
 
 
-class Places:
-    """The places of searches and those of answers, the figures, and whether the server is going."""
+class AdmissionQueue:
+    """The slots of one kind of work, first come, first served, and the threads it is done in.
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    Used from event loops only, its functions run in threads of their own: Lucene and Kiwi work outside the
+    interpreter's lock, and Java knows each thread that calls it.
+    """
+
+    def __init__(self, stage: str, slots: int, queue: int) -> None:
+        """Make a queue for the work called ``stage``: so many ``slots``, and a ``queue`` of so many that wait."""
+        self.stage = stage
+        self.workers = ThreadPoolExecutor(max_workers=slots, thread_name_prefix=stage)
+        self._slots = slots
+        self._queue = queue
+        self._busy = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._seconds = 0.1
+
+    @property
+    def busy(self) -> int:
+        """Slots taken."""
+        return self._busy
+
+    @property
+    def queued(self) -> int:
+        """Requests waiting for a slot."""
+        return len(self._waiting)
+
+    async def enter(self, deadline: Deadline) -> None:
+        """Take a slot, waiting for one where none is free; :meth:`leave` gives it back.
+
+        Raises:
+            Overloaded: Too many wait. Else raises as :meth:`Deadline.wait` does.
+        """
+        loop = asyncio.get_running_loop()
+        deadline.check(loop.time())
+        if self._busy < self._slots:
+            self._busy += 1
+            return
+        if len(self._waiting) >= self._queue:
+            raise Overloaded(
+                f"{self._busy} requests are worked on and {len(self._waiting)} wait, as many as may: ask again later.",
+                self._retry_after(),
+            )
+        turn: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(turn)
+        try:
+            await deadline.wait(turn)
+        except BaseException:
+            if turn.done() and not turn.cancelled():
+                self.leave()
+            else:
+                turn.cancel()
+                self._waiting.remove(turn)
+            raise
+
+    def leave(self, seconds: float | None = None) -> None:
+        """Give the slot to the request that has waited longest; ``seconds`` says how long it was taken."""
+        if seconds is not None:
+            self._seconds += _WEIGHT_OF_LAST * (seconds - self._seconds)
+        if self._waiting:
+            self._waiting.popleft().set_result(None)
+        else:
+            self._busy -= 1
+
+    async def run(
+        self, function: Callable[[], _Done], deadline: Deadline, cancel: Callable[[], None] = lambda: None
+    ) -> _Done:
+        """Return what ``function`` returns, run in a thread of this queue.
+
+        The slot is free once the thread is, also where it is waited for no longer.
+
+        Args:
+            function: The work.
+            deadline: How long it is waited for.
+            cancel: Stops the work; called where it is not waited for, whether it was begun or not.
+
+        Raises:
+            Overloaded: Too many wait. Else raises as ``function`` and :meth:`Deadline.wait` do.
+        """
+        loop = asyncio.get_running_loop()
+        started = 0.0
+
+        def ended(done: asyncio.Future[_Done]) -> None:
+            self.leave(loop.time() - started)
+            if not done.cancelled():
+                done.exception()  # retrieved, also where nobody waits for it any more
+
+        try:
+            await self.enter(deadline)
+            started = loop.time()
+            try:
+                work = loop.run_in_executor(self.workers, function)
+            except BaseException:
+                self.leave()
+                raise
+            work.add_done_callback(ended)
+            await deadline.wait(work)
+        except BaseException:
+            cancel()
+            raise
+        return work.result()
+
+    def close(self) -> None:
+        """Take no more work; what runs is not waited for."""
+        self.workers.shutdown(wait=False, cancel_futures=True)
+
+    def _retry_after(self) -> int:
+        """Return the seconds in which those that wait now will have been served, by the time the last ones took."""
+        seconds = self._seconds * (len(self._waiting) + 1) / self._slots
+        return min(_LONGEST_RETRY, max(1, math.ceil(seconds)))
+
+
+class AdmissionControl:
+    """The queues of searches and of answers, the metrics, and whether the server is stopping."""
+
+    def __init__(self, limits: ServerLimits | None = None) -> None:
+        self.limits = limits or ServerLimits()
         self.metrics = Metrics()
-        self.searches = Gate("search", self.limits.searches, self.limits.queued_searches)
-        self.asks = Gate("ask", self.limits.asks, self.limits.queued_asks)
+        self.searches = AdmissionQueue("search", self.limits.searches, self.limits.queued_searches)
+        self.asks = AdmissionQueue("ask", self.limits.asks, self.limits.queued_asks)
         self.draining = False
         self.ended = False
 
     @property
     def in_flight(self) -> int:
         """Requests that are worked on or wait to be."""
-        return sum(gate.busy + gate.queued for gate in (self.searches, self.asks))
+        return sum(queue.busy + queue.queued for queue in (self.searches, self.asks))
 
     def drain(self) -> None:
-        """Say from now on that the server is going; what was begun goes on. From any thread, also a signal's."""
+        """Refuse new requests from now on; what was begun goes on. From any thread, also a signal's."""
         self.draining = True
 
     def end(self) -> None:
-        """Give up what still runs: each such request is told so."""
+        """Give up what still runs: each such request gets an error."""
         self.ended = True
 
     def refuse_when_draining(self) -> None:
-        """Raise :class:`Stopping` where the server is going."""
+        """Raise :class:`Stopping` where the server is stopping."""
         if self.draining:
             raise Stopping
 
-    def patience(self, gone: Callable[[], Awaitable[bool]] = stays) -> Patience:
-        """Return how long a request that has just come is waited for; ``gone`` says that its client has left."""
+    def deadline(self, is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects) -> Deadline:
+        """Return the deadline of a request that has just come; ``is_disconnected`` says that its client has left."""
         seconds = self.limits.deadline
         until = asyncio.get_running_loop().time() + seconds
-        return Patience(until, seconds, lambda: self.ended, gone)
+        return Deadline(until, seconds, lambda: self.ended, is_disconnected)
 
     async def run(
         self,
-        gate: Gate,
+        queue: AdmissionQueue,
         work: Callable[[], _Done],
-        gone: Callable[[], Awaitable[bool]] = stays,
-        give_up: Callable[[], None] | None = None,
+        is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects,
+        cancel: Callable[[], None] = lambda: None,
     ) -> _Done:
-        """Return what ``work`` returns, run in its turn at ``gate`` for as long as a request may take.
+        """Return what ``work`` returns, run in its turn for as long as a request may take.
 
-        ``gone`` says that nobody waits for it any more, and ``give_up`` is called once nobody does. Raises
-        :class:`Stopping` where the server is going, and as :meth:`Gate.run` does.
+        Raises:
+            Stopping: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does, which has the arguments.
         """
         try:
-            self.refuse_when_draining()
-            return await gate.run(work, self.patience(gone), give_up)
+            if self.draining:
+                cancel()
+                raise Stopping
+            return await queue.run(work, self.deadline(is_disconnected), cancel)
         except NotServed as error:
             self.metrics.rejected(error.code)
             raise
 
     def scrape(self) -> bytes:
-        """Return the figures as they are now."""
-        for gate in (self.searches, self.asks):
-            self.metrics.work(gate.stage, gate.queued, gate.busy)
+        """Return the metrics as they are now."""
+        for queue in (self.searches, self.asks):
+            self.metrics.work(queue.stage, queue.queued, queue.busy)
         return self.metrics.text()
 
-    def close_gates(self) -> None:
+    def close_queues(self) -> None:
         """Take no more work; what runs is not waited for."""
-        for gate in (self.searches, self.asks):
-            gate.close()
+        for queue in (self.searches, self.asks):
+            queue.close()

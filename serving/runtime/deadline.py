@@ -1,4 +1,4 @@
-"""Deadline and cancellation of one request."""
+"""Deadline of one request: how long work in a thread is waited for."""
 
 from __future__ import annotations
 
@@ -12,28 +12,34 @@ from shrag.serving.errors import ClientLeft, DeadlineExceeded, Stopping
 _POLL_SECONDS = 0.25
 
 
-async def stays() -> bool:
+async def never_disconnects() -> bool:
     """Say that the client has not left; for one that cannot be asked."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long one request is waited for.
+class Deadline:
+    """When a request is given up.
 
-    ``until`` is by the loop's clock, ``seconds`` what that was from its arrival. ``stopped`` says that the server gives
-    up what still runs, ``gone`` that the client has left.
+    Attributes:
+        until: The time, by the loop's clock.
+        seconds: How long that was from the request's arrival, for the message.
+        stopped: Says that the server gives up what still runs.
+        is_disconnected: Says that the client has left.
     """
 
     until: float = float("inf")
     seconds: float = float("inf")
     stopped: Callable[[], bool] = lambda: False
-    gone: Callable[[], Awaitable[bool]] = stays
+    is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects
 
     async def wait(self, work: asyncio.Future[Any], at_most: float = float("inf")) -> bool:
         """Wait until ``work`` is done, ``at_most`` so many seconds; return whether it is.
 
-        Raises :class:`DeadlineExceeded`, :class:`Stopping` and :class:`ClientLeft`; the work goes on then.
+        Raises:
+            DeadlineExceeded: The deadline has passed. Here and below, the work goes on.
+            Stopping: The server gives up what still runs.
+            ClientLeft: The client has left.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + at_most
@@ -43,18 +49,18 @@ class Patience:
             if work.done():
                 break
             self.check(loop.time())
-            if await self.gone():
+            if await self.is_disconnected():
                 raise ClientLeft("The client has left.")
             if loop.time() >= until:
                 return False
         return True
 
-    def of_stream(self) -> Patience:
+    def without_disconnect(self) -> Deadline:
         """Return the same for a streamed answer, whose response finds out by itself that the client has left."""
-        return replace(self, gone=stays)
+        return replace(self, is_disconnected=never_disconnects)
 
     def check(self, now: float) -> None:
-        """Raise where there is no reason to wait any longer."""
+        """Raise as :meth:`wait` does where there is no reason to wait any longer."""
         if self.stopped():
             raise Stopping
         if now >= self.until:

@@ -1,122 +1,112 @@
-"""Move events from a worker thread to the event loop."""
+"""EventFeed: move the events of a run from a worker thread to the event loop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
-from concurrent.futures import Executor
-from contextlib import aclosing
-from typing import Generic, Protocol, TypeVar
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, Generic, TypeVar
 
-from shrag.serving.runtime.admission import Gate
-from shrag.serving.runtime.deadline import Patience
+from shrag.serving.event_run import EventRun
+from shrag.serving.runtime.admission import AdmissionQueue
+from shrag.serving.runtime.deadline import Deadline
 
 KEEP_ALIVE_SECONDS = 15.0
 
-_Happening_co = TypeVar("_Happening_co", covariant=True)
 _Event = TypeVar("_Event")
 
 
-class Stoppable(Protocol[_Happening_co]):
-    """What happens, one by one, as :class:`~shrag.serving.concurrency.Asking` has it."""
+class EventFeed(Generic[_Event]):
+    """A run whose events are sent as they come, from one ``generation`` of the index.
 
-    def __next__(self) -> _Happening_co:
-        """Return what happens next."""
-
-    def __iter__(self) -> Iterator[_Happening_co]:
-        """Return itself."""
-
-    def close(self) -> None:
-        """End it, from the thread that takes what happens."""
-
-    def cancel(self) -> None:
-        """End it, from any thread."""
-
-
-async def feed(
-    asking: Stoppable[_Event],
-    workers: Executor,
-    patience: Patience,
-    seen: Callable[[_Event], None] = lambda _: None,
-    keep_alive: float = KEEP_ALIVE_SECONDS,
-) -> AsyncGenerator[_Event | None, None]:
-    """Yield the events, and None whenever there was nothing for ``keep_alive`` seconds; ``seen`` is told each event.
-
-    Raises what the question raises, and as :meth:`Patience.wait` does. However it ends, the question is let go of: a
-    client may leave in the middle of a step, so what that waits for is let go of at once, and the rest is closed when
-    the step is over, by a thread that may wait.
-    """
-    loop = asyncio.get_running_loop()
-    taken: asyncio.Future[_Event | None] | None = None
-    try:
-        while True:
-            taken = loop.run_in_executor(workers, next, asking, None)
-            while not await patience.wait(taken, keep_alive):
-                yield None
-            event = taken.result()
-            if event is None:
-                return
-            seen(event)
-            yield event
-            patience.check(loop.time())
-    finally:
-        asking.cancel()
-        if taken is not None and not taken.done():
-            taken.add_done_callback(lambda done: _close(done, asking, workers))
-        else:
-            asking.close()
-
-
-def _close(step: asyncio.Future[_Event | None], asking: Stoppable[_Event], workers: Executor) -> None:
-    if not step.cancelled():
-        step.exception()  # seen: a step that was given up may fail as it likes
-    try:
-        workers.submit(asking.close)
-    except RuntimeError:  # the workers are being closed: nothing else will come of it
-        return
-
-
-class Begun(Stoppable[_Happening_co], Protocol[_Happening_co]):
-    """What happens to a question, as :class:`~shrag.serving.concurrency.Asking` has it."""
-
-    @property
-    def cached(self) -> bool:
-        """Whether it was made before, so that nothing is waited for."""
-
-
-class Answering(Generic[_Event]):
-    """Events that are still to come, of the index's ``generation``.
-
-    Without a ``gate`` they are kept ones, which need no place and no thread. Whoever has it calls :meth:`leave` at the
+    Without a queue the run is a cached one, which needs no slot and no thread. The owner calls :meth:`leave` at the
     end, also where no event was ever taken.
     """
 
-    def __init__(self, asking: Begun[_Event], generation: int, gate: Gate | None) -> None:
+    def __init__(self, run: EventRun[_Event], generation: int, queue: AdmissionQueue | None) -> None:
+        """Make a feed of ``run``, for which a slot of ``queue`` has been taken."""
         self.generation = generation
-        self.cached = asking.cached
-        self._asking = asking
-        self._gate = gate
-        self._fed = False
+        self.cached = run.cached
+        self._run = run
+        self._queue = queue
 
-    async def feed(
-        self, patience: Patience, seen: Callable[[_Event], None] = lambda _: None
+    async def events(
+        self,
+        deadline: Deadline,
+        observe: Callable[[_Event], None] = lambda _: None,
+        keep_alive: float = KEEP_ALIVE_SECONDS,
     ) -> AsyncGenerator[_Event | None, None]:
-        """Yield the events as :func:`~shrag.serving.runtime.event_feed.feed` does."""
-        self._fed = True
-        if self._gate is None:
-            for event in self._asking:
-                seen(event)
+        """Yield the events, and None whenever there was nothing for ``keep_alive`` seconds.
+
+        However it ends, the run is closed: at once, or where a thread is taking an event, by that thread.
+
+        Args:
+            deadline: How long the whole stream may take.
+            observe: Called with each event.
+            keep_alive: Seconds.
+
+        Raises:
+            Exception: What the run raises, and as :meth:`Deadline.wait` does.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                if self._queue is None:
+                    event = next(self._run, None)
+                else:
+                    taken = loop.run_in_executor(self._queue.workers, next, self._run, None)
+                    taken.add_done_callback(_retrieve)
+                    while not await deadline.wait(taken, keep_alive):
+                        yield None
+                    event = taken.result()
+                if event is None:
+                    return
+                observe(event)
                 yield event
-                patience.check(asyncio.get_running_loop().time())
-            return
-        events = feed(self._asking, self._gate.workers, patience, seen)
-        async with aclosing(events):
-            async for each in events:
-                yield each
+                deadline.check(loop.time())
+        finally:
+            self._run.close()
+
+    async def start(self, deadline: Deadline) -> None:
+        """Begin the run in a thread: a model may have to be asked for its name, an encoder to be loaded.
+
+        Raises as the run's beginning and :meth:`Deadline.wait` do.
+        """
+        if self._queue is not None:
+            begun = asyncio.get_running_loop().run_in_executor(self._queue.workers, self._run.start)
+            begun.add_done_callback(_retrieve)
+            await deadline.wait(begun)
+            begun.result()
 
     def leave(self) -> None:
-        """Give the place back. Events that nobody has begun to take are let go of: a client may leave that early."""
-        if not self._fed:
-            self._asking.close()
-        if self._gate is not None:
-            self._gate.leave()
+        """Give the slot back, and close the run: a client may leave before the first event was taken."""
+        self._run.close()
+        if self._queue is not None:
+            self._queue.leave()
+
+
+async def open_feed(
+    run: EventRun[_Event], generation: int, queue: AdmissionQueue | None, deadline: Deadline
+) -> EventFeed[_Event]:
+    """Return the feed of a run, once it is its turn in ``queue`` and it has begun; the owner leaves it.
+
+    Raises as :meth:`AdmissionQueue.enter` and :meth:`EventFeed.start` do; the run is closed then.
+    """
+    try:
+        if queue is not None:
+            await queue.enter(deadline)
+    except BaseException:
+        run.close()
+        raise
+    feed = EventFeed(run, generation, queue)
+    try:
+        await feed.start(deadline)
+    except BaseException:
+        feed.leave()
+        raise
+    return feed
+
+
+def _retrieve(done: asyncio.Future[Any]) -> None:
+    """Retrieve what a step raised: one that was given up may fail as it likes."""
+    if not done.cancelled():
+        done.exception()

@@ -20,8 +20,8 @@ from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import generation_folder, read_current, way_out
 from shrag.models.errors import ModelError
 from shrag.serving.engine import Engine
-from shrag.serving.errors import IndexClosed, ServingError
-from shrag.serving.runtime.leases import Lease, LeasedEngine, Standing
+from shrag.serving.errors import ServingError
+from shrag.serving.runtime.leases import EngineSource, LeasedEngine, SourceStatus
 
 OpenEngine = Callable[[Verify], Engine]
 """Opens the current generation, its files checked as told."""
@@ -36,8 +36,8 @@ _STOP_SECONDS = 2.0
 _UNHEARD_WORD = "색인교체준비완료여부"
 
 
-class CurrentIndex:
-    """Implements :class:`~shrag.serving.runtime.leases.EngineSource` over one index's current generation.
+class CurrentIndex(EngineSource):
+    """The engine of one index's current generation.
 
     ``index`` is the index's folder. The first generation is opened at once, its files checked as ``verify`` says;
     raises as ``open_engine`` does. Those after it are read through before they are taken up: there is one that answers
@@ -50,39 +50,25 @@ class CurrentIndex:
         self._refreshing = threading.Lock()
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
-        # These change together, under this lock.
-        self._turn = threading.Lock()
         engine, self._pointer = self._open(verify)
-        self._serving = LeasedEngine(engine)
+        super().__init__(index.name, engine)
+        # These and the engine that serves change together, under the lock.
         self._closing: list[LeasedEngine] = []
         self._swaps = 0
         self._problem = ""
         self._refused: tuple[_Pointer, float] | None = None
 
     @property
-    def name(self) -> str:
+    def status(self) -> SourceStatus:
         """See :class:`~shrag.serving.runtime.leases.EngineSource`."""
-        return self._index.name
-
-    @property
-    def standing(self) -> Standing:
-        """See :class:`~shrag.serving.runtime.leases.EngineSource`."""
-        with self._turn:
+        with self._lock:
             closing = tuple(each.generation for each in self._closing if not each.closed)
-            return Standing(self._serving.generation, closing, self._problem, self._swaps)
-
-    def use(self) -> Lease:
-        """See :class:`~shrag.serving.runtime.leases.EngineSource`."""
-        with self._turn:
-            lease = self._serving.lease()
-        if lease is None:
-            raise IndexClosed(f"Index {self._index.name} is closed: the server is stopping.")
-        return lease
+            return SourceStatus(self._serving.generation, closing, self._problem, self._swaps)
 
     def refresh(self) -> bool:
         """Look once whether another generation was published, and take it up; return whether one was.
 
-        What is wrong with it is not raised: :attr:`standing` has it. What was refused is tried again after a minute.
+        What is wrong with it is not raised: :attr:`status` has it. What was refused is tried again after a minute.
         """
         with self._refreshing:
             try:
@@ -115,9 +101,9 @@ class CurrentIndex:
 
         Waited for are engines that nobody uses. An opening under way is not: what it opens is closed again.
         """
-        with self._turn:
+        with self._lock:
             self._closed.set()
-            self._serving.retire()
+            self._serving.close_when_idle()
             unused = [each for each in (self._serving, *self._closing) if not each.in_use]
         for each in unused:
             each.wait_closed(_STOP_SECONDS)
@@ -152,12 +138,12 @@ class CurrentIndex:
 
     def _swap(self, engine: Engine, pointer: _Pointer) -> bool:
         new = LeasedEngine(engine)
-        with self._turn:
+        with self._lock:
             if self._closed.is_set():
-                new.retire()
+                new.close_when_idle()
                 return False
             self._closing = [each for each in self._closing if not each.closed] + [self._serving]
-            self._serving.retire()
+            self._serving.close_when_idle()
             self._serving, self._pointer = new, pointer
             self._swaps += 1
             self._problem = ""
@@ -165,7 +151,7 @@ class CurrentIndex:
             return True
 
     def _tell(self, problem: str) -> None:
-        with self._turn:
+        with self._lock:
             self._problem = problem
 
 

@@ -12,10 +12,11 @@ from shrag.indexing.errors import IndexingError
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import current_generation
 from shrag.indexing.storage.manifest import IndexManifest
-from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.engine import Engine
 from shrag.serving.errors import UnknownIndex
 from shrag.serving.runtime.hot_reload import CurrentIndex
 from shrag.serving.runtime.leases import Lease
+from shrag.serving.strategies.registry import STRATEGIES
 
 OpenNamed = Callable[[str, Verify], Engine]
 """Opens the current generation of an index of that name, its files checked as told."""
@@ -102,7 +103,7 @@ class ServedIndexes:
         current = self._open.get(name)
         if current is not None:
             with current.use() as engine:
-                return _entry(name, engine.manifest, current.standing.problem)
+                return _entry(name, engine.manifest, current.status.problem)
         try:
             return _entry(name, current_generation(self._folders[name])[1], "")
         except IndexingError as error:

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from shrag.serving.answer_cache import CacheCounters
 from shrag.serving.events import Answer, Event, Fallback, Timings
-from shrag.serving.runtime.leases import Standing
+from shrag.serving.runtime.leases import SourceStatus
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -50,7 +50,7 @@ class Metrics:
         self._index = Gauge(
             "shrag_index_info", "1 for the index served.", ("name", "generation", "digest"), registry=registry
         )
-        self._standing = Standing(0, (), "", 0)
+        self._status = SourceStatus(0, (), "", 0)
         self._cache: CacheCounters | None = None
         registry.register(_Counted(self._counted))
         self._model = Gauge(
@@ -65,18 +65,19 @@ class Metrics:
         """Count a request that was given up, by its stable code."""
         self._rejections.labels(reason).inc()
 
-    def saw(self, event: Event) -> None:
-        """Count what an event of a question says."""
-        if isinstance(event, Timings):
-            for stage, seconds in event.seconds.items():
-                self._stages.labels(stage).observe(seconds)
-        elif isinstance(event, Fallback):
-            self._fallbacks.labels(event.stage, event.cause).inc()
-        elif isinstance(event, Answer):
-            for section in event.sections:
-                for sentence in section.sentences:
-                    if sentence.doubt:
-                        self._doubts.labels(sentence.doubt).inc()
+    def observe(self, *events: Event) -> None:
+        """Count what events of a question say."""
+        for event in events:
+            if isinstance(event, Timings):
+                for stage, seconds in event.seconds.items():
+                    self._stages.labels(stage).observe(seconds)
+            elif isinstance(event, Fallback):
+                self._fallbacks.labels(event.stage, event.cause).inc()
+            elif isinstance(event, Answer):
+                for section in event.sections:
+                    for sentence in section.sentences:
+                        if sentence.doubt:
+                            self._doubts.labels(sentence.doubt).inc()
 
     def work(self, stage: str, queued: int, busy: int) -> None:
         """Set how much there is to do."""
@@ -88,9 +89,9 @@ class Metrics:
         self._index.clear()
         self._index.labels(name, str(generation), digest).set(1)
 
-    def standing(self, standing: Standing) -> None:
+    def status(self, status: SourceStatus) -> None:
         """Set what is served and what is not."""
-        self._standing = standing
+        self._status = status
 
     def cache(self, counters: CacheCounters) -> None:
         """Set what the cache of answers did and holds."""
@@ -106,11 +107,11 @@ class Metrics:
 
     def _counted(self) -> Iterator[Metric]:
         """Yield what is counted elsewhere."""
-        standing, cache = self._standing, self._cache
-        yield CounterMetricFamily("shrag_index_swaps", "Generations taken up since the start.", standing.swaps)
-        yield GaugeMetricFamily("shrag_index_closing", "Generations replaced that still answer.", len(standing.closing))
+        status, cache = self._status, self._cache
+        yield CounterMetricFamily("shrag_index_swaps", "Generations taken up since the start.", status.swaps)
+        yield GaugeMetricFamily("shrag_index_closing", "Generations replaced that still answer.", len(status.closing))
         yield GaugeMetricFamily(
-            "shrag_index_refused", "1 where the published generation is refused.", bool(standing.problem)
+            "shrag_index_refused", "1 where the published generation is refused.", bool(status.problem)
         )
         if cache is None:
             return

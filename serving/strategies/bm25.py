@@ -1,19 +1,19 @@
-"""BM25 baseline strategy."""
+"""BM25 baseline: the whole question as one OR query, ranked by BM25 and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 
-from shrag.indexing.analyzed_record import AnalysedRecord
-from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.query import Query, any_of
-from shrag.serving.answering.answer import finish
-from shrag.serving.events import Event, Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
-from shrag.serving.retrieval.fusion import collect
-from shrag.serving.retrieval.query_terms import question_words, why_nothing
-from shrag.serving.retrieval.reranking import show_once
-from shrag.serving.strategy import Request, Resources, refuse_unused
-from shrag.serving.timing import Stopwatch
+from shrag.indexing.glossary.query_translation import analyze_question
+from shrag.indexing.query import any_of
+from shrag.serving.answering.answer import answer
+from shrag.serving.events import Event, Keyword, Keywords, Queries, Ranking
+from shrag.serving.request import Request
+from shrag.serving.retrieval.query_terms import query_terms, why_nothing
+from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
+from shrag.serving.retrieval.retriever import RetrievalResult, search_candidates
+from shrag.serving.strategy import Resources, refuse_unused
+from shrag.serving.timing import StageTimer
 
 
 class Bm25Strategy:
@@ -24,48 +24,40 @@ class Bm25Strategy:
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`; no re-ranker is used, and a model for the answer alone.
 
-        Raises :class:`SettingRejected` for settings, of which it has none: what had no effect would pass for a result.
+        Raises:
+            SettingRejected: The request changes any setting: one without effect would pass for a result.
         """
         refuse_unused(request.settings, self.name)
         return self._run(request, resources)
 
     def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        watch, index = Stopwatch(), resources.index
-        with watch.stage("keywords"):
-            words = question_words(request.question.text, index.analyzer, index.engine)
-            (terms,) = index.analyzer.terms([request.question.text])
+        timer, index = StageTimer(), resources.index
+        with timer.stage("keywords"):
+            question = analyze_question(request.question.text, index.analyzer, index.engine)
+            words = query_terms(question)
         known = [word for word in words if word.known]
-        yield Keywords(
-            keywords=tuple(Keyword(word.text, word.terms, word.uses * word.idf) for word in known),
+        keywords = Keywords(
+            keywords=tuple(Keyword(word.text, word.terms, word.frequency * word.idf) for word in known),
             unknown=tuple(word.text for word in words if not word.known),
         )
-        yield Queries((tuple(word.text for word in known),) if terms else ())
-        with watch.stage("search"):
-            hits, pool, records = _rank([any_of(terms)] if terms else [], index, request)
+        yield keywords
+        queries = Queries((tuple(word.text for word in known),) if question.terms else ())
+        yield queries
+        query = [any_of(question.terms)] if question.terms else []
+        depth = request.k
+        with timer.stage("search"):
+            while True:
+                hits, records = search_candidates(query, index, depth, complete_only=False)
+                scores = {hit.docid: hit.score for hit in hits.hits[0]} if hits.hits else {}
+                scored = [
+                    ScoredRecord(record, scores[record.record.docid], rank) for rank, record in enumerate(records, 1)
+                ]
+                ranked = rank_records(scored, request)
+                if len(ranked) >= request.k or len(records) < depth:
+                    break
+                depth += request.k - len(ranked)  # the index has some of the papers twice
         yield hits
-        ranking = Ranking(
-            records=records,
-            reranker="BM25",
-            reranker_is_model=False,
-            reason="" if pool else why_nothing(words),
-        )
+        ranking = Ranking(ranked, "BM25", reranker_is_model=False, reason="" if records else why_nothing(words))
         yield ranking
-        yield from finish(request, words, ranking, pool, resources, watch)
-
-
-def _rank(
-    queries: Sequence[Query], index: OpenIndex, request: Request
-) -> tuple[Hits, list[AnalysedRecord], tuple[RankedRecord, ...]]:
-    """Search as deep as it takes to find ``request.k`` papers, some of which the index may have twice."""
-    depth = request.k
-    while True:
-        hits, pool = collect(queries, index, depth, complete_only=False)
-        scores = {found.docid: found.score for found in hits.hits[0]} if hits.hits else {}
-        ranked = [
-            RankedRecord(rank, rank, scores[analysed.record.docid], analysed.record)
-            for rank, analysed in enumerate(pool, 1)
-        ]
-        papers = ranked if request.every_record else show_once(ranked)
-        if len(papers) >= request.k or len(pool) < depth:
-            return hits, pool, tuple(papers[: request.k])
-        depth += request.k - len(papers)
+        found = RetrievalResult(words, keywords, queries, hits, ranking, records)
+        yield from answer(request, found, resources, timer)

@@ -23,12 +23,12 @@ from shrag.serving.events import Event, ModelCall, Node
 from shrag.serving.llm.call_budget import Ration, RationedModel
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.llm.structured_call import Step, ask, fence_records, unfenced
-from shrag.serving.question import LONGEST_QUESTION, Question, read_question
+from shrag.serving.request import LONGEST_QUESTION, Question, Request, parse_question
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration_needed, told_once
-from shrag.serving.strategies.planning.subquery import Found, find, find_first, question_key, write_query
+from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_first, question_key, write_query
 from shrag.serving.strategies.stepwise.model_steps import NOTHING, Worked, notes_text, readable, settle
-from shrag.serving.strategy import Request, Resources
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategy import Resources
+from shrag.serving.timing import StageTimer
 
 
 class Thought(NamedTuple):
@@ -86,7 +86,7 @@ RECORDS = 3
 class Walked(NamedTuple):
     """What the lookups found, in their order, and what was worked out, for who writes the answer."""
 
-    found: list[Found]
+    found: list[SubqueryResult]
     notes: str
 
 
@@ -94,21 +94,21 @@ class Walk(Protocol):
     """Looks up what the model says next, from ``first``, the search for the reader's own question, on."""
 
     def __call__(
-        self, first: Found, request: Request, resources: Resources, model: RationedModel, watch: Stopwatch
+        self, first: SubqueryResult, request: Request, resources: Resources, model: RationedModel, timer: StageTimer
     ) -> Generator[Event, None, Walked]:
         """Yield each turn as it comes up and as it is settled; return what came of them."""
 
 
 def ask_oneself(
-    first: Found, request: Request, resources: Resources, model: RationedModel, watch: Stopwatch
+    first: SubqueryResult, request: Request, resources: Resources, model: RationedModel, timer: StageTimer
 ) -> Generator[Event, None, Walked]:
     """See :class:`Walk`. Each turn is a follow-up question, answered from its own records before the next is asked."""
     question = request.question
-    found: list[Found] = []
+    found: list[SubqueryResult] = []
     worked: list[Worked] = []
     asked = {question_key(question.text), ""}
     for number in range(1, MOST_TURNS + 1):
-        with watch.stage("queries"):
+        with timer.stage("queries"):
             text, told = attempt("query", partial(follow_up, question, worked, model))
         yield from told
         if text is None or question_key(text) in asked:
@@ -116,9 +116,9 @@ def ask_oneself(
         asked.add(question_key(text))
         node = Node(number, 0, "step", text)
         yield node
-        node, one = _look_up(node, request, resources, watch)
+        node, one = _look_up(node, request, resources, timer)
         found.append(one)
-        with watch.stage("steps"):
+        with timer.stage("steps"):
             solution, told = attempt("step", partial(settle, text, "", question, worked, one.best(RECORDS), model))
         yield from told
         solved, docid = solution or ("", "")
@@ -129,13 +129,13 @@ def ask_oneself(
 
 
 def think_aloud(
-    first: Found, request: Request, resources: Resources, model: RationedModel, watch: Stopwatch
+    first: SubqueryResult, request: Request, resources: Resources, model: RationedModel, timer: StageTimer
 ) -> Generator[Event, None, Walked]:
     """See :class:`Walk`. Each turn is the next thought, and what it is followed by is found by its own words."""
     found = [first]
     thoughts: list[str] = []
     for number in range(1, MOST_TURNS + 1):
-        with watch.stage("steps"):
+        with timer.stage("steps"):
             thought, told = attempt("step", partial(think, request.question, thoughts, found[-1].best(RECORDS), model))
         yield from told
         if thought is None or not readable(thought.text) or thought.text in thoughts:
@@ -144,7 +144,7 @@ def think_aloud(
         node = Node(number, 0, "step", thought.text, state="answered")
         if not thought.done:
             yield replace(node, state="open")
-            node, one = _look_up(node, request, resources, watch)
+            node, one = _look_up(node, request, resources, timer)
             found.append(one)
         yield node
         if thought.done:
@@ -152,10 +152,10 @@ def think_aloud(
     return Walked(found[1:], unfenced("\n".join(thoughts)))
 
 
-def _look_up(node: Node, request: Request, resources: Resources, watch: Stopwatch) -> tuple[Node, Found]:
+def _look_up(node: Node, request: Request, resources: Resources, timer: StageTimer) -> tuple[Node, SubqueryResult]:
     # The words are a model's already: no keywords are asked for.
-    with watch.stage("search"):
-        found = find(read_question(node.question[:LONGEST_QUESTION]), request, replace(resources, model=None))
+    with timer.stage("search"):
+        found = find(parse_question(node.question[:LONGEST_QUESTION]), request, replace(resources, model=None))
     return found.looked_up(node), found
 
 
@@ -170,17 +170,17 @@ class DirectStrategy:
         return told_once(self._run(request, *ration_needed(self.name, resources)))
 
     def _run(self, request: Request, resources: Resources, model: RationedModel) -> Generator[Event, None, None]:
-        watch = Stopwatch()
+        timer = StageTimer()
         root = Node(0, None, "question", request.question.text)
         yield root
-        with watch.stage("queries"):
+        with timer.stage("queries"):
             query, told = attempt("query", partial(write_query, request.question, model))
         yield from told
-        with watch.stage("search"):
+        with timer.stage("search"):
             found = find(query or request.question, request, replace(resources, model=None))
         root = replace(root, query=found.question.text, docids=found.hits.pool)
         yield root
-        yield from conclude(root, [found], request, resources, watch)
+        yield from conclude(root, [found], request, resources, timer)
 
 
 class IterativeStrategy:
@@ -205,12 +205,12 @@ class IterativeStrategy:
         return told_once(self._run(request, *ration_needed(self.name, resources, self._ration)))
 
     def _run(self, request: Request, resources: Resources, model: RationedModel) -> Generator[Event, None, None]:
-        watch = Stopwatch()
+        timer = StageTimer()
         root = Node(0, None, "question", request.question.text)
         yield root
-        root, first = yield from find_first(root, request, resources, watch)
-        walked = yield from self._walk(first, request, resources, model, watch)
-        yield from conclude(root, [first, *walked.found], request, resources, watch, walked.notes)
+        root, first = yield from find_first(root, request, resources, timer)
+        walked = yield from self._walk(first, request, resources, model, timer)
+        yield from conclude(root, [first, *walked.found], request, resources, timer, walked.notes)
 
 
 ITERATIVE = (

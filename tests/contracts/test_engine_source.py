@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from shrag.serving.engine import open_engine
-from shrag.serving.errors import IndexClosed, QuestionError, Stopping
+from shrag.serving.errors import IndexClosed, Stopping, UnknownStrategy
+from shrag.serving.request import parse_request
 from shrag.serving.runtime.hot_reload import CurrentIndex
-from shrag.serving.runtime.leases import EngineSource, FixedEngine, Standing
+from shrag.serving.runtime.leases import EngineSource, FixedEngine, SourceStatus
 from tests.support.published import open_files, wait_for
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -32,7 +33,7 @@ def source(request: pytest.FixtureRequest, indexes: Path, one_kiwi: None) -> Eng
 
 
 def test_it_says_what_it_serves(source: EngineSource) -> None:
-    assert (source.name, source.standing) == ("demo", Standing(1, (), "", 0))
+    assert (source.name, source.status) == ("demo", SourceStatus(1, (), "", 0))
     source.close()
 
 
@@ -56,17 +57,17 @@ def test_closed_it_gives_no_engine_and_says_that_the_server_stops(source: Engine
 @pytest.mark.parametrize("end", ["taken to the end", "closed", "refused"])
 def test_a_stream_releases_its_engine_however_it_ends(source: EngineSource, indexes: Path, end: str) -> None:
     if end == "refused":
-        with pytest.raises(QuestionError, match="empty"):
-            source.use().asking(lambda engine: engine.events(" "))
+        with pytest.raises(UnknownStrategy, match="'toq'"):
+            source.use().run(parse_request(QUESTION, answered=True, strategy="toq"))
     else:
-        asking = source.use().asking(lambda engine: engine.events(QUESTION))
-        next(asking)
+        run = source.use().run(parse_request(QUESTION, answered=True))
+        next(run)
         assert open_files(indexes / "demo") == {"gen-000001"}
         if end == "closed":
-            asking.close()
+            run.close()
         else:
-            assert [event.event for event in asking][-1] == "timings"
-        del asking
+            assert [event.event for event in run][-1] == "timings"
+        del run
     source.close()
     assert wait_for(lambda: open_files(indexes / "demo") == set())
 

@@ -15,7 +15,7 @@ import pytest
 
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
-from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.engine import Engine
 from shrag.serving.errors import ModelNeeded, SettingRejected, StrategyUnavailable
 from shrag.serving.events import (
     Answer,
@@ -33,6 +33,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.llm.call_budget import Ration
 from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
+from shrag.serving.strategies.registry import STRATEGIES
 from shrag.serving.strategy import SearchSettings, Strategy
 from tests.conftest import ROOT
 from tests.support.hostile_input import HOSTILE, GarbageModel, check_events, first

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.engine import Engine
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import Ration
+from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.hostile_input import HOSTILE, GarbageModel, check_events
 
 QUESTIONS = ("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "Was graphene or onion tested first?", "zzzz qqqq")

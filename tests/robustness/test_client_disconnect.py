@@ -12,7 +12,7 @@ import time
 import pytest
 
 from shrag.serving.engine import Engine
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 from tests.support.clients import KINDS, Kind, request
 from tests.support.fake_endpoint import Endpoint, Handler, answers, goes_on, piece
 from tests.support.fault_modes import KEYWORDS, only_the_answer
@@ -53,7 +53,7 @@ def test_64_clients_that_leave_their_streams_are_64_connections_that_the_model_l
     demo: Engine,
 ) -> None:
     endpoint = Endpoint(only_the_answer(goes_on(0.5)))
-    with modelled(demo, endpoint, Limits(asks=STREAMS), read_timeout=30) as server:
+    with modelled(demo, endpoint, ServerLimits(asks=STREAMS), read_timeout=30) as server:
         kinds: tuple[Kind, ...] = ("stream", "chat")
         streams = [server.connect() for _ in range(STREAMS)]
         for place, stream in enumerate(streams):

@@ -10,7 +10,7 @@ import pytest
 
 from shrag.serving.app import watch_model
 from shrag.serving.engine import Engine
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 from tests.support.fake_endpoint import Endpoint, answers, keeps_silent
 from tests.support.fault_modes import KEYWORDS, only_the_answer
 from tests.support.live import QUESTION, Live, live, wait_until
@@ -66,7 +66,7 @@ def test_health_is_told_while_every_place_is_taken_and_every_queue_is_full(
     release = threading.Event()
     monkeypatch.setattr(Engine, "search", lambda *_, **__: release.wait(20))
     monkeypatch.setattr(Engine, "ask", lambda *_, **__: release.wait(20))
-    limits = Limits(searches=1, queued_searches=1, asks=1, queued_asks=1)
+    limits = ServerLimits(searches=1, queued_searches=1, asks=1, queued_asks=1)
     with live(demo, limits=limits) as server:
         paths = ("/v1/search", "/v1/ask")
         held = [server.send("POST", path, {"question": QUESTION}) for path in paths for _ in range(2)]

@@ -188,7 +188,7 @@ def test_new_damaged_and_earlier_generations_under_64_clients_mix_no_answer_and_
             return dict(json.loads(body))
 
         def taken_up(number: int) -> None:
-            wait_until(lambda: current.standing.generation == number, 30)
+            wait_until(lambda: current.status.generation == number, 30)
             asked = clients.answered
             wait_until(lambda: clients.answered > asked + CLIENTS, 30)
 
@@ -217,7 +217,7 @@ def test_new_damaged_and_earlier_generations_under_64_clients_mix_no_answer_and_
         counters = cache.counters
         # Every question is computed once a generation: of all others, each waited for one or was given one.
         kinds = len({(request.path, *request[1:]) for request in REQUESTS})
-        assert counters.misses <= kinds * (current.standing.swaps + 1)
+        assert counters.misses <= kinds * (current.status.swaps + 1)
         assert counters.hits + counters.joined == sum(clients.seen.values()) - counters.misses
         assert clients.cached == counters.hits > CLIENTS
         figures = server.ask("GET", "/metrics")[2]

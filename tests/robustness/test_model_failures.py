@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from shrag.serving.engine import Engine
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 from tests.support.clients import (
     Exchange,
     Kind,
@@ -86,7 +86,7 @@ def test_an_answer_that_never_ends_is_an_error_at_the_deadline_in_every_form_and
     demo: Engine,
 ) -> None:
     endpoint = Endpoint(only_the_answer(NEVER_ENDS))
-    with modelled(demo, endpoint, Limits(deadline=DEADLINE), read_timeout=30) as server:
+    with modelled(demo, endpoint, ServerLimits(deadline=DEADLINE), read_timeout=30) as server:
         asked, searched = asyncio.run(_ask_each(server.port))
         wait_until(lambda: endpoint.left == len(ASKING), 20)
         wait_until(lambda: server.service.in_flight == 0, 20)
@@ -146,7 +146,7 @@ def test_the_circuit_opens_after_three_failures_and_a_model_that_is_back_is_aske
 
 def test_a_model_that_hangs_from_the_first_word_holds_no_search_up(demo: Engine) -> None:
     """Keywords come before a search: whoever searches waits for them once, and three times nobody does."""
-    with modelled(demo, Endpoint(FAULTS["accepts and hangs"]), Limits(searches=2), keyword_timeout=1) as server:
+    with modelled(demo, Endpoint(FAULTS["accepts and hangs"]), ServerLimits(searches=2), keyword_timeout=1) as server:
         done = asyncio.run(closed_loop(server.port, 16, 3, lambda number: ("search", question(number))))
         fallbacks = [json.loads(each.body)["fallbacks"] for each in done]
     assert faults(done) == {}

@@ -15,7 +15,7 @@ from statistics import median
 import pytest
 
 from shrag.serving.engine import Engine
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 from tests.support.clients import Exchange, Kind, closed_loop, exchange, faults, open_loop, percentile, question
 from tests.support.live import QUESTION, live, wait_until
 from tests.support.served_process import served
@@ -61,7 +61,7 @@ def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no
         return original(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "search", slow)
-    with live(demo, limits=Limits(searches=4, queued_searches=8)) as server:
+    with live(demo, limits=ServerLimits(searches=4, queued_searches=8)) as server:
         alone = median(_seconds(asyncio.run(closed_loop(server.port, 1, 1, _search))))
         deepest = 0
         stop = threading.Event()
@@ -100,7 +100,7 @@ def test_slow_answers_take_no_place_from_searches(demo: Engine, monkeypatch: pyt
         return original(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "ask", held)
-    with live(demo, limits=Limits(asks=2, queued_asks=2)) as server:
+    with live(demo, limits=ServerLimits(asks=2, queued_asks=2)) as server:
         held_up = [server.send("POST", "/v1/ask", {"question": QUESTION}) for _ in range(4)]
         wait_until(lambda: server.service.asks.queued == 2)
         assert server.ask("POST", "/v1/ask", {"question": QUESTION})[0] == 429

@@ -9,8 +9,8 @@ from collections.abc import Generator
 
 import pytest
 
-from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import AnswerSentence, Event, Sentence
 from shrag.serving.http.connection_limits import Deadlines
 from tests.support.clients import Kind, request
@@ -46,7 +46,7 @@ def test_an_unread_stream_holds_8_mib_at_most_and_is_closed_with_the_models_work
 ) -> None:
     monkeypatch.setattr(Deadlines, "unread_seconds", 1.0)
     endless = Endless()
-    monkeypatch.setattr(Engine, "events", lambda *_, **__: Asking(endless.events(), endless))
+    monkeypatch.setattr(Engine, "run", lambda *_: EventRun(SingleFlight(endless.events, endless.cancel)))
     with live(demo) as server:
         connection = server.connect()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -66,7 +66,7 @@ def test_who_reads_slowly_is_waited_for_and_who_takes_a_little_now_and_then_is_n
 ) -> None:
     monkeypatch.setattr(Deadlines, "unread_seconds", 1.0)
     endless = Endless()
-    monkeypatch.setattr(Engine, "events", lambda *_, **__: Asking(endless.events(), endless))
+    monkeypatch.setattr(Engine, "run", lambda *_: EventRun(SingleFlight(endless.events, endless.cancel)))
     with live(demo) as server, server.connect() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(request("stream"))

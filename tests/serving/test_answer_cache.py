@@ -16,10 +16,10 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.models.errors import ModelUnavailable
-from shrag.serving.answer_cache import AnswerCache, AnswerKey, memory_size, pack_events, unpack_events
-from shrag.serving.concurrency import Asking
+from shrag.serving.answer_cache import AnswerCache, AnswerKey, CachedAnswer, memory_size, pack_events, unpack_events
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
+from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
@@ -28,7 +28,6 @@ from shrag.serving.events import (
     CutShort,
     Event,
     Fallback,
-    Found,
     Hits,
     Keyword,
     Keywords,
@@ -37,31 +36,51 @@ from shrag.serving.events import (
     Queries,
     RankedRecord,
     Ranking,
+    ScoredDoc,
     Section,
     Sentence,
     Timings,
 )
-from shrag.serving.question import Question
-from shrag.serving.results import kept_ask
-from shrag.serving.strategy import Request, SearchSettings
+from shrag.serving.request import Question, Request, parse_request
+from shrag.serving.results import cached_ask
+from shrag.serving.strategy import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
-KEY = AnswerKey("demo", 1, "ab", Request(Question("q", "en"), 10, answered=True), "shrag", "cd", "", "", "")
+KEY = AnswerKey("demo", 1, "ab", "cd", "", "", "", Request(Question("q", "en"), 10, answered=True))
 
 END = Timings({"search": 1.0})
 
 
-def _begin(*events: Event, before: Callable[[], None] = lambda: None) -> Callable[[], Asking]:
+def _begin(*events: Event, before: Callable[[], None] = lambda: None) -> Callable[[], Generator[Event, None, None]]:
     def generate() -> Generator[Event, None, None]:
         before()
         yield from events
 
-    return lambda: Asking(generate(), None)
+    return generate
+
+
+def _run(
+    cache: AnswerCache,
+    key: AnswerKey,
+    begin: Callable[[], Generator[Event, None, None]],
+    owner: str = "owner",
+    *,
+    keep: bool = True,
+) -> EventRun[Event]:
+    return cache.run(key, owner, begin, lambda: None, lambda: keep)
 
 
 def _ask(cache: AnswerCache, key: AnswerKey, *events: Event, keep: bool = True) -> list[Event]:
-    return list(cache.ask(key, "owner", _begin(*events), lambda: keep))
+    return list(_run(cache, key, _begin(*events), keep=keep))
+
+
+def _find(cache: AnswerCache, key: AnswerKey) -> CachedAnswer | None:
+    run = _run(cache, key, _begin(), "asker")
+    if isinstance(run, CachedAnswer):
+        return run
+    run.close()
+    return None
 
 
 def _key(number: int) -> AnswerKey:
@@ -74,16 +93,16 @@ def _said(text: str) -> Event:
 
 def _again(cache: AnswerCache, key: AnswerKey) -> list[Event]:
     """Return what is kept, without its timings, which say that it was."""
-    asking = cache.ask(key, "another owner", _unused, lambda: False)
-    *events, last = asking
-    assert asking.cached
+    run = _run(cache, key, _unused, "another owner", keep=False)
+    *events, last = run
+    assert run.cached
     assert isinstance(last, Timings)
     assert (last.cached, list(last.seconds)) == (True, ["cache"])
     assert last.seconds["cache"] < 0.1
     return events
 
 
-def _unused() -> Asking:
+def _unused() -> Generator[Event, None, None]:
     raise AssertionError("the answer was kept and is made again")
 
 
@@ -105,7 +124,7 @@ def test_every_part_of_the_key_makes_another_question() -> None:
         replace(KEY, index="other"),
         replace(KEY, generation=2),
         replace(KEY, manifest="ba"),
-        replace(KEY, strategy="bm25"),
+        replace(KEY, request=Request(question, 10, answered=True, strategy="bm25")),
         replace(KEY, prompts="dc"),
         replace(KEY, model="m"),
         replace(KEY, reranker="r"),
@@ -149,28 +168,28 @@ def test_what_is_kept_stays_below_its_bound_and_the_oldest_goes_first() -> None:
     assert (cache.counters.answers, cache.counters.evicted, cache.counters.bytes) == (3, 1, 3 * size)
     for number in (101, 103, 104):
         _again(cache, _key(number))
-    assert cache.find(_key(102)) is None
+    assert _find(cache, _key(102)) is None
 
 
 def test_what_an_answer_was_encoded_as_is_kept_beside_it_and_counts() -> None:
     cache = AnswerCache(most_bytes=6_000)
     _ask(cache, _key(1), _said("a"), END)
-    kept = cache.find(_key(1))
+    kept = _find(cache, _key(1))
     assert kept is not None
-    assert (kept.key, kept.events) == (_key(1), (_said("a"), kept.timings))
+    assert (kept.key, list(kept)) == (_key(1), [_said("a"), kept.timings])
     assert kept.encoded("search") is None
     before = cache.counters.bytes
-    kept.keep_encoded("search", b"x" * 1_000)
-    kept.keep_encoded("search", b"y" * 1_000)
+    kept.cache_encoding("search", b"x" * 1_000)
+    kept.cache_encoding("search", b"y" * 1_000)
     assert kept.encoded("search") == b"x" * 1_000
     assert 1_000 < cache.counters.bytes - before < 1_200
-    kept.keep_encoded("plain", b"z" * 6_000)  # more than may be kept at all
+    kept.cache_encoding("plain", b"z" * 6_000)  # more than may be kept at all
     assert kept.encoded("plain") is None
     _ask(cache, _key(2), _said("b" * 4_000), END)
     assert (cache.counters.answers, cache.counters.evicted) == (1, 1)
     full = cache.counters.bytes
-    kept.keep_encoded("plain", b"z")  # of an answer that is not kept any more
-    assert (cache.counters.bytes, cache.find(_key(1))) == (full, None)
+    kept.cache_encoding("plain", b"z")  # of an answer that is not kept any more
+    assert (cache.counters.bytes, _find(cache, _key(1))) == (full, None)
 
 
 def test_one_answer_larger_than_the_bound_pushes_nothing_out() -> None:
@@ -198,7 +217,7 @@ def test_identical_questions_in_flight_are_answered_once() -> None:
         assert go_on.wait(20)
 
     def ask() -> list[Event]:
-        return list(cache.ask(KEY, "owner", _begin(Timings({"a": 1.0}), before=hold), lambda: True))
+        return list(_run(cache, KEY, _begin(Timings({"a": 1.0}), before=hold)))
 
     with ThreadPoolExecutor(16) as threads:
         asked = [threads.submit(ask) for _ in range(16)]
@@ -213,12 +232,12 @@ def test_identical_questions_in_flight_are_answered_once() -> None:
 def test_a_question_in_flight_is_shared_within_one_engine_only() -> None:
     # Each of those who share it keeps its own engine open, so the engine must be the same.
     cache = AnswerCache()
-    one = cache.ask(KEY, "one", _begin(Timings({"one": 0.0})), lambda: True)
-    other = cache.ask(KEY, "other", _begin(Timings({"other": 0.0})), lambda: True)
+    one = _run(cache, KEY, _begin(Timings({"one": 0.0})), "one")
+    other = _run(cache, KEY, _begin(Timings({"other": 0.0})), "other")
     assert list(one) == [Timings({"one": 0.0})]
     assert list(other) == [Timings({"other": 0.0})]
     assert (cache.counters.misses, cache.counters.answers) == (2, 1)
-    assert cache.counters.bytes == sum(kept.size for kept in cache._kept.values())
+    assert cache.counters.bytes == sum(kept.size for kept in cache._entries.values())
 
 
 def test_a_failure_is_given_to_all_who_wait_and_the_next_one_begins_anew() -> None:
@@ -227,10 +246,10 @@ def test_a_failure_is_given_to_all_who_wait_and_the_next_one_begins_anew() -> No
     def fail() -> None:
         raise ValueError("broken")
 
-    askings = [cache.ask(KEY, "owner", _begin(Timings({}), before=fail), lambda: True) for _ in range(3)]
-    for asking in askings:
+    runs = [_run(cache, KEY, _begin(Timings({}), before=fail)) for _ in range(3)]
+    for run in runs:
         with pytest.raises(ValueError, match="broken"):
-            list(asking)
+            list(run)
     assert (cache.counters.misses, cache.counters.joined, cache.counters.answers) == (1, 2, 0)
     assert _ask(cache, KEY, Timings({})) == [Timings({})]
 
@@ -238,7 +257,7 @@ def test_a_failure_is_given_to_all_who_wait_and_the_next_one_begins_anew() -> No
 def test_a_question_given_up_by_all_begins_anew_and_is_kept() -> None:
     cache = AnswerCache()
     for _ in range(2):
-        cache.ask(KEY, "owner", _begin(Timings({"given up": 0.0})), lambda: True).close()
+        _run(cache, KEY, _begin(Timings({"given up": 0.0}))).close()
     assert _ask(cache, KEY, _said("new"), END) == [_said("new"), END]
     assert _again(cache, KEY) == [_said("new")]
 
@@ -256,13 +275,12 @@ def test_many_threads_asking_leaving_and_failing_leave_nothing_behind_and_mix_no
                 if turn % 11 == 5:
                     raise ValueError("broken")
 
-            asking = cache.ask(_key(number), "owner", _begin(*events, before=fail), lambda: True)
+            run = _run(cache, _key(number), _begin(*events, before=fail))
             if turn % 5 == 3:
-                asking.cancel()
-                asking.close()
+                run.close()
                 continue
             try:
-                got = list(asking)
+                got = list(run)
             except ValueError:
                 continue
             if got[:-1] != events[:-1]:
@@ -271,8 +289,8 @@ def test_many_threads_asking_leaving_and_failing_leave_nothing_behind_and_mix_no
     with ThreadPoolExecutor(16) as threads:
         list(threads.map(ask, range(16)))
     assert wrong == []
-    assert cache._asked == {}
-    assert sum(kept.size for kept in cache._kept.values()) == cache.counters.bytes <= 20_000
+    assert cache._flights == {}
+    assert sum(kept.size for kept in cache._entries.values()) == cache.counters.bytes <= 20_000
 
 
 def test_an_engine_with_a_cache_answers_as_one_without(demo: Engine) -> None:
@@ -286,10 +304,10 @@ def test_an_engine_with_a_cache_answers_as_one_without(demo: Engine) -> None:
     assert again == replace(first, search=replace(first.search, timings=again.search.timings))
     stream = engine.events(QUESTION)
     assert (stream.cached, [event.event for event in stream][-1]) == (True, "timings")
-    assert engine.kept(QUESTION, answered=False) is None
-    kept = engine.kept(QUESTION, answered=True)
-    assert kept is not None
-    assert kept_ask(kept) == replace(first, search=replace(first.search, timings=kept.timings))
+    assert not engine.run(parse_request(QUESTION, answered=False)).cached
+    kept = engine.run(parse_request(QUESTION, answered=True))
+    assert isinstance(kept, CachedAnswer)
+    assert cached_ask(kept) == replace(first, search=replace(first.search, timings=kept.timings))
     counters = cache.counters
     assert (counters.hits, counters.misses, counters.answers) == (3, 1, 1)
     engine.search(QUESTION)
@@ -336,7 +354,7 @@ EVERY: tuple[Event, ...] = (
     CutShort("calls", 48.0),
     Keywords((Keyword("film", ("film",), 1.5, ("막",)),), ("zz",), "model", "m"),
     Queries((("a", "b"), ())),
-    Hits(((Found("D-1", 2.0), Found("D-2", 1e-300)), ()), ("D-1",), ("D-2",), (Found("D-1", -1.0),), "lsa"),
+    Hits(((ScoredDoc("D-1", 2.0), ScoredDoc("D-2", 1e-300)), ()), ("D-1",), ("D-2",), (ScoredDoc("D-1", -1.0),), "lsa"),
     Ranking((RankedRecord(1, 1, -math.inf, RECORD, ("D-9",)), RankedRecord(2, 2, 1 / 3, RECORD)), "r", True),
     AnswerSentence("body", SENTENCE),
     Answer(
@@ -363,7 +381,7 @@ def test_those_of_one_kind_come_back_in_their_order() -> None:
 def test_they_take_less_than_two_thirds_of_the_memory_of_the_values() -> None:
     records = [Record(f"D-{number}", f"제목 {number}", "재택근무 " * 60, "ko", complete=True) for number in range(10)]
     ranking = Ranking(tuple(RankedRecord(n, n, n / 3, record) for n, record in enumerate(records, 1)), "r", True)
-    hits = Hits(tuple(tuple(Found(f"D-{n}", n / 7) for n in range(10)) for _ in range(10)), (), ())
+    hits = Hits(tuple(tuple(ScoredDoc(f"D-{n}", n / 7) for n in range(10)) for _ in range(10)), (), ())
     assert memory_size(pack_events((ranking, hits))) < memory_size((ranking, hits)) * 2 / 3
 
 
@@ -390,7 +408,7 @@ def test_it_is_what_the_interpreter_takes_for_the_same_objects_within_a_tenth() 
 
 def test_the_parts_of_every_kind_of_container_count() -> None:
     text = "x" * 10_000
-    for value in ((text,), [text], {text: 1}, {1: text}, Found(text, 1.0), Timings({text: 1.0}), ((((text,),),),)):
+    for value in ((text,), [text], {text: 1}, {1: text}, ScoredDoc(text, 1.0), Timings({text: 1.0}), ((((text,),),),)):
         assert 10_000 < memory_size(value) < 11_000
     assert memory_size(()) == sys.getsizeof(())
 

@@ -8,9 +8,10 @@ import pytest
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
-from shrag.serving.engine import Engine, find_strategy, open_engine
+from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.events import Ranking
+from shrag.serving.strategies.registry import find_strategy
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from shrag.serving.errors import QuestionError
-from shrag.serving.question import Question, read_question
+from shrag.serving.request import Question, parse_question
 
 
 @pytest.mark.parametrize(
@@ -22,17 +22,17 @@ from shrag.serving.question import Question, read_question
     ],
 )
 def test_a_question_is_one_clean_line_in_a_language(raw: str, question: Question) -> None:
-    assert read_question(raw) == question
+    assert parse_question(raw) == question
 
 
 @pytest.mark.parametrize("raw", ["", "   ", "\n\t", "\u200b\u202e", "\x00"])
 def test_an_empty_question_is_refused(raw: str) -> None:
     with pytest.raises(QuestionError, match="The question is empty: write one") as refused:
-        read_question(raw)
+        parse_question(raw)
     assert refused.value.code == "question_empty"
 
 
 def test_a_question_of_100_000_characters_is_refused_by_its_length() -> None:
     with pytest.raises(QuestionError, match="has 100000 characters, at most 2000 are read: shorten it") as refused:
-        read_question("가" * 100_000)
+        parse_question("가" * 100_000)
     assert refused.value.code == "question_too_long"

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-from shrag.serving.answer_cache import AnswerCache
+import pytest
+
+from shrag.serving.answer_cache import AnswerCache, CachedAnswer
 from shrag.serving.engine import Engine
+from shrag.serving.errors import ClientLeft
 from shrag.serving.events import Answer, CutShort, Ranking, Timings
-from shrag.serving.question import read_question
-from shrag.serving.results import ask_result, kept_ask, kept_search
-from shrag.serving.strategy import Request
+from shrag.serving.request import Request, parse_question, parse_request
+from shrag.serving.results import ask_result, cached_ask, cached_search
 from tests.support.scripted_models import ScriptFile
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -14,9 +16,9 @@ HOPS = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 
 
 
 def test_a_result_is_the_events_and_where_they_are_from(demo: Engine) -> None:
-    request = Request(read_question(QUESTION), 5, answered=True)
+    request = Request(parse_question(QUESTION), 5, answered=True)
     events = list(demo.events(QUESTION, k=5))
-    result = ask_result("some", 7, request, "shrag", events)
+    result = ask_result("some", 7, request, events)
     search = result.search
     assert (search.index, search.generation, search.strategy, search.question) == ("some", 7, "shrag", request.question)
     assert [result.answer] == [event for event in events if isinstance(event, Answer)]
@@ -37,19 +39,26 @@ def test_the_questions_asked_on_the_way_are_there_once_as_they_ended_also_where_
         (3, 2, "unanswered"),
     ]
     assert asked.cut_short == (CutShort("depth", 4),)
-    kept = engine.kept(HOPS, answered=True, strategy="tree")
-    assert kept is not None
-    assert (kept_search(kept).nodes, kept_search(kept).cut_short) == (asked.nodes, asked.cut_short)
+    kept = engine.run(parse_request(HOPS, answered=True, strategy="tree"))
+    assert isinstance(kept, CachedAnswer)
+    assert (cached_search(kept).nodes, cached_search(kept).cut_short) == (asked.nodes, asked.cut_short)
     assert engine.ask(QUESTION, strategy="bm25").search.nodes == ()
 
 
 def test_what_was_kept_comes_to_the_same_but_for_its_timings(demo: Engine) -> None:
     engine = Engine(demo.open_index, cache=AnswerCache())
     asked, searched = engine.ask(QUESTION), engine.search(QUESTION)
-    answer, search = engine.kept(QUESTION, answered=True), engine.kept(QUESTION, answered=False)
-    assert answer is not None
-    assert search is not None
-    assert kept_ask(answer).answer == asked.answer
-    assert kept_search(answer).ranking == kept_search(search).ranking == searched.ranking
-    assert isinstance(kept_search(search).timings, Timings)
-    assert kept_search(search).timings.cached
+    answer, search = (engine.run(parse_request(QUESTION, answered=answered)) for answered in (True, False))
+    assert isinstance(answer, CachedAnswer)
+    assert isinstance(search, CachedAnswer)
+    assert cached_ask(answer).answer == asked.answer
+    assert cached_search(answer).ranking == cached_search(search).ranking == searched.ranking
+    assert isinstance(cached_search(search).timings, Timings)
+    assert cached_search(search).timings.cached
+
+
+def test_events_that_end_before_the_timings_are_of_a_question_that_was_withdrawn(demo: Engine) -> None:
+    request = parse_request(QUESTION, answered=True)
+    events = list(demo.run(request))
+    with pytest.raises(ClientLeft, match="withdrawn"):
+        ask_result("some", 7, request, events[:-1])

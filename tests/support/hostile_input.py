@@ -12,8 +12,8 @@ import msgspec
 
 from shrag.models.language_model import Completion, Message
 from shrag.serving.answer_cache import pack_events, unpack_events
-from shrag.serving.answering.multiple_choice import LETTERS
 from shrag.serving.events import Answer, CutShort, Event, Hits, Keywords, Node, Queries, Ranking, Timings
+from shrag.serving.request import LETTERS
 from tests.support.scripted_models import ScriptedStream
 
 HOSTILE = [

@@ -19,7 +19,7 @@ from shrag.serving.api.service import Service
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from shrag.serving.http.server import listen, make_server
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 
@@ -99,7 +99,7 @@ def split(answer: bytes) -> tuple[int, str, str]:
 
 @contextmanager
 def live(
-    demo: Engine, model: LanguageModel | None = None, limits: Limits | None = None, *, log_questions: bool = False
+    demo: Engine, model: LanguageModel | None = None, limits: ServerLimits | None = None, *, log_questions: bool = False
 ) -> Iterator[Live]:
     """Serve the demonstration index on a free port."""
     with live_app(create_app(KeptEngine(demo.open_index, model), limits=limits, log_questions=log_questions)) as server:

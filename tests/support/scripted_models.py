@@ -24,7 +24,7 @@ from shrag.models.errors import ModelError
 from shrag.models.language_model import Completion, Message
 from shrag.prompts.prompt import VARIABLES, Language, load_prompt
 from shrag.serving.engine import Engine
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 from tests.support.fake_endpoint import Endpoint, serving
 from tests.support.live import Live, live
 
@@ -168,7 +168,7 @@ QUICK = LlmSettings(model="m", connect_timeout=1, read_timeout=0.7, timeout=60, 
 
 @contextmanager
 def modelled(
-    demo: Engine, endpoint: Endpoint | str, limits: Limits | None = None, **settings: object
+    demo: Engine, endpoint: Endpoint | str, limits: ServerLimits | None = None, **settings: object
 ) -> Iterator[Live]:
     """Serve the demonstration index, answered by the model at ``endpoint``, which is served too, or at its address."""
     if isinstance(endpoint, Endpoint):

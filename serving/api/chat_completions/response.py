@@ -30,7 +30,7 @@ from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Fallba
 from shrag.serving.http.problems import openai_error_body
 from shrag.serving.http.request_context import trace_id
 from shrag.serving.http.sse import KEEP_ALIVE
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 
 _ACTIVE = re.compile(r"!\[|\]\(|\]\[|\]:|<(?=[A-Za-z/!?])|`{3,}|~{3,}")
 _SOURCES = {"ko": "출처", "en": "Sources"}

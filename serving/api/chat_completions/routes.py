@@ -23,7 +23,6 @@ from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.request_context import trace_id
 from shrag.serving.http.sse import SSEResponse
-from shrag.serving.question import read_question
 
 
 @Operation(returns=ModelList, tag="openai")
@@ -45,21 +44,21 @@ async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSERespons
     """Answer the last message of the user from the records found; with ``stream``, as it happens."""
     service: Service = request.app.state.service
     strategy = _find_model(service, body.model).id.partition("/")[2]
-    question = read_question(_last_question(body))
-    patience = service.patience(request.is_disconnected)
-    answering = await service.events(AskRequest(question=question.text, strategy=strategy), patience)
-    about = ShragFields(service.index.name, answering.generation, strategy, answering.cached, trace_id(), ())
-    completion = ChatCompletion(body.model, question.language, about, lambda docid: _document_url(request, docid))
+    deadline = service.deadline(request.is_disconnected)
+    parsed, feed = await service.events(AskRequest(question=_last_question(body), strategy=strategy), deadline)
+    about = ShragFields(service.index.name, feed.generation, strategy, feed.cached, trace_id(), ())
+    language = parsed.question.language
+    completion = ChatCompletion(body.model, language, about, lambda docid: _document_url(request, docid))
     if body.stream:
         usage = body.stream_options is not None and body.stream_options.include_usage
-        streamed = answering.feed(patience.of_stream(), service.saw)
-        return SSEResponse(completion.stream(streamed, include_usage=usage), answering.leave)
-    events = answering.feed(patience, service.saw)
+        streamed = feed.events(deadline.without_disconnect(), service.observe)
+        return SSEResponse(completion.stream(streamed, include_usage=usage), feed.leave)
+    events = feed.events(deadline, service.observe)
     try:
         async with aclosing(events):
             return await completion.whole(events)
     finally:
-        answering.leave()
+        feed.leave()
 
 
 def _models(service: Service) -> tuple[ModelEntry, ...]:

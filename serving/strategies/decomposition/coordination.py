@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from shrag.indexing.analysis.korean_english import KoreanMorphemes
 from shrag.indexing.analysis.morphemes import Morpheme
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 
 Parser = Callable[[str], Sequence[Morpheme]]
 """Gives the morphemes of a Korean sentence."""

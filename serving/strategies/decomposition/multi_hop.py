@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from shrag.serving.concurrency import side_by_side
+from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import read_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.strategies.planning.answer_slots import NO_SPAN, Span, fill, needed, pick_span
 from shrag.serving.strategies.planning.bridge_entities import arrivals, find_bridges
-from shrag.serving.strategies.planning.subquery import Found, find_all
-from shrag.serving.strategy import Request, Resources
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all
+from shrag.serving.strategy import Resources
+from shrag.serving.timing import StageTimer
 
 RECORDS = 3
 """Records of a step that its answer is looked for in."""
 
 
 def walk_steps(
-    steps: Sequence[str], request: Request, resources: Resources, model: RationedModel, watch: Stopwatch
-) -> Generator[Event, None, list[Found]]:
+    steps: Sequence[str], request: Request, resources: Resources, model: RationedModel, timer: StageTimer
+) -> Generator[Event, None, list[SubqueryResult]]:
     """Yield each step as it is asked and answered; return what the steps found, in their order.
 
     Steps that wait for nothing are looked up side by side, and so are those that waited for the same. Only an answer
@@ -31,21 +31,23 @@ def walk_steps(
     """
     awaited = {slot for step in steps for slot in needed(step)}
     spans: dict[int, Span] = {}
-    found: dict[int, Found] = {}
+    found: dict[int, SubqueryResult] = {}
     waiting = list(range(1, len(steps) + 1))
     yield from (Node(number, 0, "step", steps[number - 1], needs=needed(steps[number - 1])) for number in waiting)
     while waiting:
         ready = [number for number in waiting if all(slot in spans for slot in needed(steps[number - 1]))]
         waiting = [number for number in waiting if number not in ready]
         texts = {number: fill(steps[number - 1], {slot: span.text for slot, span in spans.items()}) for number in ready}
-        with watch.stage("search"):
+        with timer.stage("search"):
             asked = [number for number in ready if texts[number]]
-            found |= zip(asked, find_all([read_question(texts[one]) for one in asked], request, resources), strict=True)
+            found |= zip(
+                asked, find_all([parse_question(texts[one]) for one in asked], request, resources), strict=True
+            )
         for number in asked:
-            yield from found[number].told
-        with watch.stage("steps"):
+            yield from found[number].model_events
+        with timer.stage("steps"):
             wanted = [number for number in asked if number in awaited]
-            picked = side_by_side(lambda one: _pick(one, model), [found[number] for number in wanted])
+            picked = parallel_map(lambda one: _pick(one, model), [found[number] for number in wanted])
         for number, (span, told) in zip(wanted, picked, strict=True):
             yield from told
             spans[number] = span or NO_SPAN
@@ -56,25 +58,25 @@ def walk_steps(
 
 
 def walk_bridges(
-    first: Found, request: Request, resources: Resources, watch: Stopwatch
-) -> Generator[Event, None, list[Found]]:
+    first: SubqueryResult, request: Request, resources: Resources, timer: StageTimer
+) -> Generator[Event, None, list[SubqueryResult]]:
     """Yield what ``first``, the question's own search, is taken apart into, and the second hops from all of it.
 
     Returns what they found, the parts before the hops; none where the question has one part and misses nothing.
     """
     analyzer = resources.index.analyzer
-    with watch.stage("plan"):
+    with timer.stage("plan"):
         parts = split_coordination(first.question, parse_sentence)
-    with watch.stage("search"):
-        found = find_all([read_question(part) for part in parts], request, resources)
+    with timer.stage("search"):
+        found = find_all([parse_question(part) for part in parts], request, resources)
     for number, one in enumerate(found, 1):
-        yield from one.told
+        yield from one.model_events
         yield one.looked_up(Node(number, 0, "part", one.question.text))
     wordless = replace(resources, model=None)  # a hop is names and words already: no keywords are asked for
     for parent, one in enumerate([first, *found][: len(parts) + 1]):
-        with watch.stage("steps"):
+        with timer.stage("steps"):
             bridges = find_bridges(one, analyzer)
-        with watch.stage("search"):
+        with timer.stage("search"):
             hops = find_all([bridge.question(first.question.language) for bridge in bridges], request, wordless)
             reached = [arrivals(bridge, hop, analyzer) for bridge, hop in zip(bridges, hops, strict=True)]
         for bridge, hop in zip(bridges, reached, strict=True):
@@ -85,12 +87,12 @@ def walk_bridges(
     return found
 
 
-def _pick(found: Found, model: RationedModel) -> tuple[Span | None, list[Event]]:
+def _pick(found: SubqueryResult, model: RationedModel) -> tuple[Span | None, list[Event]]:
     """Return the answer to a step, None where the model fails, and what is to be told of it."""
     return attempt("step", lambda: pick_span(found.question, found.best(RECORDS), model))
 
 
-def _walked(number: int, step: str, text: str, found: Found | None, span: Span, awaited: bool) -> Node:
+def _walked(number: int, step: str, text: str, found: SubqueryResult | None, span: Span, awaited: bool) -> Node:
     node = Node(number, 0, "step", text or step, "skipped", needed(step))
     if found is None:
         return node

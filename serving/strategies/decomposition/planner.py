@@ -15,7 +15,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 from shrag.serving.strategies.planning.answer_slots import looking_back
 from shrag.serving.strategies.planning.subquery import question_key
 

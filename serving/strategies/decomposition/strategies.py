@@ -8,14 +8,14 @@ from dataclasses import replace
 from shrag.serving.events import Event, ModelCall, Node, NodeKind
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import Question, read_question
+from shrag.serving.request import Question, Request, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.strategies.decomposition.multi_hop import walk_bridges, walk_steps
 from shrag.serving.strategies.decomposition.planner import plan_parts, plan_rewrite, plan_steps
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration, ration_needed, told_once
 from shrag.serving.strategies.planning.subquery import find_all, find_first
-from shrag.serving.strategy import Request, Resources
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategy import Resources
+from shrag.serving.timing import StageTimer
 
 Planner = Callable[[Question, RationedModel], tuple[list[str], list[ModelCall]]]
 
@@ -35,15 +35,15 @@ class DecomposeStrategy:
         return told_once(self._run(request, *ration(resources)))
 
     def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
-        watch = Stopwatch()
+        timer = StageTimer()
         root = Node(0, None, "question", request.question.text)
         yield root
-        with watch.stage("plan"):
+        with timer.stage("plan"):
             parts, told = _plan(plan_parts, request.question, model)
             if parts is None:
                 parts = split_coordination(request.question, parse_sentence)
         yield from told
-        yield from _side_by_side(root, parts, "part", request, resources, watch)
+        yield from _side_by_side(root, parts, "part", request, resources, timer)
 
 
 class RewriteStrategy:
@@ -58,13 +58,13 @@ class RewriteStrategy:
         return told_once(self._run(request, *rationed))
 
     def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
-        watch = Stopwatch()
+        timer = StageTimer()
         root = Node(0, None, "question", request.question.text)
         yield root
-        with watch.stage("plan"):
+        with timer.stage("plan"):
             rewritten, told = _plan(plan_rewrite, request.question, model)
         yield from told
-        yield from _side_by_side(root, rewritten or [], "rewrite", request, resources, watch)
+        yield from _side_by_side(root, rewritten or [], "rewrite", request, resources, timer)
 
 
 class ChainStrategy:
@@ -81,18 +81,18 @@ class ChainStrategy:
         return told_once(self._run(request, *ration(resources)))
 
     def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
-        watch = Stopwatch()
+        timer = StageTimer()
         root = Node(0, None, "question", request.question.text)
         yield root
-        with watch.stage("plan"):
+        with timer.stage("plan"):
             steps, told = _plan(plan_steps, request.question, model)
         yield from told
-        root, first = yield from find_first(root, request, resources, watch)
+        root, first = yield from find_first(root, request, resources, timer)
         if steps is None or model is None:
-            found = yield from walk_bridges(first, request, resources, watch)
+            found = yield from walk_bridges(first, request, resources, timer)
         else:
-            found = yield from walk_steps(steps, request, resources, model, watch)
-        yield from conclude(root, [first, *found], request, resources, watch)
+            found = yield from walk_steps(steps, request, resources, model, timer)
+        yield from conclude(root, [first, *found], request, resources, timer)
 
 
 def _plan(planner: Planner, question: Question, model: RationedModel | None) -> tuple[list[str] | None, list[Event]]:
@@ -103,19 +103,19 @@ def _plan(planner: Planner, question: Question, model: RationedModel | None) -> 
 
 
 def _side_by_side(
-    root: Node, texts: list[str], kind: NodeKind, request: Request, resources: Resources, watch: Stopwatch
+    root: Node, texts: list[str], kind: NodeKind, request: Request, resources: Resources, timer: StageTimer
 ) -> Generator[Event, None, None]:
     """Look up the question and what it was turned into at once, and answer from what all of them found."""
     nodes = [Node(number, 0, kind, text) for number, text in enumerate(texts, 1)]
     yield from nodes
-    with watch.stage("search"):
-        found = find_all([request.question, *map(read_question, texts)], request, resources)
+    with timer.stage("search"):
+        found = find_all([request.question, *map(parse_question, texts)], request, resources)
     for node, one in zip([root, *nodes], found, strict=True):
-        yield from one.told
+        yield from one.model_events
         looked_up = replace(node, query=node.question, docids=one.hits.pool)
         if node is root:
             root = looked_up
         else:
             looked_up = replace(looked_up, state="answered" if one.hits.pool else "unanswered")
         yield looked_up
-    yield from conclude(root, found, request, resources, watch)
+    yield from conclude(root, found, request, resources, timer)

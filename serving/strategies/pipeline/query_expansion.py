@@ -15,15 +15,16 @@ import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import split_sentences
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import any_of
 from shrag.serving.events import ModelCall, NodeKind
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask
-from shrag.serving.question import AnswerLanguage, Question
+from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.keywords import rank_keywords
-from shrag.serving.retrieval.query_builder import choose_carried
-from shrag.serving.retrieval.query_terms import Word, matched_share, question_words, searchable
+from shrag.serving.retrieval.query_builder import reduce_translated_query
+from shrag.serving.retrieval.query_terms import QueryTerm, matched_share, query_terms, searchable
 
 LONGEST_QUERY = 300
 """Characters of a text that is searched for beside the question."""
@@ -40,9 +41,16 @@ class SearchQuery(NamedTuple):
 
 def query_of_text(text: str, index: OpenIndex, kind: NodeKind) -> SearchQuery:
     """Return the query that a text is: all its terms, as a bag of words."""
-    (terms,) = index.analyzer.terms([text])
-    known = (word.text for word in question_words(text, index.analyzer, index.engine) if word.known)
-    return SearchQuery(text, tuple(terms), tuple(known), kind)
+    analyzed = analyze_question(text, index.analyzer, index.engine)
+    known = (word.text for word in query_terms(analyzed) if word.known)
+    return SearchQuery(text, tuple(analyzed.terms), tuple(known), kind)
+
+
+def query_of_question(question: AnalyzedQuestion, words: Sequence[QueryTerm]) -> SearchQuery:
+    """Return the query that a question is: all its terms, as a bag of words; ``words`` are its own."""
+    frequencies = question.statistics.contents.document_frequencies
+    known = (word.text for word in words if any(frequencies[term] for term in word.terms))
+    return SearchQuery(question.text, tuple(question.terms), tuple(known))
 
 
 def queries_of_texts(
@@ -53,23 +61,23 @@ def queries_of_texts(
     return distinct(query_of_text(line, index, kind) for line in lines if line and line != question.text)[:count]
 
 
-def query_of_words(words: Sequence[Word], kind: NodeKind) -> SearchQuery:
+def query_of_words(words: Sequence[QueryTerm], kind: NodeKind) -> SearchQuery:
     """Return the query that some words of a question are."""
     texts = tuple(word.text for word in words)
     return SearchQuery(" ".join(texts), tuple(chain.from_iterable(word.terms for word in words)), texts, kind)
 
 
-def translated(words: Sequence[Word], language: AnswerLanguage, kind: NodeKind) -> list[SearchQuery]:
+def translated(words: Sequence[QueryTerm], language: AnswerLanguage, kind: NodeKind) -> list[SearchQuery]:
     """Return the query that the surest translations of a question's ``words`` are, none where there are none.
 
     ``language`` is the question's. Words that both languages write alike go along: LSTM is LSTM in both.
     """
-    carried = choose_carried(searchable(words), language)
+    carried = reduce_translated_query(searchable(words), language)
     if not carried:
         return []
     texts: dict[str, tuple[str, ...]] = {}
     for word in carried[0]:
-        way = word.ways[0] if word.ways else word
+        way = word.translations[0] if word.translations else word
         texts.setdefault(way.text, way.terms)
     return [SearchQuery(" ".join(texts), tuple(chain.from_iterable(texts.values())), tuple(texts), kind)]
 
@@ -102,7 +110,7 @@ def augment_by_model(
 
 
 def augment_by_words(
-    words: Sequence[Word], language: AnswerLanguage, count: int, index: OpenIndex
+    words: Sequence[QueryTerm], language: AnswerLanguage, count: int, index: OpenIndex
 ) -> list[SearchQuery]:
     """Return at most ``count`` queries made of the question's ``words``, the likeliest to find something else first.
 
@@ -115,7 +123,7 @@ def augment_by_words(
     return [query for query in made if query is not whole][:count]
 
 
-def _candidates(words: Sequence[Word], language: AnswerLanguage, index: OpenIndex) -> Iterator[SearchQuery]:
+def _candidates(words: Sequence[QueryTerm], language: AnswerLanguage, index: OpenIndex) -> Iterator[SearchQuery]:
     yield from translated(words, language, "augmentation")
     yield from _in_other_words(words, index)
     ranked = [word for word, _ in rank_keywords(searchable(words), "tfidf", index.engine)]
@@ -126,19 +134,19 @@ def _candidates(words: Sequence[Word], language: AnswerLanguage, index: OpenInde
         yield query_of_words(chosen, "augmentation")
 
 
-def _in_other_words(words: Sequence[Word], index: OpenIndex) -> list[SearchQuery]:
+def _in_other_words(words: Sequence[QueryTerm], index: OpenIndex) -> list[SearchQuery]:
     """Return the question with each keyword replaced by its surest other name, none where no keyword has one."""
     if index.glossary is None:
         return []
     keywords = searchable(words)
     texts: dict[str, tuple[str, ...]] = {}
     for word in keywords:
-        back = index.glossary.look_up([word.ways[0].terms])[0] if word.ways else []
+        back = index.glossary.look_up([word.translations[0].terms])[0] if word.translations else []
         names = [
             name
             for entry in back
             for name in ((entry.korean, entry.korean_terms), (entry.english, entry.english_terms))
-            if set(name[1]).isdisjoint((*word.terms, *word.ways[0].terms))
+            if set(name[1]).isdisjoint((*word.terms, *word.translations[0].terms))
         ]
         text, terms = names[0] if names else (word.text, word.terms)
         texts.setdefault(text, terms)
@@ -167,7 +175,9 @@ def suppose_by_model(
     return queries_of_texts(written.answers, question, count, index, "hypothesis"), calls
 
 
-def suppose_by_sentences(words: Sequence[Word], asked: SearchQuery, count: int, index: OpenIndex) -> list[SearchQuery]:
+def suppose_by_sentences(
+    words: Sequence[QueryTerm], asked: SearchQuery, count: int, index: OpenIndex
+) -> list[SearchQuery]:
     """Return the best sentence of each of the ``count`` records whose sentences hold most of the question, as queries.
 
     ``words`` are the question's, ``asked`` is the question as a query. Records are those of a first search; ties go to

@@ -5,24 +5,23 @@ Records are then ranked by the question and this answer together; the answer tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
-from shrag.serving.events import Event, ModelCall, Node, RankedRecord, Ranking, Reason
+from shrag.serving.events import Event, ModelCall, Node, Ranking, Reason
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import LONGEST_QUESTION, Question
-from shrag.serving.retrieval.query_terms import Word
-from shrag.serving.retrieval.reranking import show_once
+from shrag.serving.request import LONGEST_QUESTION, Question, Request
+from shrag.serving.retrieval.query_terms import QueryTerm
+from shrag.serving.retrieval.ranking import bind_question, rank_records, rerank
 from shrag.serving.strategies.pipeline.calibration import calibrate
 from shrag.serving.strategies.pipeline.retrieval import Pool
 from shrag.serving.strategies.pipeline.syntax import Stage
 from shrag.serving.strategies.planning.sub_answers import LONGEST_RESPONSE, respond
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 
 
 def answer_by_model(
@@ -33,7 +32,7 @@ def answer_by_model(
     return response.text, calls
 
 
-def answer_by_sentences(question: Question, words: Sequence[Word], pool: Sequence[AnalysedRecord]) -> str:
+def answer_by_sentences(question: Question, words: Sequence[QueryTerm], pool: Sequence[AnalysedRecord]) -> str:
     """Return one sentence of the best record that fits the question, as the extractive answer has it, or nothing.
 
     One, since a record that words one sentence of a long answer says little of the rest: of the first 80 questions of
@@ -52,14 +51,6 @@ def with_answer(question: Question, answer: str) -> str:
     return f"{question.text} {answer}".strip()[: LONGEST_QUESTION + LONGEST_RESPONSE]
 
 
-class _Scored(NamedTuple):
-    """A record, its score, and its place in the pool, from 1."""
-
-    record: AnalysedRecord
-    score: float
-    place: int
-
-
 class Narrowing:
     """One question's list of records, best first, and what was done to it so far.
 
@@ -67,15 +58,19 @@ class Narrowing:
     """
 
     def __init__(
-        self, request: Request, resources: Resources, words: Sequence[Word], pool: Pool, ordered_by: str
+        self,
+        request: Request,
+        resources: Resources,
+        question: AnalyzedQuestion,
+        terms: Sequence[QueryTerm],
+        pool: Pool,
+        ordered_by: str,
     ) -> None:
         self._request = request
         self._resources = resources
-        self._words = words
-        self._list = [
-            _Scored(record, score, place)
-            for place, (record, score) in enumerate(zip(pool.records, pool.scores, strict=True), 1)
-        ]
+        self._question = question
+        self._terms = terms
+        self._list = pool.candidates
         self._found = bool(self._list)
         self._ordered_by = ordered_by
         self._by_reranker = False
@@ -100,27 +95,19 @@ class Narrowing:
 
         ``reason`` is why nothing was found, where nothing was.
         """
-        reranker = self._resources.reranker
-        ranked = [
-            RankedRecord(rank, each.place, each.score, each.record.record) for rank, each in enumerate(self._list, 1)
-        ]
-        shown = ranked if self._request.every_record else show_once(ranked)
         return Ranking(
-            records=tuple(shown[: self._request.k]),
+            records=rank_records(self._list, self._request),
             reranker=self._ordered_by,
-            reranker_is_model=self._by_reranker and reranker.is_model,
-            reason="" if ranked else "nothing_fits" if self._found else reason,
+            reranker_is_model=self._by_reranker and self._resources.reranker.is_model,
+            reason="" if self._list else "nothing_fits" if self._found else reason,
         )
 
     def _rerank(self, text: str, most: int) -> None:
-        """Keep the ``most`` records that score highest for ``text``, ties by docid; none that is not to be shown."""
+        """Keep the ``most`` records that score highest for ``text``; none that is not to be shown."""
         reranker = self._resources.reranker
-        scores = reranker.score(text, [as_passage(each.record) for each in self._list])
-        shown = [
-            each._replace(score=score) for each, score in zip(self._list, scores, strict=True) if score > -math.inf
-        ]
-        shown.sort(key=lambda each: (-each.score, each.record.record.docid))
-        self._list = shown[:most]
+        if text == self._question.text:
+            reranker = bind_question(reranker, self._question)
+        self._list = rerank(text, self._list, reranker)[:most]
         self._scored_for, self._ordered_by, self._by_reranker = text, reranker.name, True
 
     def _filter(self, least: float) -> None:
@@ -140,7 +127,7 @@ class Narrowing:
         answer, told = None, list[Event]()
         if model is not None:
             answer, told = attempt("step", lambda: answer_by_model(question, pool, model))
-        self.answer = answer if answer is not None else answer_by_sentences(question, self._words, pool)
+        self.answer = answer if answer is not None else answer_by_sentences(question, self._terms, pool)
         docids = tuple(each.record.docid for each in pool)
         node = Node(0, None, "question", question.text, query=question.text, docids=docids, answer=self.answer)
         return [*told, node]

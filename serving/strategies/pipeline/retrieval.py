@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shrag.indexing.analyzed_record import AnalysedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import any_of
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.vectors.vector_index import DenseIndex
-from shrag.serving.events import Found, Hits
-from shrag.serving.retrieval.fusion import reciprocal_ranks
+from shrag.serving.events import Hits, ScoredDoc
+from shrag.serving.retrieval.ranking import ScoredRecord, collect_candidates, reciprocal_rank_fusion
 from shrag.serving.strategies.pipeline.query_expansion import SearchQuery
 
 
@@ -24,11 +23,10 @@ class List(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The one list that all lists make: records with their scores, best first, and those left out as incomplete."""
+    """The one list that all lists make: the candidates, best first, and docids left out as incomplete."""
 
-    records: list[AnalysedRecord]
-    scores: list[float]
-    left_out: list[str]
+    candidates: list[ScoredRecord]
+    incomplete: list[str]
 
 
 def find_by_words(queries: Sequence[SearchQuery], depth: int, index: OpenIndex) -> list[List]:
@@ -48,22 +46,12 @@ def find_by_vectors(queries: Sequence[SearchQuery], depth: int, dense: DenseInde
 def pool_lists(lists: Sequence[List], most: int, index: OpenIndex) -> Pool:
     """Return the ``most`` best complete records of the lists, fused by reciprocal ranks where there are several."""
     if len(lists) == 1:
-        ranked = [(hit.docid, hit.score) for hit in lists[0].hits]
+        scores = {hit.docid: hit.score for hit in lists[0].hits}
     else:
-        ranked = reciprocal_ranks([[hit.docid for hit in one.hits] for one in lists])
-    pool = Pool([], [], [])
-    # By portions: of sixteen lists of a thousand each, few records may be wanted.
-    for start in range(0, len(ranked), most):
-        portion = ranked[start : start + most]
-        for (docid, score), analysed in zip(portion, index.store.fetch([docid for docid, _ in portion]), strict=True):
-            if len(pool.records) == most:
-                return pool
-            if analysed is None or not analysed.record.complete:
-                pool.left_out.append(docid)
-                continue
-            pool.records.append(analysed)
-            pool.scores.append(score)
-    return pool
+        scores = dict(reciprocal_rank_fusion([[hit.docid for hit in one.hits] for one in lists]))
+    records, incomplete = collect_candidates(list(scores), index.store, most)
+    candidates = [ScoredRecord(each, scores[each.record.docid], rank) for rank, each in enumerate(records, 1)]
+    return Pool(candidates, incomplete)
 
 
 def pool_name(lists: Sequence[List], dense: DenseIndex | None) -> str:
@@ -76,10 +64,10 @@ def pool_name(lists: Sequence[List], dense: DenseIndex | None) -> str:
 def hits_event(lists: Sequence[List], pool: Pool, dense: DenseIndex | None) -> Hits:
     """Return what is told of the search; the vectors' hits stand among the others, one list a query."""
     return Hits(
-        hits=tuple(tuple(Found(hit.docid, hit.score) for hit in one.hits) for one in lists),
-        pool=tuple(analysed.record.docid for analysed in pool.records),
-        left_out=tuple(pool.left_out),
-        dense=next((tuple(Found(*hit) for hit in one.hits) for one in lists if one.by_vectors), ()),
+        hits=tuple(tuple(ScoredDoc(hit.docid, hit.score) for hit in one.hits) for one in lists),
+        pool=tuple(each.record.record.docid for each in pool.candidates),
+        left_out=tuple(pool.incomplete),
+        dense=next((tuple(ScoredDoc(*hit) for hit in one.hits) for one in lists if one.by_vectors), ()),
         encoder=dense.encoder.name if dense else "",
         encoder_is_model=dense.encoder.is_model if dense else False,
     )

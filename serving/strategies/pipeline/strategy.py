@@ -7,20 +7,23 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.vectors.vector_index import DenseIndex
-from shrag.serving.answering.answer import finish
-from shrag.serving.concurrency import side_by_side
-from shrag.serving.events import Event, Keyword, Keywords, ModelCall, Node, NodeState, Purpose, Queries
+from shrag.serving.answering.answer import answer
+from shrag.serving.concurrency import parallel_map
+from shrag.serving.events import Event, Keywords, ModelCall, Node, NodeState, Purpose, Queries
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import Question
-from shrag.serving.retrieval.query_terms import Word, question_words, why_nothing
+from shrag.serving.request import Question, Request
+from shrag.serving.retrieval.keywords import keyword_of
+from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, why_nothing
+from shrag.serving.retrieval.retriever import RetrievalResult
 from shrag.serving.strategies.pipeline.query_expansion import (
     SearchQuery,
     augment_by_model,
     augment_by_words,
     distinct,
-    query_of_text,
+    query_of_question,
     suppose_by_model,
     suppose_by_sentences,
     translated,
@@ -36,8 +39,8 @@ from shrag.serving.strategies.pipeline.retrieval import (
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_POOL, Composition, Stage
 from shrag.serving.strategies.planning.plan import closing_with, ration, told_once
-from shrag.serving.strategy import Request, Resources, need_vectors, refuse_unused
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategy import Resources, refuse_unused, require_vectors
+from shrag.serving.timing import StageTimer
 
 
 class CompositionStrategy:
@@ -62,47 +65,52 @@ class CompositionStrategy:
         for stage in self.composition.finders:
             if stage.name == "dense":
                 instead = f"put retrieve({stage.argument}) in its place"
-                dense = need_vectors(resources.index, f"the stage {stage}", instead)
+                dense = require_vectors(resources.index, f"the stage {stage}", instead)
         return told_once(self._run(request, *ration(resources), dense))
 
     def _run(
         self, request: Request, resources: Resources, model: RationedModel | None, dense: DenseIndex | None
     ) -> Generator[Event, None, None]:
-        watch, index, question = Stopwatch(), resources.index, request.question
-        with watch.stage("keywords"):
-            words = question_words(question.text, index.analyzer, index.engine, index.glossary)
-            asked = query_of_text(question.text, index, "question")
-        yield _keywords(words)
+        timer, index, question = StageTimer(), resources.index, request.question
+        with timer.stage("keywords"):
+            analyzed = analyze_question(question.text, index.analyzer, index.engine, index.glossary)
+            words = query_terms(analyzed)
+            asked = query_of_question(analyzed, words)
+        keywords = _keywords(words)
+        yield keywords
         queries = [asked]
         maker = _Maker(question, words, asked, resources, model)
-        for made in side_by_side(maker.make, self.composition.query_makers):
-            watch.add(made.stage, made.seconds)
+        for made in parallel_map(maker.make, self.composition.query_makers):
+            timer.add(made.stage, made.seconds)
             yield from made.told
             queries += made.queries
         queries = distinct(queries)
         lists: list[List] = []
         for stage in self.composition.finders:
-            with watch.stage(stage.name):
+            with timer.stage(stage.name):
                 depth = self.composition.number(stage.name)
                 if stage.name == "dense" and dense is not None:
                     lists += find_by_vectors(queries, depth, dense)
                 else:
                     lists += find_by_words(queries, depth, index)
-        yield Queries(tuple(one.query.words or (one.query.text,) for one in lists))
+        shown = Queries(tuple(one.query.words or (one.query.text,) for one in lists))
+        yield shown
         fused = self.composition.number("rrf")
-        with watch.stage("rrf" if fused else self.composition.finders[-1].name):
+        with timer.stage("rrf" if fused else self.composition.finders[-1].name):
             pool = pool_lists(lists, fused or LARGEST_POOL, index)
-        yield hits_event(lists, pool, dense)
+        hits = hits_event(lists, pool, dense)
+        yield hits
         nodes = _nodes(question, queries, lists)
         yield from nodes
-        narrowing = Narrowing(request, resources, words, pool, pool_name(lists, dense))
+        narrowing = Narrowing(request, resources, analyzed, words, pool, pool_name(lists, dense))
         for stage in self.composition.behind:
-            with watch.stage(stage.name):
+            with timer.stage(stage.name):
                 told = narrowing.do(stage, model)
             yield from told
         ranking = narrowing.ranking(why_nothing(words))
         yield ranking
-        rest = finish(request, words, ranking, pool.records, resources, watch)
+        found = RetrievalResult(words, keywords, shown, hits, ranking, [each.record for each in pool.candidates])
+        rest = answer(request, found, resources, timer)
         if nodes:
             root = replace(nodes[0], answer=narrowing.answer)
             rest = closing_with(root, rest, answered=bool(ranking.records))
@@ -124,7 +132,7 @@ class _Maker:
     def __init__(
         self,
         question: Question,
-        words: Sequence[Word],
+        words: Sequence[QueryTerm],
         asked: SearchQuery,
         resources: Resources,
         model: RationedModel | None,
@@ -169,18 +177,9 @@ class _Maker:
         return (queries if queries is not None else by_words()), told
 
 
-def _keywords(words: Sequence[Word]) -> Keywords:
+def _keywords(words: Sequence[QueryTerm]) -> Keywords:
     return Keywords(
-        keywords=tuple(
-            Keyword(
-                word.text,
-                word.terms,
-                word.uses * word.idf,
-                tuple(way.text for way in word.ways if way.text != word.text),
-            )
-            for word in words
-            if word.known
-        ),
+        keywords=tuple(keyword_of(word, word.frequency * word.idf) for word in words if word.known),
         unknown=tuple(word.text for word in words if not word.known),
     )
 

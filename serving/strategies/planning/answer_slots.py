@@ -15,7 +15,7 @@ from shrag.corpora.records import Record
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask, fence_records
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 
 _SLOT = re.compile(r"\[\s*ANS[_ ]?(\d{1,3})\s*\]", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")

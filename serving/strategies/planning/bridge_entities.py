@@ -16,9 +16,9 @@ from typing import NamedTuple
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import AnalysedRecord
-from shrag.serving.question import LONGEST_QUESTION, Question
-from shrag.serving.retrieval.query_terms import Word
-from shrag.serving.strategies.planning.subquery import Found
+from shrag.serving.request import LONGEST_QUESTION, Question
+from shrag.serving.retrieval.query_terms import QueryTerm
+from shrag.serving.strategies.planning.subquery import SubqueryResult
 
 MOST_BRIDGES = 3
 """Records of the first hop whose names are followed."""
@@ -34,7 +34,7 @@ class Bridge(NamedTuple):
 
     docid: str
     names: tuple[str, ...]
-    missing: tuple[Word, ...]
+    missing: tuple[QueryTerm, ...]
 
     def question(self, language: str) -> Question:
         """Return what is asked on the second hop."""
@@ -42,7 +42,7 @@ class Bridge(NamedTuple):
         return Question(" ".join(words)[:LONGEST_QUESTION], "ko" if language == "ko" else "en")
 
 
-def find_bridges(found: Found, analyzer: Analyzer) -> list[Bridge]:
+def find_bridges(found: SubqueryResult, analyzer: Analyzer) -> list[Bridge]:
     """Return the bridges of the best records, best first; none from a record that holds every word of the question."""
     return [
         bridge
@@ -51,7 +51,7 @@ def find_bridges(found: Found, analyzer: Analyzer) -> list[Bridge]:
     ]
 
 
-def arrivals(bridge: Bridge, found: Found, analyzer: Analyzer) -> Found:
+def arrivals(bridge: Bridge, found: SubqueryResult, analyzer: Analyzer) -> SubqueryResult:
     """Return ``found``, the search of a bridge, with the records alone that the bridge leads to."""
     names = _terms(bridge.names, analyzer)
     kept = [
@@ -66,25 +66,25 @@ def arrivals(bridge: Bridge, found: Found, analyzer: Analyzer) -> Found:
     return found.only(kept)
 
 
-def _bridge(analysed: AnalysedRecord, found: Found, analyzer: Analyzer) -> Bridge:
+def _bridge(analysed: AnalysedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
     record = analysed.record
-    told = _told(record.text, found.words, analyzer)
+    told = _told(record.text, found.terms, analyzer)
     matched = frozenset().union(*_terms([record.title, *told], analyzer))
-    asked = frozenset(_terms([found.question.text], analyzer)[0]).union(*map(_in_other_words, found.words))
+    asked = frozenset(_terms([found.question.text], analyzer)[0]).union(*map(_in_other_words, found.terms))
     titles = [record.title] if len(record.title.split()) <= _LONGEST_TITLE else []
     names = [name for text in (*told, *titles) for name in _names(text, analyzer)]
     new = [
         name for name, terms in zip(names, _terms(names, analyzer), strict=True) if 2 * len(terms & asked) < len(terms)
     ]
-    missing = tuple(word for word in found.words if matched.isdisjoint((*word.terms, *_in_other_words(word))))
+    missing = tuple(word for word in found.terms if matched.isdisjoint((*word.terms, *_in_other_words(word))))
     return Bridge(record.docid, tuple(dict.fromkeys(new))[:_NAMES], missing)
 
 
-def _in_other_words(word: Word) -> frozenset[str]:
-    return frozenset(term for way in word.ways for term in way.terms)
+def _in_other_words(word: QueryTerm) -> frozenset[str]:
+    return frozenset(term for each in word.translations for term in each.terms)
 
 
-def _told(text: str, words: Sequence[Word], analyzer: Analyzer) -> list[str]:
+def _told(text: str, words: Sequence[QueryTerm], analyzer: Analyzer) -> list[str]:
     """Return the sentences that hold most of the question, by idf, the better first, ties in the order of the text."""
     sentences = [text[start:end] for start, end in split_sentences(text)]
     held = [

@@ -7,15 +7,15 @@ from contextlib import closing
 from dataclasses import replace
 
 from shrag.models.language_model import LanguageModel
-from shrag.serving.answering.answer import finish
+from shrag.serving.answering.answer import answer
 from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Answer, CutShort, Event, Node, Spent, Timings
 from shrag.serving.llm.call_budget import Ration, RationedModel
-from shrag.serving.retrieval.retriever import candidates_of
+from shrag.serving.request import Request
 from shrag.serving.strategies.planning.merging import merge
-from shrag.serving.strategies.planning.subquery import Found
-from shrag.serving.strategy import Request, Resources, need_vectors
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategies.planning.subquery import SubqueryResult
+from shrag.serving.strategy import Resources, choose_candidates, require_vectors
+from shrag.serving.timing import StageTimer
 
 
 def need_model(strategy: str, resources: Resources) -> LanguageModel:
@@ -30,8 +30,8 @@ def need_model(strategy: str, resources: Resources) -> LanguageModel:
 
 def need_candidates(strategy: str, request: Request, resources: Resources) -> None:
     """Raise :class:`StrategyUnavailable` where the settings want vectors and the index has none, or no encoder."""
-    if candidates_of(request, "lexical") != "lexical":
-        need_vectors(resources.index, f"the strategy {strategy}", "ask with another strategy")
+    if choose_candidates(request, "lexical") != "lexical":
+        require_vectors(resources.index, f"the strategy {strategy}", "ask with another strategy")
 
 
 def ration(resources: Resources, allowed: Ration | None = None) -> tuple[Resources, RationedModel | None]:
@@ -63,17 +63,22 @@ def told_once(events: Generator[Event, None, None]) -> Generator[Event, None, No
 
 
 def conclude(
-    root: Node, found: Sequence[Found], request: Request, resources: Resources, watch: Stopwatch, notes: str = ""
+    root: Node,
+    found: Sequence[SubqueryResult],
+    request: Request,
+    resources: Resources,
+    timer: StageTimer,
+    notes: str = "",
 ) -> Generator[Event, None, None]:
     """Yield the search that ``found`` makes, the answer if one is wanted, ``root`` as it stands then, the timings.
 
     The first of ``found`` is the reader's own question's. ``notes`` are what the plan worked out, for who writes the
     answer.
     """
-    with watch.stage("ranking"):
+    with timer.stage("ranking"):
         merged = merge(found, request)
-    yield from merged.events()
-    rest = finish(request, merged.words, merged.ranking, merged.pool, resources, watch, notes)
+    yield from merged.events
+    rest = answer(request, merged, resources, timer, notes)
     yield from closing_with(root, rest, answered=bool(merged.ranking.records))
 
 

@@ -12,7 +12,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask, fence_records
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 
 LONGEST_RESPONSE = 600
 """Characters a model may answer in."""

@@ -11,40 +11,32 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analyzed_record import AnalysedRecord
-from shrag.serving.concurrency import side_by_side
+from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries, RankedRecord, Ranking
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask
-from shrag.serving.question import Question
-from shrag.serving.retrieval.query_terms import Word
-from shrag.serving.retrieval.retriever import look_up
-from shrag.serving.strategy import Candidates, Request, Resources
-from shrag.serving.timing import Stopwatch
+from shrag.serving.request import Question, Request
+from shrag.serving.retrieval.retriever import RetrievalResult, retrieve
+from shrag.serving.strategy import Candidates, Resources, choose_candidates
+from shrag.serving.timing import StageTimer
 
 _Done = TypeVar("_Done")
-_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What the single-hop way found for ``question``: its words, its events up to the ranking, and the pool.
+class SubqueryResult(RetrievalResult):
+    """What retrieval found for one question of a plan.
 
-    ``told`` are the model's calls on the way and what was done without it.
+    ``model_events`` are the model's calls on the way and what was done without it.
     """
 
     question: Question
-    words: tuple[Word, ...]
-    keywords: Keywords
-    queries: Queries
-    hits: Hits
-    ranking: Ranking
-    pool: tuple[AnalysedRecord, ...]
-    told: tuple[Event, ...]
+    model_events: tuple[Event, ...]
 
     def records(self, most: int) -> list[AnalysedRecord]:
         """Return the best ``most`` records, in the order of the ranking."""
-        analysed = {each.record.docid: each for each in self.pool}
-        return [analysed[ranked.record.docid] for ranked in self.ranking.records[:most]]
+        records = {each.record.docid: each for each in self.candidates}
+        return [records[ranked.record.docid] for ranked in self.ranking.records[:most]]
 
     def best(self, most: int) -> list[Record]:
         """Return those as they are shown."""
@@ -55,55 +47,51 @@ class Found:
         docids = tuple(ranked.record.docid for ranked in self.ranking.records)
         return replace(node, query=query or node.question, docids=docids, state="answered" if docids else "unanswered")
 
-    def only(self, records: Iterable[RankedRecord]) -> Found:
+    def only(self, records: Iterable[RankedRecord]) -> SubqueryResult:
         """Return it with those records of its ranking alone; their places are counted anew."""
         renumbered = tuple(replace(ranked, rank=rank) for rank, ranked in enumerate(records, 1))
         return replace(self, ranking=replace(self.ranking, records=renumbered))
 
 
-def find(question: Question, request: Request, resources: Resources, own: Candidates = "lexical") -> Found:
+def find(question: Question, request: Request, resources: Resources, own: Candidates = "lexical") -> SubqueryResult:
     """Search for ``question`` in place of the request's own, the rest of which holds.
 
     ``own`` is what the plan looks at where the request's settings leave that to it.
     """
     asked = request._replace(question=question)
-    climbed, events = _drain(look_up(asked, resources, own, Stopwatch()))
-    return Found(
+    found, events = _drain(retrieve(asked, resources, choose_candidates(request, own), StageTimer()))
+    return SubqueryResult(
+        terms=found.terms,
+        keywords=found.keywords,
+        queries=found.queries,
+        hits=found.hits,
+        ranking=found.ranking,
+        candidates=found.candidates,
         question=question,
-        words=tuple(climbed.words),
-        keywords=_first(Keywords, events),
-        queries=_first(Queries, events),
-        hits=_first(Hits, events),
-        ranking=climbed.ranking,
-        pool=tuple(climbed.pool),
-        told=tuple(event for event in events if not isinstance(event, Keywords | Queries | Hits | Ranking)),
+        model_events=tuple(event for event in events if not isinstance(event, Keywords | Queries | Hits | Ranking)),
     )
 
 
 def find_all(
     questions: Sequence[Question], request: Request, resources: Resources, own: Candidates = "lexical"
-) -> list[Found]:
+) -> list[SubqueryResult]:
     """Search for questions that do not depend on each other, side by side; in their order."""
-    return side_by_side(lambda question: find(question, request, resources, own), questions)
+    return parallel_map(lambda question: find(question, request, resources, own), questions)
 
 
 def find_first(
-    root: Node, request: Request, resources: Resources, watch: Stopwatch
-) -> Generator[Event, None, tuple[Node, Found]]:
+    root: Node, request: Request, resources: Resources, timer: StageTimer
+) -> Generator[Event, None, tuple[Node, SubqueryResult]]:
     """Search for the reader's own question, ``root``; return it as it stands then, and what was found.
 
     What is told on the way is yielded, and ``root`` as it stands then.
     """
-    with watch.stage("search"):
+    with timer.stage("search"):
         found = find(request.question, request, resources)
-    yield from found.told
+    yield from found.model_events
     root = replace(root, query=root.question, docids=found.hits.pool)
     yield root
     return root, found
-
-
-def _first(kind: type[_Kind], events: Sequence[Event]) -> _Kind:
-    return next(event for event in events if isinstance(event, kind))
 
 
 def _drain(steps: Generator[Event, None, _Done]) -> tuple[_Done, list[Event]]:

@@ -17,7 +17,7 @@ from shrag.serving.answering.multiple_choice import choices_text
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask, fence_records, unfenced
-from shrag.serving.question import AnswerLanguage, Question
+from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.strategies.stepwise.variants import Lookup
 
 _STEP = {"ko": "단계 {number}: {question}\n풀이: {solution}", "en": "Step {number}: {question}\nSolution: {solution}"}

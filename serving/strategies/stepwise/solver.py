@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from shrag.indexing.analyzed_record import as_passage
-from shrag.serving.concurrency import side_by_side
+from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node, Purpose
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.question import LONGEST_QUESTION, read_question
+from shrag.serving.request import LONGEST_QUESTION, Request, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.strategies.planning.subquery import Found, find, find_all
+from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_all
 from shrag.serving.strategies.stepwise.model_steps import (
     MAKERS,
     Maker,
@@ -32,8 +32,8 @@ from shrag.serving.strategies.stepwise.model_steps import (
 )
 from shrag.serving.strategies.stepwise.similarity_threshold import Similarity, model_vectors
 from shrag.serving.strategies.stepwise.variants import Way
-from shrag.serving.strategy import Candidates, Request, Resources
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategy import Candidates, Resources
+from shrag.serving.timing import StageTimer
 
 RECORDS = 5
 """Records of a step that it is settled from. The paper's ten are passages of 100 words; an abstract has twice that."""
@@ -46,10 +46,10 @@ class Gate:
     similarity: Similarity
     threshold: float
 
-    def sift(self, found: Found) -> Found:
+    def sift(self, found: SubqueryResult) -> SubqueryResult:
         """Return ``found`` with those records alone; their places are counted anew."""
         records = [ranked.record.docid for ranked in found.ranking.records]
-        passages = {each.record.docid: as_passage(each) for each in found.pool}
+        passages = {each.record.docid: as_passage(each) for each in found.candidates}
         near = self.similarity.of(found.question.text, [passages[docid] for docid in records])
         kept = [ranked for ranked, value in zip(found.ranking.records, near, strict=True) if value >= self.threshold]
         return found.only(kept)
@@ -63,7 +63,7 @@ class _Pace:
     step: SubQuestion
     lookup: str = ""
     principle: str = ""
-    found: Found | None = None
+    found: SubqueryResult | None = None
 
 
 class Walk:
@@ -76,7 +76,7 @@ class Walk:
         resources: Resources,
         model: RationedModel | None,
         gate: Gate | None,
-        watch: Stopwatch,
+        timer: StageTimer,
     ) -> None:
         self._way = way
         self._request = request
@@ -84,11 +84,11 @@ class Walk:
         self._resources = resources
         self._model = model
         self._gate = gate
-        self._watch = watch
+        self._timer = timer
         self._own: Candidates = "hybrid" if way.looks_up and model_vectors(resources.index) is not None else "lexical"
         self._paces: list[_Pace] = []
         self._worked: list[Worked] = []
-        self._first: Found | None = None
+        self._first: SubqueryResult | None = None
         self.root = Node(0, None, "question", self._question.text)
 
     def steps(self) -> Generator[Event, None, None]:
@@ -105,7 +105,7 @@ class Walk:
             for pace in self._paces:
                 yield from self._settle(pace, self._model)
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[SubqueryResult]:
         """Return what was found: for the reader's question first, then for each step that is another question."""
         found = [self._first, *(pace.found for pace in self._paces)]
         return [one for place, one in enumerate(found) if one is not None and (not place or one is not self._first)]
@@ -117,7 +117,7 @@ class Walk:
 
     def _plan(self) -> Generator[Event, None, None]:
         """Take the question apart while it is searched for as it is."""
-        with self._watch.stage("plan"), ThreadPoolExecutor(1, thread_name_prefix="plan") as worker:
+        with self._timer.stage("plan"), ThreadPoolExecutor(1, thread_name_prefix="plan") as worker:
             searching = None
             if self._way.looks_up:
                 searching = worker.submit(find, self._question, self._request, self._resources, self._own)
@@ -125,7 +125,7 @@ class Walk:
         yield from told
         if searching is not None:
             self._first = searching.result()
-            yield from self._first.told
+            yield from self._first.model_events
             self.root = replace(self.root, query=self._question.text, docids=self._first.hits.pool)
             yield self.root
         self._paces = [_Pace(Node(number, 0, "step", step.question), step) for number, step in enumerate(steps, 1)]
@@ -149,12 +149,12 @@ class Walk:
         if maker is not None:
             purpose: Purpose = "hypothesis" if self._way.lookup == "passage" else "query"
             yield from self._make_each(maker, purpose, "lookup")
-        with self._watch.stage("search"):
+        with self._timer.stage("search"):
             known = self._question.text if self._way.lookup == "question" else ""
             others = [pace for pace in self._paces if pace.lookup != known]
             # What is looked up by is a model's already, or the step's own words: no keywords are asked for.
             wordless = replace(self._resources, model=None)
-            questions = [read_question(pace.lookup[:LONGEST_QUESTION]) for pace in others]
+            questions = [parse_question(pace.lookup[:LONGEST_QUESTION]) for pace in others]
             found = find_all(questions, self._request, wordless, self._own)
             for pace, one in zip(others, found, strict=True):
                 pace.found = self._gate.sift(one) if self._gate is not None else one
@@ -170,8 +170,8 @@ class Walk:
         model = self._model
         if model is None:
             return
-        with self._watch.stage("queries"):
-            made = side_by_side(
+        with self._timer.stage("queries"):
+            made = parallel_map(
                 lambda pace: attempt(purpose, partial(maker, pace.step, self._question, model)), self._paces
             )
         for pace, (text, told) in zip(self._paces, made, strict=True):
@@ -181,7 +181,7 @@ class Walk:
 
     def _settle(self, pace: _Pace, model: RationedModel) -> Generator[Event, None, None]:
         records = pace.found.best(RECORDS) if pace.found is not None else []
-        with self._watch.stage("steps"):
+        with self._timer.stage("steps"):
             solution, told = attempt(
                 "step",
                 partial(settle, pace.step.question, pace.principle, self._question, self._worked, records, model),

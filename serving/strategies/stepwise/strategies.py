@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from shrag.serving.answering.answer import finish_unaided
+from shrag.serving.answering.answer import answer_closed_book
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking
 from shrag.serving.llm.call_budget import Ration, RationedModel
+from shrag.serving.request import Request
 from shrag.serving.strategies.planning.plan import (
     closing_with,
     conclude,
@@ -24,8 +25,8 @@ from shrag.serving.strategies.stepwise.similarity_threshold import (
 )
 from shrag.serving.strategies.stepwise.solver import Gate, Walk
 from shrag.serving.strategies.stepwise.variants import WAYS, Way
-from shrag.serving.strategy import Request, Resources, refuse_unused
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategy import Resources, refuse_unused
+from shrag.serving.timing import StageTimer
 
 
 class StepwiseStrategy:
@@ -66,15 +67,15 @@ class StepwiseStrategy:
         return told_once(self._run(request, *ration(resources, self._ration)))
 
     def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
-        watch = Stopwatch()
-        with watch.stage("threshold"):
+        timer = StageTimer()
+        with timer.stage("threshold"):
             gate = self._gate(resources)
-        walk = Walk(self._way, request, resources, model, gate, watch)
+        walk = Walk(self._way, request, resources, model, gate, timer)
         yield from walk.steps()
         if self._way.looks_up:
-            yield from conclude(walk.root, walk.found(), request, resources, watch, walk.notes())
+            yield from conclude(walk.root, walk.found(), request, resources, timer, walk.notes())
         else:
-            yield from _conclude_unaided(walk, request, resources, watch)
+            yield from _conclude_unaided(walk, request, resources, timer)
 
     def _gate(self, resources: Resources) -> Gate | None:
         threshold = self._way.threshold
@@ -94,11 +95,11 @@ def stepwise_strategies() -> tuple[StepwiseStrategy, ...]:
 
 
 def _conclude_unaided(
-    walk: Walk, request: Request, resources: Resources, watch: Stopwatch
+    walk: Walk, request: Request, resources: Resources, timer: StageTimer
 ) -> Generator[Event, None, None]:
     """Yield a search in which nothing was looked for, the model's own answer, and the timings."""
     yield Keywords((), ())
     yield Queries(())
     yield Hits((), (), ())
     yield Ranking((), "", reranker_is_model=False, reason="not_searched")
-    yield from closing_with(walk.root, finish_unaided(request, resources, watch, walk.notes()), answered=False)
+    yield from closing_with(walk.root, answer_closed_book(request, resources, timer, walk.notes()), answered=False)

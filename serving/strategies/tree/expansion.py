@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from shrag.serving.concurrency import side_by_side
+from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import PlanSpent
 from shrag.serving.events import CutShort, Event, Node, Spent
-from shrag.serving.question import Question
+from shrag.serving.request import Question, Request
 from shrag.serving.strategies.planning.answer_slots import NO_SPAN, Span, fill, needed
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.sub_answers import Response
-from shrag.serving.strategies.planning.subquery import Found, find, question_key
+from shrag.serving.strategies.planning.subquery import SubqueryResult, find, question_key
 from shrag.serving.strategies.tree.policy import RECORDS, Branches, Hand
-from shrag.serving.strategy import Request, Resources
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategy import Resources
+from shrag.serving.timing import StageTimer
 
 _NONE = Branches("bridging", ())
 
@@ -40,7 +40,7 @@ class Twig:
     text: str
     level: int
     awaited: bool = False
-    found: Found | None = None
+    found: SubqueryResult | None = None
     span: Span = NO_SPAN
     told: list[Event] = field(default_factory=list)
     spent: PlanSpent | None = None
@@ -54,13 +54,13 @@ class Twig:
 class Growth:
     """Grows the tree of one question; not to be shared."""
 
-    def __init__(self, request: Request, resources: Resources, hand: Hand, limits: Limits, watch: Stopwatch) -> None:
+    def __init__(self, request: Request, resources: Resources, hand: Hand, limits: Limits, timer: StageTimer) -> None:
         self._request = request
         # Queries are written by the hand, so no model is asked for keywords.
         self._resources = replace(resources, model=None)
         self._hand = hand
         self._limits = limits
-        self._watch = watch
+        self._timer = timer
         self._spent: set[Spent] = set()
         self.twigs = [Twig(Node(0, None, "question", request.question.text), request.question.text, 1)]
 
@@ -82,7 +82,7 @@ class Growth:
         """The reader's question as it stands."""
         return self.twigs[0].node
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[SubqueryResult]:
         """Return what the tree found: for the reader's question first, then the best of each that was answered."""
         first = self.twigs[0].found or find(self._request.question, self._request, self._resources)
         kept = [twig.found for twig in self.twigs[1:] if twig.valid and twig.found is not None]
@@ -100,8 +100,8 @@ class Growth:
         while waiting:
             ready = [twig for twig in waiting if not (set(twig.node.needs) & numbers) - settled]
             waiting = [twig for twig in waiting if twig not in ready]
-            with self._watch.stage("nodes"):
-                side_by_side(self._work, ready)
+            with self._timer.stage("nodes"):
+                parallel_map(self._work, ready)
             for twig in ready:
                 settled.add(twig.node.number)
                 yield from self._tell(twig)
@@ -133,7 +133,7 @@ class Growth:
             if twig.found is None:
                 twig.node = replace(twig.node, state="skipped")
 
-    def _settle(self, twig: Twig, question: Question, response: Response, found: Found) -> None:
+    def _settle(self, twig: Twig, question: Question, response: Response, found: SubqueryResult) -> None:
         twig.node = replace(twig.node, answer=response.text, source=response.docid)
         assessment, told = self._hand.assess(question, response, found)
         twig.told += told
@@ -144,12 +144,12 @@ class Growth:
         merged = merge(self.found(), self._request)
         if root.found is None:
             return
-        gathered = replace(root.found, ranking=merged.ranking, pool=tuple(merged.pool), words=tuple(merged.words))
-        with self._watch.stage("nodes"):
+        gathered = replace(root.found, ranking=merged.ranking, candidates=merged.candidates, terms=merged.terms)
+        with self._timer.stage("nodes"):
             try:
                 response, told = self._hand.respond(self._request.question, gathered)
                 root.told += told
-                self._settle(root, self._request.question, response, replace(gathered, words=root.found.words))
+                self._settle(root, self._request.question, response, replace(gathered, terms=root.found.terms))
             except PlanSpent as spent:
                 root.spent = spent
         yield from self._tell(root)
@@ -161,8 +161,8 @@ class Growth:
         if growing and growing[0].level == self._limits.depth:
             yield from self._run_out("depth", self._limits.depth)
             return []
-        with self._watch.stage("plan"):
-            proposed = side_by_side(self._propose, growing)
+        with self._timer.stage("plan"):
+            proposed = parallel_map(self._propose, growing)
         grown: list[Twig] = []
         for twig, branches in zip(growing, proposed, strict=True):
             yield from self._tell(twig)
@@ -214,5 +214,5 @@ class Growth:
         yield CutShort(spent, allowed)
 
 
-def _best(found: Found) -> Found:
+def _best(found: SubqueryResult) -> SubqueryResult:
     return found.only(found.ranking.records[:RECORDS])

@@ -16,12 +16,12 @@ from shrag.models.errors import ModelError
 from shrag.serving.errors import PlanSpent
 from shrag.serving.events import Assessment, Event, ModelCall, Purpose
 from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.request_model import fallen_back
+from shrag.serving.llm.request_model import fallback_events
 from shrag.serving.llm.structured_call import Step, ask
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 from shrag.serving.strategies.planning.answer_slots import Span, looking_back, pick_span
 from shrag.serving.strategies.planning.sub_answers import Response, respond
-from shrag.serving.strategies.planning.subquery import Found, write_query
+from shrag.serving.strategies.planning.subquery import SubqueryResult, write_query
 from shrag.serving.strategies.tree.policy import MOST_BRANCHES, RECORDS, Branches, Hand
 
 _Made = TypeVar("_Made")
@@ -51,11 +51,11 @@ class ModelHand:
         """See :class:`~shrag.serving.strategies.tree.policy.Hand`."""
         return self._or_rules("query", lambda: write_query(question, self._model), lambda: self._rules.query(question))
 
-    def sift(self, question: Question, found: Found) -> Found:
+    def sift(self, question: Question, found: SubqueryResult) -> SubqueryResult:
         """Return all of it, since the evaluator judges, but for a question that rules made: that goes by theirs."""
         return self._rules.sift(question, found)
 
-    def respond(self, question: Question, found: Found) -> tuple[Response, list[Event]]:
+    def respond(self, question: Question, found: SubqueryResult) -> tuple[Response, list[Event]]:
         """See :class:`~shrag.serving.strategies.tree.policy.Hand`."""
         return self._or_rules(
             "step",
@@ -63,7 +63,7 @@ class ModelHand:
             lambda: self._rules.respond(question, found),
         )
 
-    def assess(self, question: Question, response: Response, found: Found) -> tuple[Assessment, list[Event]]:
+    def assess(self, question: Question, response: Response, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
         """See :class:`~shrag.serving.strategies.tree.policy.Hand`; no answer is no valid answer, and the model is not asked."""
         if not response.text:
             return Assessment(1, 0, 0.5, valid=False), []
@@ -76,7 +76,7 @@ class ModelHand:
 
         return self._or_rules("evaluate", work, lambda: self._rules.assess(question, response, found))
 
-    def branch(self, question: Question, found: Found) -> tuple[Branches, list[Event]]:
+    def branch(self, question: Question, found: SubqueryResult) -> tuple[Branches, list[Event]]:
         """See :class:`~shrag.serving.strategies.tree.policy.Hand`. A question waits for earlier ones alone: nothing can circle."""
 
         def work() -> tuple[Branches, list[ModelCall]]:
@@ -88,7 +88,7 @@ class ModelHand:
 
         return self._or_rules("decompose", work, lambda: self._rules.branch(question, found))
 
-    def span(self, question: Question, found: Found) -> tuple[Span, list[Event]]:
+    def span(self, question: Question, found: SubqueryResult) -> tuple[Span, list[Event]]:
         """See :class:`~shrag.serving.strategies.tree.policy.Hand`."""
         return self._or_rules(
             "step",
@@ -108,5 +108,5 @@ class ModelHand:
             raise
         except ModelError as error:
             made, told = by_rules()
-            return made, [*fallen_back(purpose, error), *told]
+            return made, [*fallback_events(purpose, error), *told]
         return made, [*calls]

@@ -6,12 +6,13 @@ from collections.abc import Generator
 
 from shrag.serving.events import Event
 from shrag.serving.llm.call_budget import Ration, RationedModel
+from shrag.serving.request import Request
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration, told_once
 from shrag.serving.strategies.tree.expansion import Growth, Limits
 from shrag.serving.strategies.tree.model_policy import ModelHand
 from shrag.serving.strategies.tree.policy import Hand, RuleHand
-from shrag.serving.strategy import Request, Resources
-from shrag.serving.timing import Stopwatch
+from shrag.serving.strategy import Resources
+from shrag.serving.timing import StageTimer
 
 
 class TreeStrategy:
@@ -33,10 +34,10 @@ class TreeStrategy:
         return told_once(self._run(request, *ration(resources, self._ration)))
 
     def _run(self, request: Request, resources: Resources, model: RationedModel | None) -> Generator[Event, None, None]:
-        watch = Stopwatch()
+        timer = StageTimer()
         hand: Hand = RuleHand(resources.index.analyzer)
         if model is not None:
             hand = ModelHand(model, hand)
-        growth = Growth(request, resources, hand, self._limits, watch)
+        growth = Growth(request, resources, hand, self._limits, timer)
         yield from growth.grow()
-        yield from conclude(growth.root, growth.found(), request, resources, watch)
+        yield from conclude(growth.root, growth.found(), request, resources, timer)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from shrag.serving.engine import find_strategy
 from shrag.serving.strategies.pipeline.presets import WAYS
+from shrag.serving.strategies.registry import find_strategy
 
 FILE = Path(__file__).parents[3] / "evaluation" / "experiments" / "specs" / "ways.toml"
 

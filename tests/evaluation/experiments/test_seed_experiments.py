@@ -11,8 +11,8 @@ import pytest
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.evaluation.experiments.spec_file import read_experiment
 from shrag.evaluation.peers.base import find_peer
-from shrag.serving.engine import find_strategy
-from shrag.serving.retrieval.reranking import check_reranker
+from shrag.serving.retrieval.rerankers import check_reranker
+from shrag.serving.strategies.registry import find_strategy
 from shrag.serving.strategy import SearchSettings
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,8 +9,9 @@ import pytest
 from shrag.evaluation.experiments.spec import Experiment
 from shrag.evaluation.experiments.spec_file import find_experiment, narrow, read_experiment
 from shrag.evaluation.reports.table import SetTable
-from shrag.serving.engine import STRATEGIES, find_strategy, open_engine
+from shrag.serving.engine import open_engine
 from shrag.serving.strategies.pipeline.presets import WAYS
+from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from tests.support.small_experiment import run_small
 
 

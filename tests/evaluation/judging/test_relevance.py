@@ -8,7 +8,7 @@ import pytest
 from shrag.evaluation.judging.relevance import Level, agreement, judge_relevance
 from shrag.models.errors import InvalidOutput
 from shrag.serving.engine import Engine
-from shrag.serving.question import read_question
+from shrag.serving.request import parse_question
 from tests.support.scripted_models import ScriptFile
 
 CASES = tomllib.loads(
@@ -19,7 +19,7 @@ CASES = tomllib.loads(
 def test_a_judgement_has_a_level_its_reason_and_the_judges_name(demo: Engine) -> None:
     record = demo.document("DEMO-OCE-002")
     assert record is not None
-    question = read_question("How far ahead can groundwater levels be forecast?")
+    question = parse_question("How far ahead can groundwater levels be forecast?")
     for level in Level:
         model = ScriptFile("raise")
         model.say("relevance", f'{{"reason": "It \\u202e says so.", "level": {level.value}}}')
@@ -40,7 +40,7 @@ def test_a_judge_that_gives_no_level_gives_none(demo: Engine, said: str) -> None
     model = ScriptFile("raise")
     model.say("relevance", said)
     with pytest.raises(InvalidOutput):
-        judge_relevance(read_question("지하수위는?"), record, model)
+        judge_relevance(parse_question("지하수위는?"), record, model)
 
 
 def test_agreement_is_counted_by_level_by_side_and_by_weight() -> None:
@@ -59,6 +59,6 @@ def test_agreement_is_counted_by_level_by_side_and_by_weight() -> None:
 
 
 def test_the_hand_made_cases_name_records_that_are_there_and_every_level_in_both_languages(demo: Engine) -> None:
-    levels = {(read_question(case["question"]).language, case["level"]) for case in CASES}
+    levels = {(parse_question(case["question"]).language, case["level"]) for case in CASES}
     assert levels == {(language, level) for language in ("ko", "en") for level in (1, 2, 3, 4)}
     assert all(demo.document(case["docid"]) is not None for case in CASES)

@@ -6,9 +6,16 @@ import pytest
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import all_terms, carry_over, compensation, is_korean, weigh_translations
+from shrag.indexing.glossary.query_translation import (
+    all_terms,
+    analyze_question,
+    compensation,
+    is_korean,
+    translate_query,
+    weight_translations,
+)
 from shrag.indexing.glossary.store import Entry
-from shrag.indexing.search_engine import FieldStatistics
+from shrag.serving.engine import Engine
 
 ENTRIES = [
     Entry("인공 신경망", "neural network", ("인공", "신경망"), ("neural", "network"), 9, "brackets", 1.0),
@@ -22,7 +29,7 @@ class _Book:
     """A glossary in memory."""
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
-        """See :class:`Phrasebook`."""
+        """See :class:`BilingualLexicon`."""
         return [
             [entry for entry in ENTRIES if tuple(phrase) in (entry.korean_terms, entry.english_terms)]
             for phrase in phrases
@@ -31,7 +38,9 @@ class _Book:
 
 def _carried(analyzer: KoreanEnglishAnalyzer, question: str) -> list[tuple[tuple[str, ...], list[tuple[str, float]]]]:
     (tokens,) = analyzer.tokens([question])
-    return [(each.terms, [(way.text, way.share) for way in each.translations]) for each in carry_over(tokens, _Book())]
+    return [
+        (each.terms, [(way.text, way.share) for way in each.translations]) for each in translate_query(tokens, _Book())
+    ]
 
 
 def test_the_longest_phrase_is_carried_over_and_its_words_share_it(analyzer: KoreanEnglishAnalyzer) -> None:
@@ -59,21 +68,33 @@ def test_a_pair_seen_once_beside_one_seen_often_is_not_used(analyzer: KoreanEngl
 
 def test_without_a_glossary_words_stay_as_they_are(analyzer: KoreanEnglishAnalyzer) -> None:
     (tokens,) = analyzer.tokens(["GPT-4와 우유"])
-    spoken = carry_over(tokens, None)
-    assert [(each.terms, each.translations) for each in spoken] == [(("gpt", "gpt4", "4"), ()), (("우유",), ())]
-    assert all_terms(spoken) == ["gpt", "gpt4", "4", "우유"]
+    segments = translate_query(tokens, None)
+    assert [(each.terms, each.translations) for each in segments] == [(("gpt", "gpt4", "4"), ()), (("우유",), ())]
+    assert all_terms(segments) == ["gpt", "gpt4", "4", "우유"]
 
 
 def test_a_translation_weighs_as_its_word_and_what_is_missing_is_made_up_for(analyzer: KoreanEnglishAnalyzer) -> None:
     (tokens,) = analyzer.tokens(["우유 가격"])
-    spoken = carry_over(tokens, _Book())
-    contents = FieldStatistics(100, 50.0, {"우유": 5, "milk": 5, "가격": 5})
-    assert [[way.weight for way in ways] for ways in weigh_translations(spoken, contents)] == [[1.0], []]
-    assert compensation(spoken, contents) == pytest.approx(2.0)
-    rarer = FieldStatistics(100, 50.0, {"우유": 5, "milk": 20, "가격": 5})
-    ((way,), _) = weigh_translations(spoken, rarer)
-    assert way.weight == pytest.approx((idf(5, 100) / idf(20, 100)) ** 0.5)
-    assert compensation(carry_over([], _Book()), contents) == 1.0
+    segments = translate_query(tokens, _Book())
+    weights = {"우유": 3.0, "milk": 3.0, "가격": 3.0}
+    assert [[each.weight for each in found] for found in weight_translations(segments, weights)] == [[1.0], []]
+    assert compensation(segments, weights) == pytest.approx(2.0)
+    ((translation,), _) = weight_translations(segments, {"우유": 3.0, "milk": 1.5, "가격": 3.0})
+    assert translation.weight == pytest.approx(2**0.5)
+    assert compensation(translate_query([], _Book()), weights) == 1.0
+
+
+def test_a_question_is_analysed_once_for_queries_ranking_and_extracts(demo: Engine) -> None:
+    index = demo.open_index
+    question = analyze_question("LSTM 신경망 LSTM zzzz", index.analyzer, index.engine, index.glossary)
+    assert question.terms == index.analyzer.terms([question.text])[0]
+    assert [segment.terms for segment in question.segments] == [("lstm",), ("신경망",), ("lstm",), ("zzzz",)]
+    assert [bool(found) for found in question.translations] == [bool(each.translations) for each in question.segments]
+    frequencies, documents = question.statistics.contents.document_frequencies, question.statistics.contents.documents
+    assert (frequencies["zzzz"], question.idf["zzzz"]) == (0, idf(0, documents))
+    assert question.idf["lstm"] == idf(frequencies["lstm"], documents)
+    alone = analyze_question(question.text, index.analyzer, index.engine)
+    assert (alone.tokens, alone.translations, alone.compensation) == (question.tokens, ((),) * 4, 1.0)
 
 
 def test_a_text_is_korean_where_a_fifth_of_its_terms_are() -> None:

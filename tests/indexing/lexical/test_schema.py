@@ -12,7 +12,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalysedRecord, pack
 from shrag.indexing.bm25 import Bm25, bm25_score
 from shrag.indexing.errors import IndexingError
-from shrag.indexing.lexical.schema import join_texts, split_texts, write_queries
+from shrag.indexing.lexical.schema import SEPARATOR, join_texts, write_queries
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
 from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted, any_of
@@ -175,4 +175,4 @@ def test_queries_stand_one_after_another() -> None:
 
 def test_what_separates_cannot_be_written_into_a_term() -> None:
     assert write_queries([Term("a\0tb"), any_of(["\0"])]) == "ta\ufffdtb\0o1\0t\ufffd"
-    assert split_texts(join_texts(["a\0b", "", "c"])) == ["a\ufffdb", "", "c"]
+    assert join_texts(["a\0b", "", "c"]).split(SEPARATOR) == ["a\ufffdb", "", "c"]

@@ -25,7 +25,7 @@ from shrag.serving.errors import ServingError
 from shrag.serving.http.access import Access
 from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.server import listen, make_server
-from shrag.serving.runtime.admission import Limits, Places
+from shrag.serving.runtime.admission import AdmissionControl, ServerLimits
 from shrag.serving.runtime.index_registry import ServedIndexes
 from tests.serving.http.test_access import BEARER, KEY
 from tests.support.live import Live, read_all, split, wait_until
@@ -65,9 +65,9 @@ def _running(
     demo_home: Path,
     demo: Engine,
     model: LanguageModel | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     access: Access | None = None,
-) -> Iterator[tuple[Live, Places]]:
+) -> Iterator[tuple[Live, AdmissionControl]]:
     indexes = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index, model))
     app = http_application(indexes, access, limits)
     with listen("127.0.0.1", 0) as listener:
@@ -75,7 +75,7 @@ def _running(
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         wait_until(lambda: server.started)
-        work: Places = app.state.service
+        work: AdmissionControl = app.state.service
         try:
             yield Live(listener.getsockname()[1], work, server, thread), work  # type: ignore[arg-type]
         finally:
@@ -185,7 +185,7 @@ def test_every_route_of_the_tools_needs_the_key_but_the_sign_of_life(demo_home: 
 
 def test_more_calls_than_may_wait_are_told_to_come_back_and_counted(demo_home: Path, demo: Engine) -> None:
     model = _Slow()
-    limits = Limits(asks=1, queued_asks=0)
+    limits = ServerLimits(asks=1, queued_asks=0)
     with _running(demo_home, demo, model, limits) as (server, _):
         first = server.send("POST", "/mcp", _body("ask", {"question": QUESTION}), **CALL)
         assert model.begun.acquire(timeout=20)
@@ -202,7 +202,7 @@ def test_more_calls_than_may_wait_are_told_to_come_back_and_counted(demo_home: P
 
 def test_a_call_ends_at_its_deadline(demo_home: Path, demo: Engine) -> None:
     model = _Slow()
-    with _running(demo_home, demo, model, Limits(deadline=0.7)) as (server, _):
+    with _running(demo_home, demo, model, ServerLimits(deadline=0.7)) as (server, _):
         started = time.monotonic()
         said = _say(server.ask("POST", "/mcp", _body("ask", {"question": QUESTION}), **CALL))
         assert said == "There was no whole answer within 0.7 s: ask again, or for fewer records."

@@ -18,10 +18,11 @@ from shrag.indexing.errors import IndexMissing, PartMissing
 from shrag.models.language_model import Completion, Message
 from shrag.serving.agents import server as mcp_server
 from shrag.serving.agents.server import build_server, check_installed, http_application, serve_http
-from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.engine import Engine
 from shrag.serving.errors import ServingError
-from shrag.serving.runtime.admission import Places
+from shrag.serving.runtime.admission import AdmissionControl
 from shrag.serving.runtime.index_registry import ServedIndexes
+from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.published import wait_for
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -47,7 +48,7 @@ def served(demo_home: Path, demo: Engine) -> Iterator[ServedIndexes]:
 
 def _with_client(served: ServedIndexes, work: Callable[[Client], Awaitable[_Given]], mode: str = "auto") -> _Given:
     async def run() -> _Given:
-        async with Client(build_server(served, Places()), mode=mode) as client:
+        async with Client(build_server(served, AdmissionControl()), mode=mode) as client:
             return await work(client)
 
     return asyncio.run(run())
@@ -162,7 +163,7 @@ def test_a_client_that_gives_up_stops_the_model(demo_home: Path, demo: Engine) -
         assert await asyncio.to_thread(wait_for, lambda: len(model.asked) > 0)
 
     _with_client(served, work)
-    assert wait_for(lambda: served.current().standing.closing == ())
+    assert wait_for(lambda: served.current().status.closing == ())
     assert model.streams == []
 
 

@@ -15,7 +15,7 @@ from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.agents.results import AskReply, DocumentReply, IndexesReply, SearchReply
 from shrag.serving.agents.tools import TOOLS
 from shrag.serving.answer_cache import AnswerCache
-from shrag.serving.concurrency import Withdrawal
+from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing, QuestionError, ServingError, UnknownIndex, UnknownStrategy
 from shrag.serving.runtime.index_registry import ServedIndexes
@@ -44,7 +44,7 @@ def served(demo_home: Path, demo: Engine) -> Iterator[ServedIndexes]:
 
 
 def _call(served: ServedIndexes, name: str, **arguments: Any) -> Any:  # noqa: ANN401  (what each tool takes and gives)
-    outcome = TOOLS[name].run(served, arguments, Withdrawal())
+    outcome = TOOLS[name].run(served, arguments, CancellationToken())
     value = msgspec.to_builtins(outcome.value)
     # As it is sent, it is what the tool's schema says.
     jsonschema.validate(json.loads(json.dumps(value)), TOOLS[name].output_schema)
@@ -126,27 +126,27 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     served: ServedIndexes, name: str, arguments: dict[str, Any], kind: type[ServingError], words: str
 ) -> None:
     with pytest.raises(kind, match=words) as raised:
-        TOOLS[name].run(served, arguments, Withdrawal())
+        TOOLS[name].run(served, arguments, CancellationToken())
     assert "\n" not in str(raised.value)
 
 
 def test_a_call_withdrawn_stops_the_model(demo_home: Path, demo: Engine) -> None:
-    withdrawal = Withdrawal()
+    cancellation = CancellationToken()
 
     class _GivingUp(ScriptedModel):
         def complete(
             self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
         ) -> Completion:
-            withdrawal.withdraw()
+            cancellation.cancel()
             return super().complete(messages, schema, max_tokens=max_tokens)
 
     model = _GivingUp(listed("재택근무"), listed("work"), ["##본론##\n재택근무이다 [1]."])
     served = _served(demo_home, demo, model)
     with pytest.raises(QuestionError, match="withdrawn"):
-        TOOLS["ask"].run(served, {"question": QUESTION}, withdrawal)
+        TOOLS["ask"].run(served, {"question": QUESTION}, cancellation)
     assert model.streams == []
-    early = Withdrawal()
-    early.withdraw()
+    early = CancellationToken()
+    early.cancel()
     with pytest.raises(QuestionError, match="withdrawn"):
         TOOLS["ask"].run(served, {"question": QUESTION}, early)
     served.close()

@@ -9,8 +9,8 @@ from shrag.indexing.analyzed_record import AnalysedRecord, analyse_record
 from shrag.serving.answering.extractive import extract_answer
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
-from shrag.serving.question import read_question
-from shrag.serving.retrieval.query_terms import Word
+from shrag.serving.request import parse_question
+from shrag.serving.retrieval.query_terms import QueryTerm
 
 
 def _answer(question: str, words: Sequence[str], *records: tuple[str, str]) -> Answer:
@@ -19,8 +19,8 @@ def _answer(question: str, words: Sequence[str], *records: tuple[str, str]) -> A
     for number, (title, text) in enumerate(records, 1):
         record = Record(f"d{number}", title, text, detect_language(text), complete=True)
         evidence.append(analyse_record(record, analyzer))
-    weighed = [Word(word, tuple(analyzer.terms([word])[0]), 1.0, 1, keyword=True, known=True) for word in words]
-    return extract_answer(read_question(question), weighed, evidence)
+    weighed = [QueryTerm(word, tuple(analyzer.terms([word])[0]), 1.0, 1, keyword=True, known=True) for word in words]
+    return extract_answer(parse_question(question), weighed, evidence)
 
 
 GRAPHENE = (

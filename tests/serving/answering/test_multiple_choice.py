@@ -3,16 +3,17 @@ from __future__ import annotations
 import pytest
 
 from shrag.serving.answering.formats import choice_line
-from shrag.serving.answering.multiple_choice import LETTERS, LONGEST_CHOICE, choices_text, read_choices
+from shrag.serving.answering.multiple_choice import choices_text
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import Answer
+from shrag.serving.request import LETTERS, LONGEST_CHOICE, parse_question
 
 
 def test_choices_are_plain_lines_and_none_are_none() -> None:
-    assert read_choices([]) == ()
-    assert read_choices([" a\n b ", "c\u202e"]) == ("a b", "c")
-    assert len(read_choices([str(number) for number in range(10)])) == len(LETTERS) == 10
+    assert parse_question("?").choices == ()
+    assert parse_question("?", [" a\n b ", "c\u202e"]).choices == ("a b", "c")
+    assert len(parse_question("?", [str(number) for number in range(10)]).choices) == len(LETTERS) == 10
     assert choices_text((), "ko") == ""
 
 

@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from shrag.serving.answer_cache import AnswerCache
+from shrag.serving.answer_cache import AnswerCache, CachedAnswer
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.engine import Engine
 from shrag.serving.http.request_context import begin_request
-from shrag.serving.results import kept_ask, kept_search
+from shrag.serving.request import parse_request
+from shrag.serving.results import cached_ask, cached_search
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 NOTHING = 'zzzz "qqqq" \\ }'
@@ -29,10 +30,10 @@ def test_a_kept_search_is_the_search_with_this_requests_own_end(engine: Engine, 
     fresh = json.loads(encode_search(engine.search(question)))
     for trace in ("second", 'third "}'):
         begin_request(trace)
-        kept = engine.kept(question, answered=False)
-        assert kept is not None
+        kept = engine.run(parse_request(question, answered=False))
+        assert isinstance(kept, CachedAnswer)
         body = encode_cached_search(kept)
-        assert body == encode_search(kept_search(kept))
+        assert body == encode_search(cached_search(kept))
         again = json.loads(body)
         assert (again.pop("cached"), again.pop("trace_id")) == (True, trace)
         assert list(again.pop("seconds")) == ["cache"]
@@ -47,23 +48,23 @@ def test_a_kept_answer_is_kept_in_each_form_it_is_asked_for(engine: Engine, ques
     engine.ask(question)
     forms: tuple[AnswerFormat, ...] = ("cited", "plain")
     for form in (*forms, *forms):
-        kept = engine.kept(question, answered=True)
-        assert kept is not None
-        assert encode_cached_ask(kept, form) == encode_ask(kept_ask(kept), form)
+        kept = engine.run(parse_request(question, answered=True))
+        assert isinstance(kept, CachedAnswer)
+        assert encode_cached_ask(kept, form) == encode_ask(cached_ask(kept), form)
 
 
 def test_what_is_kept_is_encoded_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     from shrag.serving.api import encoding
 
     engine.search(QUESTION)
-    kept = engine.kept(QUESTION, answered=False)
-    assert kept is not None
+    kept = engine.run(parse_request(QUESTION, answered=False))
+    assert isinstance(kept, CachedAnswer)
     encode_cached_search(kept)
 
     def refuse(_: object) -> None:
         raise AssertionError("it is encoded again")
 
     monkeypatch.setattr(encoding, "encode_search", refuse)
-    kept = engine.kept(QUESTION, answered=False)
-    assert kept is not None
+    kept = engine.run(parse_request(QUESTION, answered=False))
+    assert isinstance(kept, CachedAnswer)
     assert len(encode_cached_search(kept)) > 5_000

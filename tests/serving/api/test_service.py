@@ -18,12 +18,13 @@ from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.api.service import Service
 from shrag.serving.app import create_app
-from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionAbandoned
+from shrag.serving.events import Event
 from shrag.serving.http.problems import to_problem
-from shrag.serving.runtime.admission import Limits
-from shrag.serving.runtime.deadline import Patience
+from shrag.serving.request import parse_request
+from shrag.serving.runtime.admission import ServerLimits
+from shrag.serving.runtime.deadline import Deadline
 from shrag.serving.runtime.leases import FixedEngine
 from tests.support.live import KeptEngine, Live, live_app, wait_until
 from tests.support.scripted_models import ScriptedModel, listed
@@ -116,7 +117,7 @@ def test_without_a_cache_nothing_is_kept_and_nothing_said_of_one(demo: Engine) -
 def test_a_full_server_still_gives_what_it_has_kept(demo: Engine) -> None:
     model = _Held()
     source = _source(demo, model)
-    with live_app(create_app(source, limits=Limits(asks=1, queued_asks=0))) as server:
+    with live_app(create_app(source, limits=ServerLimits(asks=1, queued_asks=0))) as server:
         model.may_answer.set()
         assert server.ask("POST", "/v1/ask", {"question": QUESTION})[0] == 200
         model.may_answer.clear()
@@ -137,7 +138,7 @@ def test_the_same_question_of_24_clients_at_once_is_answered_once(demo: Engine) 
     model = _Held()
     cache = AnswerCache()
     source = _source(demo, model, cache)
-    with live_app(create_app(source, limits=Limits(asks=24))) as server, ThreadPoolExecutor(24) as clients:
+    with live_app(create_app(source, limits=ServerLimits(asks=24))) as server, ThreadPoolExecutor(24) as clients:
 
         def ask(number: int) -> tuple[int, dict[str, Any]]:
             stream = number % 2 == 1
@@ -170,9 +171,9 @@ def test_clients_that_leave_at_any_time_leave_no_engine_in_use(demo: Engine) -> 
         with ThreadPoolExecutor(16) as clients:
             list(clients.map(lambda number: leave(server, number), range(90)))
         wait_until(lambda: server.service.in_flight == 0)
-        wait_until(lambda: not source._leased.in_use)
+        wait_until(lambda: not source._serving.in_use)
         assert server.ask("POST", "/v1/ask", {"question": QUESTION})[0] == 200
-        assert not source._leased.in_use
+        assert not source._serving.in_use
 
 
 def test_a_server_that_stops_refuses_kept_answers_too(demo: Engine) -> None:
@@ -201,14 +202,20 @@ def test_a_question_whose_answering_was_stopped_is_one_to_ask_again() -> None:
 
 def test_what_cannot_be_shown_of_a_question_keeps_no_engine_in_use(demo: Engine) -> None:
     source = _source(demo)
-    service = Service(source, Limits(), log_questions=False)
+    service = Service(source, ServerLimits(), log_questions=False)
 
-    def refuse(asking: Asking, _: Engine) -> Asking:
+    def refuse(event: Event) -> list[Event]:
         raise ValueError("no")
 
-    with pytest.raises(ValueError, match="no"):
-        asyncio.run(service.begin(lambda engine: engine.events(QUESTION), refuse, Patience()))
-    assert (source._leased.in_use, service.asks.busy) == (False, 0)
+    async def stream() -> None:
+        request = parse_request(QUESTION, answered=True)
+        feed = await service.page_events(request, lambda run, _: run.map(refuse), Deadline())
+        with pytest.raises(ValueError, match="no"):
+            await anext(feed.events(Deadline()))
+        feed.leave()
+
+    asyncio.run(stream())
+    assert (source._serving.in_use, service.asks.busy) == (False, 0)
 
 
 class _Named(ScriptedModel):

@@ -21,7 +21,7 @@ from shrag.serving.http.endpoint import Operation, read_query
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.request_guard import LARGEST_BODY
 from shrag.serving.page.routes import ReferencesQuery
-from shrag.serving.runtime.admission import Limits
+from shrag.serving.runtime.admission import ServerLimits
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 JSON = "application/json"
@@ -184,7 +184,7 @@ def test_a_body_in_pieces_is_put_together_and_one_that_is_too_large_refused(clie
 
 
 def test_a_refusal_of_a_full_server_is_a_problem_and_counted_once(demo: Engine) -> None:
-    client = TestClient(create_app(demo, limits=Limits(deadline=1e-9)), base_url="http://127.0.0.1")
+    client = TestClient(create_app(demo, limits=ServerLimits(deadline=1e-9)), base_url="http://127.0.0.1")
     answer = client.post("/v1/search", json=ASKED)
     assert (answer.status_code, answer.json()["code"]) == (503, "deadline_exceeded")
     figures = client.get("/metrics").text

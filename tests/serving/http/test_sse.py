@@ -10,12 +10,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from shrag.serving.app import create_app
-from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, Timings
 from shrag.serving.http.sse import stream_events
-from shrag.serving.runtime.deadline import Patience
-from shrag.serving.runtime.event_feed import feed
+from shrag.serving.runtime.admission import AdmissionQueue
+from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.event_feed import EventFeed
 from tests.support.scripted_models import ScriptedModel, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -77,8 +78,10 @@ class _Steps:
 
 
 def _stream(steps: _Steps, workers: ThreadPoolExecutor, keep_alive: float = 15.0) -> AsyncIterator[bytes]:
-    asking = Asking(steps.events(), None)
-    return stream_events(feed(asking, workers, Patience(), keep_alive=keep_alive))
+    queue = AdmissionQueue("test", 1, 0)
+    queue.workers = workers
+    feed = EventFeed(EventRun(SingleFlight(steps.events)), 1, queue)
+    return stream_events(feed.events(Deadline(), keep_alive=keep_alive))
 
 
 def test_a_failure_in_the_middle_is_an_error_event_and_never_a_bare_end() -> None:

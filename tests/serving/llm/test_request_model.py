@@ -5,7 +5,7 @@ import pytest
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
 from shrag.serving.errors import PlanSpent, UnusableOutput
 from shrag.serving.events import CutShort, Event, Fallback, ModelCall
-from shrag.serving.llm.request_model import attempt, fallen_back
+from shrag.serving.llm.request_model import attempt, fallback_events
 
 CALL = ModelCall("step", "m", 10, 2, 0.5, 0.1)
 
@@ -23,12 +23,12 @@ def test_a_stage_without_the_model_says_how_it_failed_or_what_ran_out(error: Mod
     def work() -> tuple[str, list[ModelCall]]:
         raise error
 
-    assert fallen_back("step", error) == [told]
+    assert fallback_events("step", error) == [told]
     assert attempt("step", work) == (None, [told])
 
 
 def test_calls_whose_answers_cannot_be_used_are_told_before_that() -> None:
-    assert fallen_back("step", UnusableOutput("no JSON", [CALL, CALL])) == [
+    assert fallback_events("step", UnusableOutput("no JSON", [CALL, CALL])) == [
         CALL,
         CALL,
         Fallback("step", "invalid_output", "no JSON"),

@@ -4,7 +4,6 @@ import re
 from typing import get_args, get_type_hints
 
 from shrag.serving.answering.formats import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_label
-from shrag.serving.engine import STRATEGIES
 from shrag.serving.errors import Lack
 from shrag.serving.events import (
     Answer,
@@ -21,8 +20,9 @@ from shrag.serving.events import (
 from shrag.serving.page.facets import RECORD_KINDS
 from shrag.serving.page.rendering import PAGE_FOLDER, SAID, page_words
 from shrag.serving.page.start import strategy_words
-from shrag.serving.question import AnswerLanguage
+from shrag.serving.request import AnswerLanguage
 from shrag.serving.strategies.pipeline.syntax import KINDS
+from shrag.serving.strategies.registry import STRATEGIES
 
 
 def test_both_languages_have_the_same_words_with_the_same_blanks() -> None:

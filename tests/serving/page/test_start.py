@@ -7,10 +7,11 @@ from dataclasses import replace
 from starlette.testclient import TestClient
 
 from shrag.serving.app import create_app
-from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.engine import Engine
 from shrag.serving.page.rendering import whole_page
 from shrag.serving.page.request import Asked
 from shrag.serving.page.start import example_terms, examples, strategy_groups, strategy_view
+from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.scripted_models import ScriptFile
 
 

@@ -6,16 +6,15 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.models.errors import ModelUnavailable
-from shrag.serving.concurrency import Asking
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
+from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
     CutShort,
     Event,
     Fallback,
-    Found,
     Hits,
     Keywords,
     ModelCall,
@@ -23,12 +22,15 @@ from shrag.serving.events import (
     Queries,
     RankedRecord,
     Ranking,
+    ScoredDoc,
     Sentence,
     Timings,
 )
 from shrag.serving.page.rendering import render_page
 from shrag.serving.page.request import Asked
-from shrag.serving.page.stream import PageEvent, PageStream, Piece, Step, Whole
+from shrag.serving.page.state import Seen
+from shrag.serving.page.stream import PageEvent, PageStream, Piece, Step, Whole, page_events
+from shrag.serving.request import parse_request
 from tests.support.scripted_models import Line, ScriptedModel, ScriptFile, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -38,7 +40,12 @@ WRITTEN = "##제목##\n<b>갈등</b>\n##본론##\n재택근무 일수와 갈등�
 
 
 def _events(engine: Engine, asked: Asked = ASKED) -> list[PageEvent]:
-    return list(PageStream(engine.events(asked.question or "", k=asked.k), engine, asked))
+    return list(_page(engine, asked))
+
+
+def _page(engine: Engine, asked: Asked) -> EventRun[PageEvent]:
+    request = parse_request(asked.question or "", answered=True, k=asked.k, strategy=asked.strategy)
+    return page_events(engine.run(request), engine, asked, request.question)
 
 
 def _engine(demo: Engine, *answer: Line) -> Engine:
@@ -88,7 +95,7 @@ def test_a_model_that_goes_away_takes_its_draft_with_it(demo: Engine) -> None:
 def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(demo: Engine) -> None:
     asked = Asked(HOPS, "ko", strategy="tree")
     engine = Engine(demo.open_index, ScriptFile("tree"))
-    events = list(PageStream(engine.events(HOPS, strategy="tree"), engine, asked))
+    events = _events(engine, asked)
     order = [event.place if isinstance(event, Piece) else event.event for event in events]
     assert order == [
         *("tree", "tree"),  # the reader's question: as it is asked, and as one search leaves it
@@ -128,7 +135,7 @@ def test_the_questions_of_every_strategy_that_plans_are_drawn_alike(
     question = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
     asked = Asked(question, "ko", strategy=strategy)
     engine = Engine(demo.open_index, ScriptFile(script))
-    tree = _html(list(PageStream(engine.events(question, strategy=strategy), engine, asked)), "tree")[-1]
+    tree = _html(_events(engine, asked), "tree")[-1]
     assert [text for text in says if text not in tree] == []
     assert "찾는 중" not in tree
 
@@ -158,7 +165,7 @@ _RECORD = Record("A#1", "t", "x", "en", complete=True)
 _DRAWN: dict[Event, list[str]] = {
     Keywords((), ()): ["way", "step"],
     Queries((("a",),)): [],  # drawn with the hits
-    Hits(((Found("A", 1.0),),), ("A",), ()): ["way", "step"],
+    Hits(((ScoredDoc("A", 1.0),),), ("A",), ()): ["way", "step"],
     Ranking((RankedRecord(1, 1, 1.0, _RECORD),), "r", reranker_is_model=False): ["way", "records", "step"],
     AnswerSentence("body", Sentence("s", (1,))): ["draft"],
     Answer("extractive", "en", (), ()): ["answer"],
@@ -173,8 +180,8 @@ _DRAWN: dict[Event, list[str]] = {
 def test_every_kind_of_event_is_drawn_or_deliberately_passed_over(demo: Engine) -> None:
     events = [*_DRAWN, Timings({"search": 0.1})]
     assert {type(event) for event in events} == set(get_args(Event))
-    stream = PageStream(Asking((event for event in events), None), demo, Asked("q", "en"))
-    told = list(stream)
+    stream = PageStream(demo, Asked("q", "en"), Seen("q", "en"))
+    told = [piece for event in events for piece in stream.pieces(event)]
     expected = [each for drawn in _DRAWN.values() for each in drawn] + ["tree", "records", "way", "whole"]
     assert [event.place if isinstance(event, Piece) else event.event for event in told] == expected
     way = _html(told, "way")[-1]
@@ -190,14 +197,13 @@ def test_nothing_found_is_a_page_too(demo: Engine) -> None:
 
 def test_cancelling_lets_the_model_go(demo: Engine) -> None:
     engine = _engine(demo, WRITTEN, *["다음 문장이다 [1]. "] * 100)
-    stream = PageStream(engine.events(QUESTION), engine, ASKED)
+    stream = _page(engine, ASKED)
     for event in stream:
         if isinstance(event, Piece) and event.place == "draft":
             break
-    stream.cancel()
+    stream.close()
     assert isinstance(engine.model, ScriptedModel)
     assert engine.model.streams[0].closed
-    stream.close()
     assert list(stream) == []
 
 

@@ -1,4 +1,4 @@
-""""""
+"""Keyword extraction, weighting and exclusion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shrag.models.chat.structured_output import output_schema
 from shrag.serving.engine import Engine
 from shrag.serving.results import SearchResult
 from shrag.serving.retrieval.keywords import KeywordList, log_entropy, rank_keywords
-from shrag.serving.retrieval.query_terms import Word
+from shrag.serving.retrieval.query_terms import QueryTerm
 from tests.support.scripted_models import ScriptedModel, listed
 
 
@@ -32,8 +32,8 @@ class _Engine:
         return self.counts.get(term, [])[:most]
 
 
-def _word(text: str, uses: int = 1, idf: float = 1.0) -> Word:
-    return Word(text, (text,), idf, uses, keyword=True, known=True)
+def _word(text: str, uses: int = 1, idf: float = 1.0) -> QueryTerm:
+    return QueryTerm(text, (text,), idf, uses, keyword=True, known=True)
 
 
 def test_log_entropy_goes_from_one_for_one_document_to_none_for_all_alike() -> None:

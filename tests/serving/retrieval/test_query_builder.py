@@ -2,34 +2,34 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.indexing.glossary.query_translation import Way
+from shrag.indexing.glossary.query_translation import Translation
 from shrag.indexing.query import And, Best, Or, Term, Weighted, any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_builder import (
-    build_carried,
-    build_ladder,
-    choose_carried,
-    in_languages,
-    show_rung,
-    shown_carried,
+    build_subqueries,
+    build_translated_queries,
+    filter_languages,
+    reduce_translated_query,
+    show_query,
+    show_translation,
 )
-from shrag.serving.retrieval.query_terms import Word, join_words, matched_share
+from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, matched_share
 from shrag.serving.strategy import SearchSettings
 
 
-def _word(text: str, *ways: Way) -> Word:
-    return Word(text, (text.lower(),), 1.0, 1, keyword=True, known=True, ways=ways)
+def _word(text: str, *translations: Translation) -> QueryTerm:
+    return QueryTerm(text, (text.lower(),), 1.0, 1, keyword=True, known=True, translations=translations)
 
 
-MILK = Way("milk", ("milk",), 1.0)
-MARKET = Way("market price", ("market", "price"), 0.5)
+MILK = Translation("milk", ("milk",), 1.0)
+MARKET = Translation("market price", ("market", "price"), 0.5)
 
 
 def test_the_other_languages_queries_have_what_was_carried_over_or_is_written_alike() -> None:
     words = [_word("우유", MILK), _word("동향"), _word("LSTM"), _word("시세", MARKET)]
-    rungs = choose_carried(words, "ko")
+    rungs = reduce_translated_query(words, "ko")
     assert [[word.text for word in rung] for rung in rungs] == [["우유", "LSTM", "시세"], ["우유", "LSTM"], ["우유"]]
-    assert build_carried(rungs, "ko")[0] == Or(
+    assert build_translated_queries(rungs, "ko")[0] == Or(
         (
             Best((Weighted(any_of(["milk"]), 1.0),)),
             Best((any_of(["lstm"]),)),
@@ -39,13 +39,13 @@ def test_the_other_languages_queries_have_what_was_carried_over_or_is_written_al
 
 
 def test_without_a_translation_there_is_no_such_query() -> None:
-    assert choose_carried([_word("LSTM"), _word("동향")], "ko") == []
-    assert choose_carried([], "ko") == []
+    assert reduce_translated_query([_word("LSTM"), _word("동향")], "ko") == []
+    assert reduce_translated_query([], "ko") == []
 
 
 def test_an_english_word_is_not_taken_for_a_name() -> None:
-    words = [_word("milk", Way("우유", ("우유",), 1.0)), _word("price"), _word("ChatGPT")]
-    assert [word.text for word in choose_carried(words, "en")[0]] == ["milk", "ChatGPT"]
+    words = [_word("milk", Translation("우유", ("우유",), 1.0)), _word("price"), _word("ChatGPT")]
+    assert [word.text for word in reduce_translated_query(words, "en")[0]] == ["milk", "ChatGPT"]
 
 
 def test_a_translation_stands_in_a_text_where_all_its_terms_do() -> None:
@@ -65,7 +65,7 @@ def _t(text: str) -> Or:
 
 def test_one_and_is_as_the_paper_writes_it() -> None:
     words = [FREE, BOOK, MATHS, SCHOOL]
-    one, two = (build_ladder(words, SearchSettings(ands=ands)) for ands in (1, 2))
+    one, two = (build_subqueries(words, SearchSettings(ands=ands)) for ands in (1, 2))
     assert one == [
         Or((Term("free"), Term("textbook"), And((_t("mathematics"), _t("school"))))),
         Or((Term("free"), And((_t("textbook"), _t("mathematics"))))),
@@ -78,8 +78,8 @@ def test_one_and_is_as_the_paper_writes_it() -> None:
 def test_read_from_left_to_right_the_last_keywords_are_required() -> None:
     words = [FREE, BOOK, MATHS, SCHOOL]
     settings = SearchSettings(ands=1, and_reading="required")
-    assert build_ladder(words, settings)[0] == And((any_of(["free", "textbook", "mathematics"]), _t("school")))
-    assert build_ladder(words, SearchSettings(ands=2, and_reading="required"))[0] == And(
+    assert build_subqueries(words, settings)[0] == And((any_of(["free", "textbook", "mathematics"]), _t("school")))
+    assert build_subqueries(words, SearchSettings(ands=2, and_reading="required"))[0] == And(
         (any_of(["free", "textbook"]), _t("mathematics"), _t("school"))
     )
 
@@ -99,51 +99,53 @@ def test_with_an_and_between_all_keywords_both_readings_ask_for_all(reading: str
 
 
 def test_more_ands_than_keywords_allow_are_as_many_as_there_can_be() -> None:
-    assert build_ladder([FREE, BOOK], SearchSettings(ands=9)) == build_ladder([FREE, BOOK], SearchSettings(ands=1))
-    assert build_ladder([], SearchSettings(ands=9)) == []
+    assert build_subqueries([FREE, BOOK], SearchSettings(ands=9)) == build_subqueries(
+        [FREE, BOOK], SearchSettings(ands=1)
+    )
+    assert build_subqueries([], SearchSettings(ands=9)) == []
 
 
 def test_the_longest_query_alone_is_the_ladders_first() -> None:
     words = [_word("우유", MILK), FREE, BOOK]
     longest = SearchSettings(ladder="longest")
-    assert build_ladder(words, longest) == build_ladder(words)[:1]
-    assert choose_carried(words, "ko", longest) == choose_carried(words, "ko")[:1]
+    assert build_subqueries(words, longest) == build_subqueries(words)[:1]
+    assert reduce_translated_query(words, "ko", longest) == reduce_translated_query(words, "ko")[:1]
 
 
 def test_people_read_an_and_as_a_plus() -> None:
     words = ["free", "textbook", "mathematics", "school"]
-    assert show_rung(words) == tuple(words)
-    assert show_rung(words, SearchSettings(ands=1)) == ("free", "textbook", "mathematics + school")
-    assert show_rung(words, SearchSettings(ands=9)) == ("free + textbook + mathematics + school",)
+    assert show_query(words) == tuple(words)
+    assert show_query(words, SearchSettings(ands=1)) == ("free", "textbook", "mathematics + school")
+    assert show_query(words, SearchSettings(ands=9)) == ("free + textbook + mathematics + school",)
     required = SearchSettings(ands=1, and_reading="required")
-    assert show_rung(words, required) == ("(free | textbook | mathematics) + school",)
-    assert show_rung(words[:2], required) == ("free + textbook",)
-    assert show_rung([], required) == ()
+    assert show_query(words, required) == ("(free | textbook | mathematics) + school",)
+    assert show_query(words[:2], required) == ("free + textbook",)
+    assert show_query([], required) == ()
 
 
 def test_keywords_are_those_that_a_language_has() -> None:
-    words = [_word("우유", MILK), _word("동향"), _word("LSTM"), _word("price", Way("price", ("price",), 1.0))]
-    assert in_languages(words, "both", "ko") == words
-    assert [word.text for word in in_languages(words, "ko", "ko")] == ["우유", "동향", "LSTM"]
-    assert [word.text for word in in_languages(words, "en", "ko")] == ["우유", "LSTM", "price"]
+    words = [_word("우유", MILK), _word("동향"), _word("LSTM"), _word("price", Translation("price", ("price",), 1.0))]
+    assert filter_languages(words, "both", "ko") == words
+    assert [word.text for word in filter_languages(words, "ko", "ko")] == ["우유", "동향", "LSTM"]
+    assert [word.text for word in filter_languages(words, "en", "ko")] == ["우유", "LSTM", "price"]
 
 
 def test_in_the_other_language_alone_what_is_written_alike_is_asked_for_without_a_translation() -> None:
     words = [_word("LSTM"), _word("동향")]
-    assert choose_carried(words, "ko") == []
-    assert [[word.text for word in rung] for rung in choose_carried(words, "ko", SearchSettings(languages="en"))] == [
-        ["LSTM"]
-    ]
+    assert reduce_translated_query(words, "ko") == []
+    assert [
+        [word.text for word in rung] for rung in reduce_translated_query(words, "ko", SearchSettings(languages="en"))
+    ] == [["LSTM"]]
 
 
 def test_a_compound_is_carried_over_where_all_its_words_are() -> None:
     both, half = (
-        join_words([_word("우유", MILK), _word("시세", MARKET)]),
-        join_words([_word("우유", MILK), _word("동향")]),
+        join_terms([_word("우유", MILK), _word("시세", MARKET)]),
+        join_terms([_word("우유", MILK), _word("동향")]),
     )
-    (rung,) = choose_carried([both, half], "ko")
+    (rung,) = reduce_translated_query([both, half], "ko")
     assert rung == [both]
-    assert shown_carried(both) == "milk market price"
-    assert build_carried([rung], "ko") == [
+    assert show_translation(both) == "milk market price"
+    assert build_translated_queries([rung], "ko") == [
         Or((And((Best((Weighted(_t("milk"), 1.0),)), Best((Weighted(any_of(["market", "price"]), 0.5),)))),))
     ]

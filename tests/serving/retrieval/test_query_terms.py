@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from shrag.indexing.bm25 import idf
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import And, Or, Term, any_of
 from shrag.serving.engine import Engine
-from shrag.serving.retrieval.query_builder import build_ladder
+from shrag.serving.retrieval.query_builder import build_subqueries
 from shrag.serving.retrieval.query_terms import (
-    Word,
-    choose_words,
-    join_words,
+    QueryTerm,
+    choose_phrases,
+    join_terms,
     matched_share,
-    question_words,
+    query_terms,
     searchable,
     why_nothing,
 )
@@ -21,8 +22,8 @@ from shrag.serving.strategy import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
 
-def _keywords(demo: Engine, question: str) -> list[Word]:
-    return searchable(question_words(question, demo.open_index.analyzer, demo.open_index.engine))
+def _keywords(demo: Engine, question: str) -> list[QueryTerm]:
+    return searchable(query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine)))
 
 
 @pytest.mark.parametrize(
@@ -37,23 +38,23 @@ def _keywords(demo: Engine, question: str) -> list[Word]:
 )
 def test_neighbours_with_nothing_between_them_are_one_keyword(demo: Engine, question: str, compound: list[str]) -> None:
     keywords = _keywords(demo, question)
-    assert [word.text for word in choose_words(keywords, question, "compound")] == compound
-    assert choose_words(keywords, question, "split") == keywords
-    both = choose_words(keywords, question, "both")
+    assert [word.text for word in choose_phrases(keywords, question, "compound")] == compound
+    assert choose_phrases(keywords, question, "split") == keywords
+    both = choose_phrases(keywords, question, "both")
     assert {word.text for word in both} == {word.text for word in keywords} | set(compound)
 
 
 def test_a_compound_is_found_where_all_its_words_are_and_weighs_as_much_as_they() -> None:
     a, b, c = (
-        Word(name, (name,), idf, uses, True, True) for name, idf, uses in (("a", 2, 3), ("b", 1, 1), ("c", 4, 1))
+        QueryTerm(name, (name,), idf, uses, True, True) for name, idf, uses in (("a", 2, 3), ("b", 1, 1), ("c", 4, 1))
     )
-    joined = join_words([a, b])
-    assert (joined.text, joined.terms, joined.idf, joined.uses) == ("a b", ("a", "b"), 3, 1)
-    assert build_ladder([joined, c]) == [
+    joined = join_terms([a, b])
+    assert (joined.text, joined.terms, joined.idf, joined.frequency) == ("a b", ("a", "b"), 3, 1)
+    assert build_subqueries([joined, c]) == [
         Or((And((any_of(["a"]), any_of(["b"]))), Term("c"))),
         Or((And((any_of(["a"]), any_of(["b"]))),)),
     ]
-    assert join_words([a]) is a
+    assert join_terms([a]) is a
 
 
 def test_compounds_find_fewer_records_than_their_words(demo: Engine) -> None:
@@ -78,13 +79,13 @@ def test_a_models_compounds_stay_whole_are_split_or_both(demo: Engine) -> None:
     assert keywords("both") == ["전자파 차폐", "전자파", "차폐", "그래핀"]
 
 
-def _words(demo: Engine, question: str) -> list[Word]:
-    return question_words(question, demo.open_index.analyzer, demo.open_index.engine)
+def _words(demo: Engine, question: str) -> list[QueryTerm]:
+    return query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine))
 
 
 def test_words_are_the_content_words_as_written_each_once(demo: Engine) -> None:
     words = _words(demo, "GPT-4와 gpt-4는 그래핀을 어떻게 비교하나? 재귀적으로")
-    assert [(word.text, word.uses, word.keyword, word.known) for word in words] == [
+    assert [(word.text, word.frequency, word.keyword, word.known) for word in words] == [
         ("GPT-4", 2, True, True),
         ("그래핀", 1, True, True),
         ("비교", 1, True, True),
@@ -102,20 +103,20 @@ def test_a_word_weighs_as_its_rarest_term_that_the_index_has(demo: Engine) -> No
 
 
 def test_the_share_of_a_question_goes_from_none_to_all() -> None:
-    words = [Word("a", ("a", "a1"), 3.0, 1, True, True), Word("b", ("b",), 1.0, 1, True, True)]
+    words = [QueryTerm("a", ("a", "a1"), 3.0, 1, True, True), QueryTerm("b", ("b",), 1.0, 1, True, True)]
     assert [matched_share(words, terms) for terms in (set(), {"b"}, {"a1"}, {"a", "b", "c"})] == [0, 0.25, 0.75, 1]
     assert matched_share([], {"a"}) == 0
 
 
 def test_only_known_nouns_names_and_numbers_can_be_searched_for() -> None:
-    words = [Word(str(n), (str(n),), float(n), 1, keyword=n != 3, known=n != 4) for n in range(6)]
+    words = [QueryTerm(str(n), (str(n),), float(n), 1, keyword=n != 3, known=n != 4) for n in range(6)]
     assert [word.text for word in searchable(words)] == ["0", "1", "2", "5"]
 
 
 def test_the_ladder_drops_the_least_important_keyword_at_each_rung() -> None:
-    words = [Word("A", ("a1", "a2"), 2, 1, True, True), Word("B", ("b",), 1, 1, True, True)]
-    assert build_ladder(words) == [any_of(["a1", "a2", "b"]), any_of(["a1", "a2"])]
-    assert build_ladder([]) == []
+    words = [QueryTerm("A", ("a1", "a2"), 2, 1, True, True), QueryTerm("B", ("b",), 1, 1, True, True)]
+    assert build_subqueries(words) == [any_of(["a1", "a2", "b"]), any_of(["a1", "a2"])]
+    assert build_subqueries([]) == []
 
 
 @pytest.mark.parametrize(

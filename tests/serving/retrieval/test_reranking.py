@@ -10,11 +10,13 @@ from shrag.cli.main import run
 from shrag.corpora.records import Record
 from shrag.models.errors import ModelUnavailable
 from shrag.models.reranker import Passage
-from shrag.serving.engine import STRATEGIES, Engine
+from shrag.serving.engine import Engine
 from shrag.serving.events import RankedRecord
 from shrag.serving.page.rendering import render_page
 from shrag.serving.page.request import Asked
-from shrag.serving.retrieval.reranking import PoolOrder, show_once
+from shrag.serving.retrieval.ranking import collapse_duplicates
+from shrag.serving.retrieval.rerankers import NoReranker
+from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.scripted_models import ScriptedModel
 
 QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
@@ -47,7 +49,7 @@ def _ranked(*docids: str) -> list[RankedRecord]:
 def test_a_paper_is_shown_once_as_its_best_record_which_names_the_others(
     ranked: list[str], shown: list[tuple[str, tuple[str, ...]]]
 ) -> None:
-    found = show_once(_ranked(*ranked))
+    found = collapse_duplicates(_ranked(*ranked))
     assert [(each.record.docid, each.also) for each in found] == shown
     assert [each.rank for each in found] == list(range(1, len(shown) + 1))
     places = {text.partition("=")[0]: number for number, text in enumerate(ranked, 11)}
@@ -93,6 +95,6 @@ def test_the_command_and_the_page_name_the_other_records(
 
 def test_the_score_falls_with_the_place_and_says_nothing_else() -> None:
     passage = Passage("", "", (), ())
-    assert PoolOrder().score("anything", [passage] * 4) == [1, 1 / 2, 1 / 3, 1 / 4]
-    assert PoolOrder().score("anything", []) == []
-    assert not PoolOrder().is_model
+    assert NoReranker().score("anything", [passage] * 4) == [1, 1 / 2, 1 / 3, 1 / 4]
+    assert NoReranker().score("anything", []) == []
+    assert not NoReranker().is_model

@@ -19,7 +19,7 @@ from shrag.models.errors import WeightsMissing
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
-from shrag.serving.retrieval.reranking import check_reranker, open_reranker
+from shrag.serving.retrieval.rerankers import check_reranker, open_reranker
 
 QUESTION = "How much does milk yield fall in dairy cows under heat stress?"
 

@@ -10,26 +10,26 @@ from functools import partial
 import pytest
 
 from shrag.serving.errors import ClientLeft, DeadlineExceeded, Overloaded, Stopping
-from shrag.serving.runtime.admission import Gate, Limits, Places, searches_at_once
-from shrag.serving.runtime.deadline import Patience
+from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, ServerLimits, searches_at_once
+from shrag.serving.runtime.deadline import Deadline
 
 
 def test_what_is_one_too_many_is_refused_within_50_ms_and_told_when_to_come_back() -> None:
     async def run() -> tuple[float, int]:
-        gate = Gate("test", places=2, queue=3)
+        queue = AdmissionQueue("test", slots=2, queue=3)
         release = threading.Event()
-        running = [asyncio.create_task(gate.run(release.wait, Patience())) for _ in range(5)]
+        running = [asyncio.create_task(queue.run(release.wait, Deadline())) for _ in range(5)]
         await asyncio.sleep(0.05)
-        assert (gate.busy, gate.queued) == (2, 3)
+        assert (queue.busy, queue.queued) == (2, 3)
         started = time.perf_counter()
         with pytest.raises(Overloaded) as refused:
-            await gate.run(release.wait, Patience())
+            await queue.run(release.wait, Deadline())
         seconds = time.perf_counter() - started
         release.set()
         assert all(await asyncio.gather(*running))
         await asyncio.sleep(0)
-        assert (gate.busy, gate.queued) == (0, 0)
-        gate.close()
+        assert (queue.busy, queue.queued) == (0, 0)
+        queue.close()
         return seconds, refused.value.retry_after
 
     seconds, retry_after = asyncio.run(run())
@@ -52,9 +52,9 @@ def test_those_who_wait_are_served_in_the_order_they_came_and_never_more_at_once
             at_once -= 1
 
     async def run() -> None:
-        gate = Gate("test", places=3, queue=100)
-        await asyncio.gather(*(gate.run(partial(work, number), Patience()) for number in range(40)))
-        gate.close()
+        queue = AdmissionQueue("test", slots=3, queue=100)
+        await asyncio.gather(*(queue.run(partial(work, number), Deadline()) for number in range(40)))
+        queue.close()
 
     asyncio.run(run())
     assert most == 3
@@ -64,38 +64,38 @@ def test_those_who_wait_are_served_in_the_order_they_came_and_never_more_at_once
 
 def test_a_deadline_ends_the_waiting_and_the_work_that_goes_on_keeps_its_place() -> None:
     async def run() -> None:
-        gate = Gate("test", places=1, queue=5)
+        queue = AdmissionQueue("test", slots=1, queue=5)
         release, given_up = threading.Event(), threading.Event()
         loop = asyncio.get_running_loop()
         with pytest.raises(DeadlineExceeded, match=r"within 0\.1 s"):
-            await gate.run(release.wait, Patience(loop.time() + 0.1, 0.1), given_up.set)
+            await queue.run(release.wait, Deadline(loop.time() + 0.1, 0.1), given_up.set)
         assert given_up.is_set()
-        assert gate.busy == 1
+        assert queue.busy == 1
         with pytest.raises(DeadlineExceeded):
-            await gate.run(release.wait, Patience(loop.time() + 0.1, 0.1))
-        assert gate.queued == 0
+            await queue.run(release.wait, Deadline(loop.time() + 0.1, 0.1))
+        assert queue.queued == 0
         release.set()
-        assert await gate.run(lambda: 7, Patience()) == 7
-        gate.close()
+        assert await queue.run(lambda: 7, Deadline()) == 7
+        queue.close()
 
     asyncio.run(run())
 
 
 def test_who_is_cancelled_while_waiting_takes_no_place_with_them() -> None:
     async def run() -> None:
-        gate = Gate("test", places=1, queue=50)
+        queue = AdmissionQueue("test", slots=1, queue=50)
         release = threading.Event()
-        first = asyncio.create_task(gate.run(release.wait, Patience()))
+        first = asyncio.create_task(queue.run(release.wait, Deadline()))
         await asyncio.sleep(0.02)
-        waiting = [asyncio.create_task(gate.run(lambda: None, Patience())) for _ in range(20)]
+        waiting = [asyncio.create_task(queue.run(lambda: None, Deadline())) for _ in range(20)]
         await asyncio.sleep(0.02)
         release.set()
         for task in waiting[::2]:
             task.cancel()
         await asyncio.gather(first, *waiting, return_exceptions=True)
         await asyncio.sleep(0.02)
-        assert (gate.busy, gate.queued) == (0, 0)
-        gate.close()
+        assert (queue.busy, queue.queued) == (0, 0)
+        queue.close()
 
     asyncio.run(run())
 
@@ -105,14 +105,14 @@ def test_a_client_that_left_and_a_server_that_stops_are_reasons_not_to_wait() ->
         return True
 
     async def run() -> None:
-        gate = Gate("test", places=1, queue=5)
+        queue = AdmissionQueue("test", slots=1, queue=5)
         release = threading.Event()
         with pytest.raises(ClientLeft):
-            await gate.run(release.wait, Patience(gone=left))
+            await queue.run(release.wait, Deadline(is_disconnected=left))
         with pytest.raises(Stopping):
-            await gate.run(release.wait, Patience(stopped=lambda: True))
+            await queue.run(release.wait, Deadline(stopped=lambda: True))
         release.set()
-        gate.close()
+        queue.close()
 
     asyncio.run(run())
 
@@ -122,24 +122,24 @@ def test_a_failure_in_the_thread_is_the_callers_and_frees_the_place() -> None:
         raise KeyError("x")
 
     async def run() -> None:
-        gate = Gate("test", places=1, queue=0)
+        queue = AdmissionQueue("test", slots=1, queue=0)
         for _ in range(3):
             with pytest.raises(KeyError):
-                await gate.run(fail, Patience())
+                await queue.run(fail, Deadline())
             await asyncio.sleep(0)
-        assert gate.busy == 0
-        gate.close()
+        assert queue.busy == 0
+        queue.close()
 
     asyncio.run(run())
 
 
 def test_times_measured_make_the_time_to_come_back() -> None:
-    gate = Gate("test", places=2, queue=0)
+    queue = AdmissionQueue("test", slots=2, queue=0)
     for _ in range(50):
-        gate.leave(10.0)
-        gate._busy += 1
-    assert gate._retry_after() == 5
-    gate.close()
+        queue.leave(10.0)
+        queue._busy += 1
+    assert queue._retry_after() == 5
+    queue.close()
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_times_measured_make_the_time_to_come_back() -> None:
 )
 def test_a_limit_that_serves_nobody_is_refused_by_name(limits: dict[str, int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        Limits(**limits)
+        ServerLimits(**limits)
 
 
 def test_searches_have_at_least_four_places_and_as_many_as_may_wait_for_a_model() -> None:
-    assert Limits().searches >= 4
+    assert ServerLimits().searches >= 4
     assert searches_at_once(1_000) == 4
     assert searches_at_once(1_000, waiting=16) == 16
     assert searches_at_once(1_000, waiting=2) == 4
@@ -169,34 +169,34 @@ REJECTED = 'shrag_rejections_total{{reason="{}"}} 1.0'
 
 def test_a_server_that_is_going_begins_nothing_and_says_when_it_may_be_back() -> None:
     async def run() -> None:
-        places = Places()
-        places.drain()
+        admission = AdmissionControl()
+        admission.drain()
         with pytest.raises(Stopping, match=r"The server is being stopped: ask again once it is back\.") as told:
-            await places.run(places.searches, lambda: pytest.fail("it was begun"))
+            await admission.run(admission.searches, lambda: pytest.fail("it was begun"))
         assert told.value.retry_after == 5
-        assert REJECTED.format("stopping") in places.scrape().decode()
-        places.close_gates()
+        assert REJECTED.format("stopping") in admission.scrape().decode()
+        admission.close_queues()
 
     asyncio.run(run())
 
 
-def test_what_runs_when_the_server_is_told_to_end_is_given_up_and_told_so() -> None:
+def test_what_runs_when_the_server_is_told_to_end_is_cancelled_and_told_so() -> None:
     async def run() -> None:
-        places = Places()
-        release, given_up = threading.Event(), threading.Event()
-        running = asyncio.create_task(places.run(places.asks, release.wait, give_up=given_up.set))
+        admission = AdmissionControl()
+        release, cancelled = threading.Event(), threading.Event()
+        running = asyncio.create_task(admission.run(admission.asks, release.wait, cancel=cancelled.set))
         await asyncio.sleep(0.05)
-        assert places.in_flight == 1
-        assert 'shrag_requests_running{stage="ask"} 1.0' in places.scrape().decode()
-        places.drain()
+        assert admission.in_flight == 1
+        assert 'shrag_requests_running{stage="ask"} 1.0' in admission.scrape().decode()
+        admission.drain()
         await asyncio.sleep(0.05)
         assert not running.done()  # what was begun goes on until then
-        places.end()
+        admission.end()
         with pytest.raises(Stopping):
             await running
-        assert given_up.is_set()
+        assert cancelled.is_set()
         release.set()
-        places.close_gates()
+        admission.close_queues()
 
     asyncio.run(run())
 
@@ -206,20 +206,20 @@ def test_a_request_is_waited_for_until_its_deadline_or_until_its_client_leaves()
         return True
 
     async def run() -> None:
-        places = Places(Limits(searches=2, queued_searches=0, deadline=0.1))
+        admission = AdmissionControl(ServerLimits(searches=2, queued_searches=0, deadline=0.1))
         release = threading.Event()
         with pytest.raises(DeadlineExceeded, match=r"within 0\.1 s"):
-            await places.run(places.searches, release.wait)
-        slow = Places(Limits(searches=1, queued_searches=0))
+            await admission.run(admission.searches, release.wait)
+        slow = AdmissionControl(ServerLimits(searches=1, queued_searches=0))
         with pytest.raises(ClientLeft):
             await slow.run(slow.searches, release.wait, left)
         with pytest.raises(Overloaded):  # the place is free once the thread is
             await slow.run(slow.searches, release.wait)
         release.set()
-        assert REJECTED.format("deadline_exceeded") in places.scrape().decode()
+        assert REJECTED.format("deadline_exceeded") in admission.scrape().decode()
         assert REJECTED.format("overloaded") in slow.scrape().decode()
         assert REJECTED.format("client_left") not in slow.scrape().decode()
-        for each in (places, slow):
-            each.close_gates()
+        for each in (admission, slow):
+            each.close_queues()
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""A streamed answer's place and its events: both are given back, also where nobody took any."""
+"""A feed of events to the event loop: its slot is given back and its run closed, also where no event was taken."""
 
 from __future__ import annotations
 
@@ -7,64 +7,87 @@ from collections.abc import Generator
 
 import pytest
 
-from shrag.serving.concurrency import Asking
-from shrag.serving.errors import DeadlineExceeded
+from shrag.serving.errors import DeadlineExceeded, Overloaded
+from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, Queries, Timings
-from shrag.serving.runtime.admission import Gate
-from shrag.serving.runtime.deadline import Patience
-from shrag.serving.runtime.event_feed import Answering
+from shrag.serving.runtime.admission import AdmissionQueue
+from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.event_feed import EventFeed, open_feed
 
 EVENTS: tuple[Event, ...] = (Queries(()), Timings({}))
 
 
-def _asking(ended: list[str], *, cached: bool = False) -> Asking:
+def _run(ended: list[str], *, cached: bool = False) -> EventRun[Event]:
     def events() -> Generator[Event, None, None]:
         yield from EVENTS
 
-    return Asking(events(), None, lambda: ended.append("ended"), cached=cached)
+    run = EventRun(SingleFlight(events), cached=cached)
+    run.on_end(lambda: ended.append("ended"))
+    return run
 
 
 @pytest.mark.parametrize("taken", [0, 1, 2])
-def test_however_many_events_were_taken_the_question_is_ended_and_the_place_free(taken: int) -> None:
+def test_however_many_events_were_taken_the_run_is_closed_and_the_slot_free(taken: int) -> None:
     ended: list[str] = []
-    gate = Gate("ask", 1, 0)
+    queue = AdmissionQueue("ask", 1, 0)
 
     async def run() -> list[Event | None]:
-        await gate.enter(Patience())
-        answering = Answering(_asking(ended), 7, gate)
-        events = answering.feed(Patience())
+        feed = await open_feed(_run(ended), 7, queue, Deadline())
+        assert queue.busy == 1
+        events = feed.events(Deadline())
         got = [await anext(events) for _ in range(taken)]
         await events.aclose()
-        answering.leave()
-        assert (answering.generation, answering.cached) == (7, False)
+        feed.leave()
+        assert (feed.generation, feed.cached) == (7, False)
         return got
 
     try:
         assert asyncio.run(run()) == list(EVENTS[:taken])
-        assert (ended, gate.busy) == (["ended"], 0)
+        assert (ended, queue.busy) == (["ended"], 0)
     finally:
-        gate.close()
+        queue.close()
 
 
-def test_a_kept_answer_takes_no_place_and_is_seen() -> None:
+def test_a_run_that_is_refused_or_cannot_begin_is_closed_and_takes_no_slot() -> None:
     ended: list[str] = []
-    seen: list[Event] = []
+    queue = AdmissionQueue("ask", 1, 0)
+
+    def fail() -> Generator[Event, None, None]:
+        raise ValueError("cannot begin")
+
+    async def run() -> None:
+        failing = EventRun(SingleFlight(fail))
+        with pytest.raises(ValueError, match="cannot begin"):
+            await open_feed(failing, 7, queue, Deadline())
+        assert (failing.closed, queue.busy) == (True, 0)
+        await queue.enter(Deadline())
+        with pytest.raises(Overloaded):
+            await open_feed(_run(ended), 7, queue, Deadline())
+        assert (ended, queue.busy) == (["ended"], 1)
+
+    asyncio.run(run())
+    queue.close()
+
+
+def test_a_cached_answer_takes_no_slot_and_is_observed() -> None:
+    ended: list[str] = []
+    observed: list[Event] = []
 
     async def run() -> list[Event | None]:
-        answering = Answering(_asking(ended, cached=True), 7, None)
-        got = [event async for event in answering.feed(Patience(), seen.append)]
-        answering.leave()
-        assert answering.cached
+        feed = await open_feed(_run(ended, cached=True), 7, None, Deadline())
+        got = [event async for event in feed.events(Deadline(), observed.append)]
+        feed.leave()
+        assert feed.cached
         return got
 
-    assert asyncio.run(run()) == list(EVENTS) == seen
+    assert asyncio.run(run()) == list(EVENTS) == observed
     assert ended == ["ended"]
 
 
-def test_a_kept_answer_that_is_read_too_slowly_ends_at_the_deadline() -> None:
+def test_a_cached_answer_that_is_read_too_slowly_ends_at_the_deadline() -> None:
     async def run() -> None:
-        patience = Patience(asyncio.get_running_loop().time() + 0.05, 0.05)
-        events = Answering(_asking([], cached=True), 7, None).feed(patience)
+        deadline = Deadline(asyncio.get_running_loop().time() + 0.05, 0.05)
+        events = EventFeed(_run([], cached=True), 7, None).events(deadline)
         await anext(events)
         await asyncio.sleep(0.1)
         with pytest.raises(DeadlineExceeded, match=r"0\.05 s"):

@@ -6,7 +6,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,12 +19,13 @@ from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import CURRENT_FILE, generation_folder, read_generation
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.errors import IndexClosed, QuestionError
+from shrag.serving.errors import IndexClosed, UnknownStrategy
 from shrag.serving.events import Answer, RankedRecord, Ranking
+from shrag.serving.request import parse_request
 from shrag.serving.results import AskResult
 from shrag.serving.runtime import hot_reload as current_index
 from shrag.serving.runtime.hot_reload import CurrentIndex
-from shrag.serving.runtime.leases import Standing
+from shrag.serving.runtime.leases import SourceStatus
 from tests.support.published import flip, open_files, publish_copy, wait_for
 
 pytestmark = pytest.mark.usefixtures("one_kiwi")
@@ -91,7 +91,7 @@ class _Asker(threading.Thread):
             self.wrong.append((generation, question, strategy))
 
     def _stream(self, question: str, strategy: str) -> None:
-        events = list(self._current.use().asking(partial(Engine.events, question=question, strategy=strategy)))
+        events = list(self._current.use().run(parse_request(question, answered=True, strategy=strategy)))
         (answer,) = (event for event in events if isinstance(event, Answer))
         (ranking,) = (event for event in events if isinstance(event, Ranking))
         if (answer, ranking.records) not in [self._expected[number, question, strategy] for number in (1, 2)]:
@@ -129,7 +129,7 @@ def test_through_many_swaps_every_answer_is_whole_and_of_one_generation(
         asker.start()
     for swap in range(1, swaps + 1):
         number = publish_copy(index, generation_folder(contents, 1 + swap % 2))
-        assert wait_for(lambda: current.standing.generation == number), current.standing  # noqa: B023
+        assert wait_for(lambda: current.status.generation == number), current.status  # noqa: B023
         before = sum(asker.answered for asker in askers)
         assert wait_for(lambda: sum(asker.answered for asker in askers) > before + THREADS // 2)  # noqa: B023
     for asker in askers:
@@ -138,9 +138,9 @@ def test_through_many_swaps_every_answer_is_whole_and_of_one_generation(
         asker.join()
     assert [asker.wrong for asker in askers] == [[]] * THREADS
     assert set().union(*(asker.seen for asker in askers)) == set(range(1, swaps + 2))
-    assert wait_for(lambda: current.standing.closing == ())
+    assert wait_for(lambda: current.status.closing == ())
     assert open_files(index) == {f"gen-{swaps + 1:06}"}
-    assert (current.standing.swaps, current.standing.problem) == (swaps, "")
+    assert (current.status.swaps, current.status.problem) == (swaps, "")
     current.close()
     assert open_files(index) == set()
 
@@ -154,12 +154,12 @@ def test_nothing_is_opened_while_nothing_is_published(index: Path) -> None:
 
     current = CurrentIndex(index, count, verify="quick")
     assert [current.refresh() for _ in range(3)] == [False] * 3
-    assert current.standing == Standing(1, (), "", 0)
+    assert current.status == SourceStatus(1, (), "", 0)
     publish_copy(index, generation_folder(index, 1))
     assert [current.refresh() for _ in range(3)] == [True, False, False]
     # What is taken up is read through first: the one before answers meanwhile.
     assert opened == ["quick", "full"]
-    assert current.standing.generation == 2
+    assert current.status.generation == 2
     current.close()
 
 
@@ -168,7 +168,7 @@ def test_a_step_back_is_taken_up_as_well(contents: Path, index: Path, current: C
     assert current.refresh()
     roll_back(index.parent, "demo")
     assert current.refresh()
-    assert current.standing.generation == 1
+    assert current.status.generation == 1
 
 
 def test_a_damaged_generation_is_refused_with_its_reason_and_a_whole_one_taken_up_after_it(
@@ -176,7 +176,7 @@ def test_a_damaged_generation_is_refused_with_its_reason_and_a_whole_one_taken_u
 ) -> None:
     publish_copy(index, generation_folder(contents, 2), change=flip("glossary.sqlite"))
     assert not current.refresh()
-    standing = current.standing
+    standing = current.status
     assert (standing.generation, standing.swaps) == (1, 0)
     assert "gen-000002/glossary.sqlite has changed since it was sealed: build it again with" in standing.problem
     assert open_files(index) == {"gen-000001"}
@@ -184,7 +184,7 @@ def test_a_damaged_generation_is_refused_with_its_reason_and_a_whole_one_taken_u
         assert engine.ask(QUESTIONS[0]).search.generation == 1
     publish_copy(index, generation_folder(contents, 2))
     assert current.refresh()
-    assert (current.standing.generation, current.standing.swaps, current.standing.problem) == (3, 1, "")
+    assert (current.status.generation, current.status.swaps, current.status.problem) == (3, 1, "")
 
 
 def test_a_generation_that_does_not_find_what_it_did_when_it_was_sealed_is_refused(
@@ -196,8 +196,8 @@ def test_a_generation_that_does_not_find_what_it_did_when_it_was_sealed_is_refus
 
     publish_copy(index, generation_folder(contents, 2), change=forget, sealed=False)
     assert not current.refresh()
-    assert "gen-000002 finds DEMO-" in current.standing.problem
-    assert "found GONE-" in current.standing.problem
+    assert "gen-000002 finds DEMO-" in current.status.problem
+    assert "found GONE-" in current.status.problem
     assert open_files(index) == {"gen-000001"}
 
 
@@ -214,16 +214,16 @@ def test_a_pointer_to_nothing_leaves_the_old_generation_until_it_is_set_right(
     right = (index / CURRENT_FILE).read_text()
     (index / CURRENT_FILE).write_text(line)
     assert not current.refresh()
-    assert problem in current.standing.problem
+    assert problem in current.status.problem
     (index / CURRENT_FILE).write_text(right)
     assert not current.refresh()
-    assert current.standing == Standing(1, (), "", 0)
+    assert current.status == SourceStatus(1, (), "", 0)
 
 
 def test_a_removed_index_is_answered_from_until_the_end(index: Path, current: CurrentIndex) -> None:
     shutil.rmtree(index)
     assert not current.refresh()
-    assert "There is no index 'demo'" in current.standing.problem
+    assert "There is no index 'demo'" in current.status.problem
     with current.use() as engine:
         assert engine.ask(QUESTIONS[0]).answer.citations[0].docid == "DEMO-SOC-012"
 
@@ -243,25 +243,25 @@ def test_what_was_refused_is_opened_again_only_after_its_time(
     publish_copy(index, generation_folder(contents, 2))
     assert [current.refresh(), current.refresh()] == [False, False]
     assert len(opened) == 2
-    assert current.standing.problem == "The published generation cannot be opened (MemoryError: no room)."
+    assert current.status.problem == "The published generation cannot be opened (MemoryError: no room)."
     later = SimpleNamespace(monotonic=lambda: time.monotonic() + 61)
     monkeypatch.setattr(current_index, "time", later)
     assert current.refresh()
-    assert (len(opened), current.standing.problem) == (3, "")
+    assert (len(opened), current.status.problem) == (3, "")
     current.close()
 
 
 def test_a_stream_ends_in_the_generation_it_began_in(contents: Path, index: Path, current: CurrentIndex) -> None:
-    asking = current.use().asking(lambda engine: engine.events(QUESTIONS[0]))
-    next(asking)
+    run = current.use().run(parse_request(QUESTIONS[0], answered=True))
+    next(run)
     publish_copy(index, generation_folder(contents, 2))
     assert current.refresh()
-    assert current.standing.closing == (1,)
-    answer = next(event for event in asking if isinstance(event, Answer))
+    assert current.status.closing == (1,)
+    answer = next(event for event in run if isinstance(event, Answer))
     assert not answer.citations[0].title.endswith("판")
     assert open_files(index) == {"gen-000001", "gen-000002"}
-    asking.close()
-    assert wait_for(lambda: current.standing.closing == ())
+    run.close()
+    assert wait_for(lambda: current.status.closing == ())
     assert open_files(index) == {"gen-000002"}
 
 
@@ -269,25 +269,24 @@ def test_a_stream_ends_in_the_generation_it_began_in(contents: Path, index: Path
 def test_however_a_stream_ends_its_generation_is_let_go_of(
     contents: Path, index: Path, current: CurrentIndex, taken: int
 ) -> None:
-    asking = current.use().asking(lambda engine: engine.events(QUESTIONS[0]))
-    for _ in zip(range(taken), asking, strict=False):
+    run = current.use().run(parse_request(QUESTIONS[0], answered=True))
+    for _ in zip(range(taken), run, strict=False):
         pass
     if taken < 99:
-        asking.cancel()
-        asking.close()
+        run.close()
     publish_copy(index, generation_folder(contents, 2))
     assert current.refresh()
-    assert wait_for(lambda: current.standing.closing == ())
+    assert wait_for(lambda: current.status.closing == ())
 
 
 def test_a_question_that_is_refused_keeps_no_generation_open(
     contents: Path, index: Path, current: CurrentIndex
 ) -> None:
-    with pytest.raises(QuestionError, match="empty"):
-        current.use().asking(lambda engine: engine.events(" "))
+    with pytest.raises(UnknownStrategy, match="'toq'"):
+        current.use().run(parse_request(QUESTIONS[0], answered=True, strategy="toq"))
     publish_copy(index, generation_folder(contents, 2))
     assert current.refresh()
-    assert wait_for(lambda: current.standing.closing == ())
+    assert wait_for(lambda: current.status.closing == ())
 
 
 def test_closing_waits_for_no_question_and_lets_each_end(index: Path) -> None:

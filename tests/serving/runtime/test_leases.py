@@ -9,11 +9,14 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
 from shrag.serving.engine import Engine
-from shrag.serving.runtime.leases import FixedEngine, LeasedEngine, give_back_memory
+from shrag.serving.errors import IndexClosed
+from shrag.serving.runtime.leases import FixedEngine, LeasedEngine
+from shrag.serving.runtime.memory import trim_malloc
 from tests.support.live import KeptEngine
 from tests.support.process_figures import resident_mib
 from tests.support.published import wait_for
@@ -54,17 +57,17 @@ def test_it_is_closed_when_it_is_retired_and_the_last_lease_is_released(demo: En
     engine = _Counted(demo)
     leased = LeasedEngine(engine)
     one, other = leased.lease(), leased.lease()
-    assert one is not None
-    assert other is not None
-    leased.retire()
-    assert (leased.lease(), leased.in_use) == (None, True)
+    leased.close_when_idle()
+    with pytest.raises(IndexClosed):
+        leased.lease()
+    assert (leased.in_use, leased.closed) == (True, False)
     for _ in range(3):
         one.release()
     assert not wait_for(lambda: engine.closed_by != [], 0.5)
     with other as given:
         assert given is engine
     assert leased.wait_closed(5)
-    assert not leased.in_use
+    assert (leased.in_use, leased.closed) == (False, True)
     assert len(engine.closed_by) == 1
     # Whoever released it has an answer to send.
     assert engine.closed_by != [threading.current_thread()]
@@ -74,11 +77,10 @@ def test_unused_it_is_closed_at_once_and_not_retired_never(demo: Engine) -> None
     engine = _Counted(demo)
     leased = LeasedEngine(engine)
     lease = leased.lease()
-    assert lease is not None
     lease.release()
     assert (leased.closed, engine.closed_by) == (False, [])
-    leased.retire()
-    leased.retire()
+    leased.close_when_idle()
+    leased.close_when_idle()
     assert leased.wait_closed(5)
     assert len(engine.closed_by) == 1
 
@@ -90,15 +92,16 @@ def test_many_threads_never_have_it_closed_and_close_it_once(demo: Engine) -> No
         taken: list[bool] = []
 
         def use(engine: _Counted = engine, leased: LeasedEngine = leased, taken: list[bool] = taken) -> None:
-            while (lease := leased.lease()) is not None:
-                with lease:
-                    time.sleep(0.001)
-                    taken.append(not engine.closed_by)
+            with suppress(IndexClosed):
+                while True:
+                    with leased.lease():
+                        time.sleep(0.001)
+                        taken.append(not engine.closed_by)
 
         with ThreadPoolExecutor(8) as threads:
             used = [threads.submit(use) for _ in range(8)]
             assert wait_for(lambda taken=taken: len(taken) > 50)  # type: ignore[misc]
-            leased.retire()
+            leased.close_when_idle()
             for each in used:
                 each.result(10)
         assert leased.wait_closed(5)
@@ -111,9 +114,9 @@ pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only 
 _THREADS = """
 import re, sys, threading
 from pathlib import Path
-from shrag.serving.runtime.leases import share_free_memory
+from shrag.serving.runtime.memory import limit_malloc_arenas
 if sys.argv[1] == "shared":
-    share_free_memory()
+    limit_malloc_arenas()
 threads, all_here = 12, threading.Barrier(12)
 def take():
     held = [b"x" * 5_000 for _ in range(100)]
@@ -137,13 +140,13 @@ def test_threads_take_memory_from_the_same_few_places() -> None:
 
 
 def test_what_was_freed_below_something_in_use_goes_back_to_the_system() -> None:
-    give_back_memory()
+    trim_malloc()
     before = resident_mib(os.getpid())
     freed = [b"x" * 100_000 for _ in range(500)]  # below the size from which each has pages of its own
     kept = b"y" * 100_000
     del freed
     held = resident_mib(os.getpid())
-    give_back_memory()
+    trim_malloc()
     assert held > before + 30
     assert resident_mib(os.getpid()) < before + 10
     assert len(kept) == 100_000

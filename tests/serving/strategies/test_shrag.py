@@ -8,7 +8,7 @@ from shrag.indexing.analyzed_record import as_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
-from shrag.serving.retrieval.fusion import reciprocal_ranks
+from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
 from shrag.serving.strategies.shrag import COSINE_WEIGHT
 
 QUESTION = "LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?"
@@ -20,7 +20,7 @@ def test_the_pool_is_the_ladders_and_the_vectors_fused_by_reciprocal_ranks(demo:
     assert hits.hits == ladder.hits
     assert len(hits.dense) == 10
     lists = [[hit.docid for found in hits.hits for hit in found], [hit.docid for hit in hits.dense]]
-    fused = [docid for docid, _ in reciprocal_ranks(lists)]
+    fused = [docid for docid, _ in reciprocal_rank_fusion(lists)]
     assert [docid for docid in fused if docid not in hits.left_out] == list(hits.pool)
     assert len(set(hits.pool)) == len(hits.pool)
 

@@ -11,7 +11,7 @@ import pytest
 
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.engine import Engine
-from shrag.serving.runtime.admission import Gate, Limits
+from shrag.serving.runtime.admission import AdmissionQueue, ServerLimits
 from tests.support.live import QUESTION, Live, live
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -137,8 +137,8 @@ def test_what_cannot_be_answered_is_a_400_in_openais_form(server: Live, body: di
 
 
 def test_too_many_questions_are_a_rate_limit_error_that_the_client_knows_how_to_wait_for(demo: Engine) -> None:
-    with live(demo, limits=Limits(asks=1, queued_asks=0)) as server:
-        gate: Gate = server.service.asks
+    with live(demo, limits=ServerLimits(asks=1, queued_asks=0)) as server:
+        gate: AdmissionQueue = server.service.asks
         gate._busy = 1
         with (
             openai.OpenAI(base_url=f"{server.url}/v1", api_key="unused", max_retries=0) as client,
@@ -155,7 +155,7 @@ def test_a_failure_in_the_middle_of_a_stream_is_an_error_and_no_end(
     def fail(*_: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr("shrag.serving.answering.answer.extract_answer", fail)
+    monkeypatch.setattr("shrag.serving.xanswer.extract_answer", fail)
     with (
         live(demo) as server,
         openai.OpenAI(base_url=f"{server.url}/v1", api_key="unused", max_retries=0) as client,

@@ -14,7 +14,7 @@ from shrag.indexing.search_engine import RecordStore
 from shrag.models.encoders.cross_encoder import CrossEncoderReranker
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
-from shrag.serving.retrieval.reranking import open_reranker
+from shrag.serving.retrieval.rerankers import open_reranker
 from shrag.serving.strategies.pipeline import calibration
 from shrag.serving.strategies.pipeline.calibration import (
     CHANCE,

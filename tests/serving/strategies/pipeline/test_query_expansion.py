@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shrag.serving.engine import Engine
-from shrag.serving.retrieval.query_terms import question_words
+from shrag.serving.retrieval.query_terms import text_terms
 from shrag.serving.strategies.pipeline.query_expansion import (
     FIRST_SEARCH,
     LONGEST_QUERY,
@@ -18,7 +18,7 @@ from shrag.serving.strategies.pipeline.query_expansion import (
 
 def _made(demo: Engine, question: str, language: str, count: int, *, glossary: bool = True) -> list[str]:
     index = demo.open_index if glossary else replace(demo.open_index, glossary=None)
-    words = question_words(question, index.analyzer, index.engine, index.glossary)
+    words = text_terms(question, index)
     made = augment_by_words(words, "ko" if language == "ko" else "en", count, index)
     assert all(query.kind == "augmentation" and query.terms for query in made)
     return [query.text for query in made]
@@ -54,7 +54,7 @@ def test_a_question_of_few_keywords_has_no_parts_and_one_of_none_nothing(demo: E
 
 def _supposed(demo: Engine, question: str, count: int) -> list[SearchQuery]:
     index = demo.open_index
-    words = question_words(question, index.analyzer, index.engine, index.glossary)
+    words = text_terms(question, index)
     return suppose_by_sentences(words, query_of_text(question, index, "question"), count, index)
 
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.models.errors import ModelRefused, ModelUnavailable
-from shrag.serving.engine import STRATEGIES, Engine, find_strategy
+from shrag.serving.engine import Engine
 from shrag.serving.errors import CompositionRejected, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import Answer, Event, Fallback, Hits, Keywords, ModelCall, Node, Queries, Ranking, Timings
 from shrag.serving.strategies.pipeline.presets import WAYS
+from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from tests.support.scripted_models import ScriptFile
 
 QUESTION = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
 from shrag.serving.engine import Engine
-from shrag.serving.question import read_question
-from shrag.serving.strategies.planning.merging import Merged, merge
-from shrag.serving.strategies.planning.subquery import Found, find_all
-from shrag.serving.strategy import Request
+from shrag.serving.request import Request, parse_question
+from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.strategies.planning.merging import merge
+from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all
 
 ONION = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
 MARSH = "What do restored salt marshes store?"
 WORDS = "ㅁㄴㅇㄹ"
 
 
-def _merged(demo: Engine, *texts: str, k: int = 10) -> tuple[list[Found], Merged]:
-    request = Request(read_question(texts[0]), k, answered=False)
-    found = find_all([read_question(text) for text in texts], request, demo.resources)
+def _merged(demo: Engine, *texts: str, k: int = 10) -> tuple[list[SubqueryResult], RetrievalResult]:
+    request = Request(parse_question(texts[0]), k, answered=False)
+    found = find_all([parse_question(text) for text in texts], request, demo.resources)
     return found, merge(found, request)
 
 
@@ -32,7 +32,7 @@ def test_the_search_shown_is_all_of_the_searches(demo: Engine) -> None:
     assert merged.queries.queries == found[0].queries.queries + found[1].queries.queries
     assert merged.hits.hits == found[0].hits.hits + found[1].hits.hits
     assert set(merged.hits.pool) == {*found[0].hits.pool, *found[1].hits.pool}
-    assert [analysed.record.docid for analysed in merged.pool] == list(merged.hits.pool)
+    assert [analysed.record.docid for analysed in merged.candidates] == list(merged.hits.pool)
     texts = [keyword.text for keyword in merged.keywords.keywords]
     assert "도매" in texts
     assert "marshes" in texts

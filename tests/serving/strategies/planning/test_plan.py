@@ -11,9 +11,9 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import PlanSpent, StrategyUnavailable
 from shrag.serving.events import Answer, CutShort, Event, Node, NodeState, Reason, Timings
 from shrag.serving.llm.call_budget import Ration
-from shrag.serving.question import read_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.planning.plan import closing_with, need_candidates, need_model, ration, told_once
-from shrag.serving.strategy import Request, SearchSettings
+from shrag.serving.strategy import SearchSettings
 from tests.support.scripted_models import ScriptedModel
 
 NODE = Node(0, None, "question", "Why?")
@@ -36,7 +36,7 @@ def test_what_is_missing_is_said_before_anything_is_done(demo: Engine) -> None:
     bare = replace(demo.resources, index=replace(demo.open_index, dense=None))
     for candidates in ("strategy", "lexical", "dense", "hybrid"):
         settings = SearchSettings.from_mapping({"candidates": candidates})
-        request = Request(read_question("?"), 1, answered=False, settings=settings)
+        request = Request(parse_question("?"), 1, answered=False, settings=settings)
         need_candidates("x", request, demo.resources)
         if candidates in {"strategy", "lexical"}:
             need_candidates("x", request, bare)

@@ -7,7 +7,7 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.models.errors import InvalidOutput
 from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.question import Question
+from shrag.serving.request import Question
 from shrag.serving.strategies.planning.sub_answers import LONGEST_RESPONSE, NO_RESPONSE, Response, respond
 from tests.support.scripted_models import ScriptedModel
 

@@ -9,10 +9,10 @@ import pytest
 from shrag.serving.engine import Engine
 from shrag.serving.events import CutShort
 from shrag.serving.llm.call_budget import Ration
-from shrag.serving.question import read_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.planning.plan import ration
 from shrag.serving.strategies.planning.subquery import find, find_all, question_key
-from shrag.serving.strategy import Request, Resources
+from shrag.serving.strategy import Resources
 from tests.support.scripted_models import ScriptedModel
 
 ONION = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
@@ -25,25 +25,25 @@ def _resources(demo: Engine) -> Resources:
 
 
 def _request(text: str, k: int = 10) -> Request:
-    return Request(read_question(text), k, answered=False)
+    return Request(parse_question(text), k, answered=False)
 
 
 def test_a_question_of_a_plan_is_found_as_it_would_be_alone(demo: Engine) -> None:
     alone = demo.search(MARSH)
-    found = find(read_question(MARSH), _request(ONION), _resources(demo))
+    found = find(parse_question(MARSH), _request(ONION), _resources(demo))
     assert (found.keywords, found.queries, found.hits, found.ranking) == (
         alone.keywords,
         alone.queries,
         alone.hits,
         alone.ranking,
     )
-    assert found.told == ()
+    assert found.model_events == ()
     best = found.records(3)
     assert [each.record.docid for each in best] == [ranked.record.docid for ranked in alone.ranking.records[:3]]
 
 
 def test_questions_are_found_in_their_order_and_none_is_enough(demo: Engine) -> None:
-    questions = [read_question(text) for text in (MARSH, ONION, WORDS)]
+    questions = [parse_question(text) for text in (MARSH, ONION, WORDS)]
     request = _request(ONION)
     found = find_all(questions, request, _resources(demo))
     assert [one.question for one in found] == questions
@@ -54,13 +54,13 @@ def test_questions_are_found_in_their_order_and_none_is_enough(demo: Engine) -> 
 
 def test_a_plan_that_has_run_out_finds_by_the_questions_own_words_and_says_what_ran_out(demo: Engine) -> None:
     resources, _ = ration(replace(demo.resources, model=ScriptedModel()), Ration(calls=0))
-    found = find(read_question(MARSH), _request(ONION), resources)
-    assert found.told == (CutShort("calls", 0),)
-    assert found.ranking == find(read_question(MARSH), _request(ONION), demo.resources).ranking
+    found = find(parse_question(MARSH), _request(ONION), resources)
+    assert found.model_events == (CutShort("calls", 0),)
+    assert found.ranking == find(parse_question(MARSH), _request(ONION), demo.resources).ranking
 
 
 def test_what_is_kept_of_a_ranking_is_counted_anew(demo: Engine) -> None:
-    found = find(read_question(MARSH), _request(ONION), demo.resources)
+    found = find(parse_question(MARSH), _request(ONION), demo.resources)
     every_second = found.only(found.ranking.records[::2])
     assert [one.record for one in every_second.ranking.records] == [one.record for one in found.ranking.records[::2]]
     assert [one.rank for one in every_second.ranking.records] == list(range(1, len(found.ranking.records[::2]) + 1))

@@ -22,11 +22,10 @@ from shrag.serving.events import (
     Timings,
 )
 from shrag.serving.llm.call_budget import Ration
-from shrag.serving.question import read_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.stepwise.similarity_threshold import LearntThresholds
 from shrag.serving.strategies.stepwise.strategies import StepwiseStrategy
 from shrag.serving.strategies.stepwise.variants import WAYS
-from shrag.serving.strategy import Request
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
@@ -101,7 +100,7 @@ def test_raise_looks_steps_up_by_what_would_explain_them_and_settles_each_with_t
 
 def test_records_below_the_learnt_threshold_are_not_shown_to_a_step(demo: Engine) -> None:
     sifted = _last(_events(demo, "raise", ScriptFile("raise")))
-    request = Request(read_question(BOTH), 10, answered=True)
+    request = Request(parse_question(BOTH), 10, answered=True)
     everything = StepwiseStrategy(WAYS[0], LearntThresholds(quantile=0.0))
     resources = Engine(demo.open_index, model=ScriptFile("raise")).resources
     kept = _last(list(everything.run(request, resources)))
@@ -261,7 +260,7 @@ def test_what_runs_out_is_told_once_and_the_answer_is_still_given(demo: Engine) 
     model = ScriptFile("raise")
     strategy = StepwiseStrategy(WAYS[0], LearntThresholds(), Ration(calls=3))
     resources = Engine(demo.open_index, model=model).resources
-    events = list(strategy.run(Request(read_question(BOTH), 10, answered=True), resources))
+    events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
     assert [(event.spent, event.allowed) for event in events if isinstance(event, CutShort)] == [("calls", 3)]
     assert len(model.asked) == 3
     assert _answer(events).kind == "generated"

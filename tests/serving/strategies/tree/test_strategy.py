@@ -6,10 +6,9 @@ from shrag.models.errors import ModelRefused
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking, Timings
 from shrag.serving.llm.call_budget import Ration
-from shrag.serving.question import read_question
+from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.tree.expansion import Limits
 from shrag.serving.strategies.tree.strategy import TreeStrategy
-from shrag.serving.strategy import Request
 from tests.support.scripted_models import ScriptFile
 
 QUESTION = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
@@ -25,7 +24,7 @@ def _run(
     question: str = QUESTION,
 ) -> list[Event]:
     resources = Engine(demo.open_index, model=model).resources
-    request = Request(read_question(question), 10, answered=True)
+    request = Request(parse_question(question), 10, answered=True)
     return list(TreeStrategy(limits, ration).run(request, resources))
 
 

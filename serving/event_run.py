@@ -1,0 +1,234 @@
+"""EventRun: a cancellable run of events; SingleFlight: identical runs at the same time are one, and share its events.
+
+No subscriber leads. The one that needs the next event, and finds no thread at work on it, takes that step for all. So
+a slow reader delays nobody, a subscriber that leaves needs no successor, and the work is closed when the last leaves.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+from shrag.serving.errors import QuestionAbandoned
+
+_Event = TypeVar("_Event")
+_Event_co = TypeVar("_Event_co", covariant=True)
+_Made = TypeVar("_Made")
+
+
+class ClosableIterator(Protocol[_Event_co]):
+    """An iterator that can be ended before its last item, as a generator can."""
+
+    def __next__(self) -> _Event_co:
+        """Return the next item."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class SingleFlight(Generic[_Event]):
+    """Work that makes events, for one :class:`EventRun` or, by :meth:`subscribe`, several.
+
+    Nothing is done before a run takes the first event or starts it. ``events`` are those so far. Safe to share between
+    threads.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[], ClosableIterator[_Event]],
+        cancel: Callable[[], None] = lambda: None,
+        on_done: Callable[[SingleFlight[_Event], tuple[_Event, ...] | None], None] = lambda _, __: None,
+    ) -> None:
+        """Make work for a first run, which the caller makes of it.
+
+        Args:
+            begin: Returns the events; called once, by a thread that may wait.
+            cancel: Stops what the next event waits for; called when the last run is closed before the end.
+            on_done: Called once, with all events, or None where the work failed or all runs were closed.
+        """
+        self.events: list[_Event] = []
+        self.started = False
+        self._begin: Callable[[], ClosableIterator[_Event]] | None = begin
+        self._iterator: ClosableIterator[_Event] | None = None
+        self._cancel = cancel
+        self._on_done = on_done
+        self._changed = threading.Condition()
+        self._working = False
+        self._ended = False
+        self._error: Exception | None = None
+        self._runs = 1
+        self._abandoned = False
+
+    def subscribe(self) -> EventRun[_Event] | None:
+        """Return one more run, of all events from the first on; None where the work failed or was abandoned by all."""
+        with self._changed:
+            if self._abandoned or self._error is not None:
+                return None
+            self._runs += 1
+        return EventRun(self)
+
+    def unsubscribe(self) -> None:
+        """Count a run out, for :class:`EventRun`. The last one ends the work; a step under way ends first."""
+        with self._changed:
+            self._runs -= 1
+            self._changed.notify_all()  # the run may be waiting
+            if self._runs or self._ended or self._error is not None:
+                return
+            self._abandoned = True
+            working = self._working
+        self._on_done(self, None)
+        self._cancel()
+        if not working:
+            self._close()
+
+    def reach(self, events: int, run: EventRun[_Event]) -> bool:
+        """Take steps, or wait while another thread takes them, until the work has begun and there are so many events.
+
+        Returns:
+            Whether there are: not behind the last event, and not to a run that is closed.
+
+        Raises:
+            Exception: What the work has raised.
+        """
+        while True:
+            with self._changed:
+                while self._working and (not self.started or len(self.events) < events) and not run.closed:
+                    self._changed.wait()
+                if run.closed:
+                    return False
+                if self.started and len(self.events) >= events:
+                    return True
+                if self._error is not None:
+                    raise self._error
+                if self._ended:
+                    return False
+                self._working = True
+            self._step()
+
+    def _step(self) -> None:
+        """Take the next step for all runs. What stops this thread is a failure to the others."""
+        event: _Event | None = None
+        error: Exception | None = None
+        stopped = True
+        try:
+            if self._begin is not None:
+                self._iterator = self._begin()
+                self._begin = None
+            elif self._iterator is not None:
+                event = next(self._iterator, None)
+            stopped = False
+        except Exception as failure:
+            error = failure
+        finally:
+            if stopped and error is None:
+                error = QuestionAbandoned("The question was stopped while it was answered: ask it again.")
+            with self._changed:
+                self._working = False
+                self._error = error
+                if event is not None:
+                    self.events.append(event)
+                self._ended = self.started and event is None and error is None
+                self.started = True
+                done = self._ended or error is not None
+                abandoned = self._abandoned
+                self._changed.notify_all()
+            if abandoned:
+                self._close()
+            elif done:
+                self._iterator = self._begin = None  # nothing that made the events is held
+                self._on_done(self, tuple(self.events) if self._ended else None)
+
+    def _close(self) -> None:
+        """End the events, and hold on to nothing that made them."""
+        iterator, self._iterator, self._begin = self._iterator, None, None
+        if iterator is not None:
+            iterator.close()
+
+
+class EventRun(Generic[_Event]):
+    """The events of one question as they come. One thread takes them; :meth:`close` may be called by any."""
+
+    def __init__(self, flight: SingleFlight[_Event], *, cached: bool = False) -> None:
+        """Make a run of the events of ``flight``; ``cached`` says that no work is done for them."""
+        self.cached = cached
+        self.closed = False
+        self._flight = flight
+        self._taken = 0
+        self._lock = threading.Lock()
+        self._taking = False
+        self._ended = False
+        self._callbacks: list[Callable[[], None]] = []
+
+    def start(self) -> None:
+        """Begin the work, where no other run has; raises what beginning raises."""
+        self._reach(0)
+
+    def __iter__(self) -> Iterator[_Event]:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> _Event:
+        """Return the next event; raises :class:`StopIteration` behind the last, and once it is closed."""
+        if not self._reach(self._taken + 1):
+            raise StopIteration
+        self._taken += 1
+        return self._flight.events[self._taken - 1]
+
+    def close(self) -> None:
+        """End the run: at once, or where an event is being taken, as soon as that has come. Does not wait for it."""
+        with self._lock:
+            if self.closed:
+                return
+            self.closed = True
+            taking = self._taking
+        self._flight.unsubscribe()
+        if not taking:
+            self._end()
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Have ``callback`` called once the run has ended, however it did; at once where it has."""
+        with self._lock:
+            if not self._ended:
+                self._callbacks.append(callback)
+                return
+        callback()
+
+    def map(self, make: Callable[[_Event], Iterable[_Made]]) -> EventRun[_Made]:
+        """Return the run of what ``make`` makes of each event; the two end together."""
+
+        def begin() -> Generator[_Made, None, None]:
+            self.start()
+            return (made for event in self for made in make(event))
+
+        mapped = EventRun(SingleFlight(begin, self.close), cached=self.cached)
+        mapped.on_end(self.close)
+        return mapped
+
+    def _reach(self, events: int) -> bool:
+        """Return whether there are so many events; where there are not, or the work fails, the run ends."""
+        with self._lock:
+            taking = self._taking = not self.closed
+        if not taking:
+            return False
+        reached = False
+        try:
+            reached = self._flight.reach(events, self)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            with self._lock:
+                self._taking = False
+                closed = self.closed
+                self.closed = closed or not reached
+            if closed or not reached:
+                self._end()
+        return reached and not closed
+
+    def _end(self) -> None:
+        with self._lock:
+            self._ended = True
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()

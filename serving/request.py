@@ -1,0 +1,112 @@
+"""Parse a request: question, choices, number of records, strategy and settings, validated once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from shrag.corpora.text.cleaning import plain_line
+from shrag.corpora.text.sentences import detect_language
+from shrag.serving.errors import QuestionError
+from shrag.serving.events import KeywordOrder
+from shrag.serving.strategy import PRODUCT, SearchSettings
+
+DEFAULT_STRATEGY = "shrag"
+DEFAULT_K = 10
+LARGEST_K = 1_000
+
+LONGEST_QUESTION = 2_000
+"""Characters a question may have."""
+
+LETTERS = "ABCDEFGHIJ"
+"""The letters of choices, in their order; there are no more choices than letters."""
+
+LONGEST_CHOICE = 500
+"""Characters a choice may have."""
+
+AnswerLanguage = Literal["ko", "en"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A valid question; ``language`` is the one it is answered in, ``choices`` are what it is answered by one of."""
+
+    text: str
+    language: AnswerLanguage
+    choices: tuple[str, ...] = ()
+
+
+class Request(NamedTuple):
+    """What is asked, parsed: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
+
+    A paper that the index has under two numbers is one record of the ranking unless ``every_record`` asks for both.
+    ``settings`` say how records are found, ``strategy`` is the strategy's name or a line of composed stages.
+    """
+
+    question: Question
+    k: int = DEFAULT_K
+    answered: bool = True
+    every_record: bool = False
+    settings: SearchSettings = PRODUCT
+    strategy: str = DEFAULT_STRATEGY
+
+
+def parse_request(
+    question: str,
+    *,
+    answered: bool,
+    k: int = DEFAULT_K,
+    strategy: str = DEFAULT_STRATEGY,
+    every_record: bool = False,
+    keyword_order: KeywordOrder | None = None,
+    settings: SearchSettings = PRODUCT,
+    choices: Sequence[str] = (),
+) -> Request:
+    """Return the request; ``keyword_order`` goes before that of the settings.
+
+    Raises:
+        QuestionError: The question, its choices or ``k`` are not valid.
+    """
+    if not 1 <= k <= LARGEST_K:
+        raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
+    if keyword_order not in {None, settings.keyword_order}:
+        settings = replace(settings, keyword_order=keyword_order)
+    return Request(parse_question(question, choices), k, answered, every_record, settings, strategy)
+
+
+def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:
+    """Return the question in ``raw``.
+
+    Raises:
+        QuestionError: The question is empty or too long; or there is a single choice, too many, an empty or too long
+            one, or two that are the same.
+    """
+    if len(raw) > LONGEST_QUESTION:
+        raise QuestionError(
+            "question_too_long",
+            f"The question has {len(raw)} characters, at most {LONGEST_QUESTION} are read: shorten it.",
+        )
+    text = plain_line(raw)
+    if not text:
+        raise QuestionError("question_empty", "The question is empty: write one.")
+    language: AnswerLanguage = "ko" if detect_language(text) == "ko" else "en"
+    return Question(text, language, _parse_choices(choices) if choices else ())
+
+
+def _parse_choices(raw: Sequence[str]) -> tuple[str, ...]:
+    choices = tuple(plain_line(text) for text in raw)
+    if not 2 <= len(choices) <= len(LETTERS):
+        raise _invalid(f"A question has from 2 to {len(LETTERS)} choices or none, got {len(choices)}.")
+    for letter, choice in zip(LETTERS, choices, strict=False):
+        if not choice:
+            raise _invalid(f"Choice {letter} is empty: write it, or leave it out.")
+        if len(choice) > LONGEST_CHOICE:
+            raise _invalid(f"Choice {letter} has {len(choice)} characters, at most {LONGEST_CHOICE} are: shorten it.")
+        if choices.index(choice) != LETTERS.index(letter):
+            raise _invalid(f"Choice {letter} is choice {LETTERS[choices.index(choice)]} again: leave one of them out.")
+    return choices
+
+
+def _invalid(message: str) -> QuestionError:
+    return QuestionError("choices_invalid", message)

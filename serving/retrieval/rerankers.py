@@ -1,0 +1,129 @@
+"""Re-rankers: which one an index has, and those that need no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.storage.vector_card import LSA
+from shrag.models.encoders.catalog import find_reranker_card, read_catalog
+from shrag.models.encoders.weights import is_path
+from shrag.models.reranker import Passage, Reranker
+from shrag.serving.errors import StrategyUnavailable, UnknownReranker
+from shrag.serving.strategy import require_vectors
+
+if TYPE_CHECKING:
+    from shrag.models.encoder import Encoder
+
+AUTO = "auto"
+"""By stored vectors where the index has a model's and the model is here, else by words."""
+
+LEXICAL = "lexical"
+"""BM25 and the best sentence; needs nothing."""
+
+VECTORS = "vectors"
+"""The cosine of the question and each record's stored vector, as the SHRAG paper has it; needs an index with some."""
+
+CROSS_ENCODER = "cross-encoder"
+"""The catalogue's default cross-encoder. Another is chosen by its name there, or by the path of its folder."""
+
+
+class NoReranker:
+    """Implements :class:`~shrag.models.reranker.Reranker`: leaves candidates in their order, by one over the rank."""
+
+    name = "order of the pool"
+    is_model = False
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
+        return [1 / rank for rank in range(1, len(passages) + 1)]
+
+
+class CosineReranker:
+    """Implements :class:`~shrag.models.reranker.Reranker` for one question's candidates, whose cosines are known.
+
+    ``score = score of another re-ranker + weight · cosine``
+    """
+
+    def __init__(self, reranker: Reranker, cosines: Sequence[float], weight: float, encoder: Encoder) -> None:
+        self._reranker = reranker
+        self._cosines = cosines
+        self._weight = weight
+        self.name = f"{reranker.name} + {weight:g} × {encoder.name} cosine"
+        self.is_model = reranker.is_model or encoder.is_model
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
+        scores = self._reranker.score(question, passages)
+        return [score + self._weight * cosine for score, cosine in zip(scores, self._cosines, strict=True)]
+
+
+def check_reranker(choice: str, threshold: float | None = None) -> None:
+    """Raise :class:`UnknownReranker` for a choice there is not, or a threshold where scores have no fixed scale."""
+    if (
+        choice not in {AUTO, LEXICAL, VECTORS, CROSS_ENCODER}
+        and not is_path(choice)
+        and find_reranker_card(choice) is None
+    ):
+        names = [AUTO, LEXICAL, VECTORS, CROSS_ENCODER, *(card.name for card in read_catalog().rerankers)]
+        raise UnknownReranker(f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path.")
+    if threshold is not None and choice in {AUTO, LEXICAL, VECTORS}:
+        raise UnknownReranker(
+            f"Scores of the re-ranker {choice} have no scale that a least score of {threshold:g} could be on: leave it "
+            f"out, or choose {CROSS_ENCODER}."
+        )
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise UnknownReranker(f"A least score must be from 0 to 1, got {threshold:g}.")
+
+
+def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float | None = None) -> Reranker:
+    """Open a re-ranker for an index.
+
+    Args:
+        choice: One of the constants above, a name of the catalogue, or a folder's path.
+        index: The index.
+        weights: The folder that has the weights of cross-encoders.
+        threshold: The least score, from 0 to 1, that a cross-encoder's ranking shows.
+
+    Raises:
+        UnknownReranker: As :func:`check_reranker` raises it.
+        StrategyUnavailable: The index has no vectors, or their encoder is not here.
+        ModelError: A cross-encoder cannot be loaded.
+    """
+    check_reranker(choice, threshold)
+    if choice == AUTO:
+        return _best_available(index)
+    if choice == LEXICAL:
+        return open_lexical_reranker(index)
+    if choice == VECTORS:
+        return _open_vector_reranker(index)
+    from shrag.models.encoders.cross_encoder import load_cross_encoder
+
+    name = read_catalog().rerankers[0].name if choice == CROSS_ENCODER else choice
+    return load_cross_encoder(name, weights, threshold)
+
+
+def open_lexical_reranker(index: OpenIndex) -> LexicalReranker:
+    """Return the index's lexical re-ranker, which needs no model."""
+    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+
+
+def _best_available(index: OpenIndex) -> Reranker:
+    """Rank as the SHRAG paper does where that can be; vectors that were counted, not learnt, rank worse than words."""
+    card = index.manifest.vectors
+    if card is not None and card.encoder != LSA:
+        with suppress(StrategyUnavailable):
+            return _open_vector_reranker(index)
+    return open_lexical_reranker(index)
+
+
+def _open_vector_reranker(index: OpenIndex) -> Reranker:
+    # Opened now: that its encoder is not here is better said before the first question.
+    dense = require_vectors(index, f"the re-ranker {VECTORS}", f"choose the re-ranker {LEXICAL}", encoder="gte")
+    from shrag.indexing.vectors.vector_index import VectorReranker
+
+    return VectorReranker(dense)
