@@ -14,7 +14,7 @@ from shrag.evaluation.measures.trec_run import RunLine
 from shrag.serving.engine import open_engine
 from shrag.serving.results import SearchResult
 from shrag.serving.retrieval.negation import excludes
-from shrag.serving.strategy import SearchSettings
+from shrag.serving.search_settings import SearchSettings
 
 SETS = {
     "wiki-ko": "wiki-ko",

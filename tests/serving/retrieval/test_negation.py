@@ -6,7 +6,7 @@ from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.negation import read_wishes
 from shrag.serving.retrieval.query_terms import query_terms
-from shrag.serving.strategy import SearchSettings
+from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
 NOTS = SearchSettings(nots=True)
