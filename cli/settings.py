@@ -15,7 +15,7 @@ from shrag.indexing.storage.checksums import Verify
 from shrag.serving.events import KeywordOrder
 
 if TYPE_CHECKING:
-    from shrag.serving.strategy import SearchSettings
+    from shrag.serving.search_settings import SearchSettings
 
 CONFIG_FILE = "shrag.toml"
 
@@ -80,7 +80,7 @@ set_option = click.option(
 
 def read_settings(pairs: Sequence[str]) -> SearchSettings:
     """Return what ``--set`` asks for; the last of two values for one key counts."""
-    from shrag.serving.strategy import SearchSettings
+    from shrag.serving.search_settings import SearchSettings
 
     for pair in pairs:
         if "=" not in pair:

@@ -25,8 +25,9 @@ from shrag.serving.llm.request_model import RequestModel
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, parse_request
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import STRATEGIES, compose_strategy
-from shrag.serving.strategy import PRODUCT, Resources, SearchSettings
+from shrag.serving.strategy import Resources
 
 _Begin = Callable[[], Generator[Event, None, None]]
 

@@ -10,7 +10,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
-from shrag.serving.strategy import PRODUCT, SearchSettings
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 
 DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10

@@ -35,7 +35,7 @@ from shrag.serving.retrieval.keywords import rank_keywords
 from shrag.serving.retrieval.query_builder import build_subqueries
 from shrag.serving.retrieval.query_terms import query_terms, searchable
 from shrag.serving.retrieval.retriever import DEPTH, search_candidates
-from shrag.serving.strategy import PRODUCT
+from shrag.serving.search_settings import PRODUCT
 
 BIN = Path(sys.executable).parent
 QUESTIONS = 200

@@ -27,7 +27,7 @@ from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, StrategyUnavailable
 from shrag.serving.retrieval.rerankers import open_reranker
-from shrag.serving.strategy import SearchSettings
+from shrag.serving.search_settings import SearchSettings
 
 
 @dataclass(frozen=True, slots=True)

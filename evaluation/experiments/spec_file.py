@@ -18,8 +18,8 @@ from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
 from shrag.serving.errors import ServingError
 from shrag.serving.request import LARGEST_K
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.registry import find_strategy
-from shrag.serving.strategy import SearchSettings
 
 FOLDER = Path(__file__).parent / "specs"
 """Where the experiments lie that come with SHRAG."""

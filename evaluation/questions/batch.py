@@ -16,8 +16,8 @@ from shrag.indexing.search_engine import Hit
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import find_strategy
-from shrag.serving.strategy import PRODUCT, SearchSettings
 
 
 class Written(NamedTuple):

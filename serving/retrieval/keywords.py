@@ -28,7 +28,8 @@ from shrag.serving.llm.structured_call import Step, ask
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.query_builder import filter_languages
 from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, searchable, text_terms
-from shrag.serving.strategy import Resources, WordChoice
+from shrag.serving.search_settings import WordChoice
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 LEAST, MOST = 2, 5

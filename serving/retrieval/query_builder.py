@@ -10,7 +10,7 @@ from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted
 from shrag.serving.events import Queries
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.strategy import PRODUCT, Languages, SearchSettings
+from shrag.serving.search_settings import PRODUCT, Languages, SearchSettings
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 

@@ -13,7 +13,7 @@ from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translat
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import FieldStatistics
 from shrag.serving.events import Reason
-from shrag.serving.strategy import WordChoice
+from shrag.serving.search_settings import WordChoice
 
 _CONTENT_KINDS: frozenset[Kind] = KEYWORD_KINDS | {"predicate"}
 

@@ -25,7 +25,8 @@ from shrag.serving.retrieval.ranking import (
     rerank,
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
-from shrag.serving.strategy import Candidates, Resources
+from shrag.serving.search_settings import Candidates
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import query_terms, why_nothing
 from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
 from shrag.serving.retrieval.retriever import RetrievalResult, search_candidates
-from shrag.serving.strategy import Resources, refuse_unused
+from shrag.serving.search_settings import refuse_unused
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 

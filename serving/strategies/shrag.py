@@ -16,7 +16,8 @@ from shrag.serving.answering.answer import answer
 from shrag.serving.events import Event
 from shrag.serving.request import Request
 from shrag.serving.retrieval.retriever import retrieve
-from shrag.serving.strategy import Candidates, Resources, require_vectors
+from shrag.serving.search_settings import Candidates
+from shrag.serving.strategy import Resources, require_vectors
 from shrag.serving.timing import StageTimer
 
 COSINE_WEIGHT = 2.0

@@ -32,9 +32,10 @@ from shrag.serving.events import (
     Timings,
 )
 from shrag.serving.llm.call_budget import Ration
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
 from shrag.serving.strategies.registry import STRATEGIES
-from shrag.serving.strategy import SearchSettings, Strategy
+from shrag.serving.strategy import Strategy
 from tests.conftest import ROOT
 from tests.support.hostile_input import HOSTILE, GarbageModel, check_events, first
 

@@ -28,7 +28,7 @@ from shrag.indexing.build.builder import build_index
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import open_engine
-from shrag.serving.strategy import SearchSettings
+from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 from tests.support.small_experiment import DEMO_SET, OR, SMALL, contents, run_small
 

@@ -43,7 +43,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.request import Question, Request, parse_request
 from shrag.serving.results import cached_ask
-from shrag.serving.strategy import SearchSettings
+from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"

@@ -18,6 +18,7 @@ from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.keywords import keyword_of
 from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, why_nothing
 from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategies.pipeline.query_expansion import (
     SearchQuery,
     augment_by_model,
@@ -39,7 +40,7 @@ from shrag.serving.strategies.pipeline.retrieval import (
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_POOL, Composition, Stage
 from shrag.serving.strategies.planning.plan import closing_with, ration, told_once
-from shrag.serving.strategy import Resources, refuse_unused, require_vectors
+from shrag.serving.strategy import Resources, require_vectors
 from shrag.serving.timing import StageTimer
 
 

@@ -17,7 +17,8 @@ from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import Step, ask
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult, retrieve
-from shrag.serving.strategy import Candidates, Resources, choose_candidates
+from shrag.serving.search_settings import Candidates
+from shrag.serving.strategy import Resources, choose_candidates
 from shrag.serving.timing import StageTimer
 
 _Done = TypeVar("_Done")

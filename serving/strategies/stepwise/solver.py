@@ -17,6 +17,7 @@ from shrag.serving.events import Event, Node, Purpose
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Request, parse_question
+from shrag.serving.search_settings import Candidates
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_all
 from shrag.serving.strategies.stepwise.model_steps import (
@@ -32,7 +33,7 @@ from shrag.serving.strategies.stepwise.model_steps import (
 )
 from shrag.serving.strategies.stepwise.similarity_threshold import Similarity, model_vectors
 from shrag.serving.strategies.stepwise.variants import Way
-from shrag.serving.strategy import Candidates, Resources
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 RECORDS = 5

@@ -9,6 +9,7 @@ from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking
 from shrag.serving.llm.call_budget import Ration, RationedModel
 from shrag.serving.request import Request
+from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategies.planning.plan import (
     closing_with,
     conclude,
@@ -25,7 +26,7 @@ from shrag.serving.strategies.stepwise.similarity_threshold import (
 )
 from shrag.serving.strategies.stepwise.solver import Gate, Walk
 from shrag.serving.strategies.stepwise.variants import WAYS, Way
-from shrag.serving.strategy import Resources, refuse_unused
+from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
 
 

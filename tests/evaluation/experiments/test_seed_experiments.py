@@ -12,8 +12,8 @@ from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.evaluation.experiments.spec_file import read_experiment
 from shrag.evaluation.peers.base import find_peer
 from shrag.serving.retrieval.rerankers import check_reranker
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.registry import find_strategy
-from shrag.serving.strategy import SearchSettings
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = {path.stem: path for path in sorted((ROOT / "evaluation" / "experiments" / "specs").glob("*.toml"))}

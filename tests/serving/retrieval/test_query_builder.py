@@ -14,7 +14,7 @@ from shrag.serving.retrieval.query_builder import (
     show_translation,
 )
 from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, matched_share
-from shrag.serving.strategy import SearchSettings
+from shrag.serving.search_settings import SearchSettings
 
 
 def _word(text: str, *translations: Translation) -> QueryTerm:

@@ -18,7 +18,7 @@ from shrag.serving.retrieval.query_terms import (
     searchable,
     why_nothing,
 )
-from shrag.serving.strategy import SearchSettings
+from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
 

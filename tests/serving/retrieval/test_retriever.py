@@ -4,7 +4,7 @@ from shrag.indexing.glossary.query_translation import Translation
 from shrag.indexing.query import And, Not, Or, Term, any_of
 from shrag.serving.retrieval.query_builder import build_queries, exclude_phrases
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.strategy import SearchSettings
+from shrag.serving.search_settings import SearchSettings
 
 
 def _word(text: str, *translations: Translation) -> QueryTerm:

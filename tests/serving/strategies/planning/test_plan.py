@@ -12,8 +12,8 @@ from shrag.serving.errors import PlanSpent, StrategyUnavailable
 from shrag.serving.events import Answer, CutShort, Event, Node, NodeState, Reason, Timings
 from shrag.serving.llm.call_budget import Ration
 from shrag.serving.request import Request, parse_question
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.planning.plan import closing_with, need_candidates, need_model, ration, told_once
-from shrag.serving.strategy import SearchSettings
 from tests.support.scripted_models import ScriptedModel
 
 NODE = Node(0, None, "question", "Why?")

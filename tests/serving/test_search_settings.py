@@ -10,7 +10,7 @@ from shrag.evaluation.questions.batch import write_run
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine
 from shrag.serving.errors import SettingRejected, StrategyUnavailable
-from shrag.serving.strategy import BOUNDS, SearchSettings
+from shrag.serving.search_settings import BOUNDS, SearchSettings
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 
