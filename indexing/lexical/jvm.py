@@ -119,7 +119,7 @@ def lucene_jar() -> Path:
 @contextmanager
 def java_errors(doing: str) -> Iterator[None]:
     """Turn Java's exceptions into one sentence: :class:`DiskFull` for a full disk, else :class:`IndexingError`."""
-    jpype = _bridge()
+    jpype = _import_bridge()
     try:
         yield
     except jpype.JException as error:
