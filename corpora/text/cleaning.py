@@ -112,20 +112,12 @@ def is_absent(text: str) -> bool:
 
 
 def _undo_layer(text: str) -> str:
-    text = _unescape(text)
+    for _ in range(_ENTITY_LAYERS):
+        escaped, text = text, html.unescape(text)
+        if text == escaped:
+            break
     text = _FORMULA.sub(lambda match: _plain_formula(match.group(1)), text)
     return plain_line(_INLINE.sub("", _BLOCK.sub(" ", text)))
-
-
-def _unescape(text: str) -> str:
-    for _ in range(_ENTITY_LAYERS):
-        if "&" not in text:
-            break
-        plain = html.unescape(text)
-        if plain == text:
-            break
-        text = plain
-    return text
 
 
 def _plain_formula(tex: str) -> str:

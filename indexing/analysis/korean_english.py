@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -59,14 +60,14 @@ class KoreanEnglishAnalyzer:
         *,
         kiwi: Kiwi | None = None,
         cached_words: int = _CACHED_WORDS,
-        notice: Callable[[str, tuple[Token, ...]], None] | None = None,
+        notice: Callable[[tuple[str, tuple[Token, ...]]], None] | None = None,
         before_piece: Callable[[], None] | None = None,
     ) -> None:
         """Analyse with what ``book`` has of an earlier analysis, and with Kiwi, loaded when first needed.
 
-        ``book`` and ``kiwi``, one that is loaded already, have to be of the same ``dictionary``. ``notice`` is told of
-        each word that is analysed and not remembered, if it has Korean in it, and ``before_piece`` is called before
-        each piece of it that Kiwi is given.
+        ``book`` and ``kiwi``, one that is loaded already, have to be of the same ``dictionary``. ``notice`` is called
+        with each word that is analysed and not remembered, if it has Korean in it, and its tokens; ``before_piece``
+        before each piece of it that Kiwi gets.
         """
         self._book = book
         self._dictionary = dictionary
@@ -78,9 +79,9 @@ class KoreanEnglishAnalyzer:
         self._before_piece = before_piece
         self._cache: dict[str, tuple[Token, ...]] = {}
         self._learned: dict[str, bytes] = {}
-        self._word_terms = _WordTerms(self)
+        self._word_terms = _WordTerms(self._analyze, cached_words)
         self._loading = threading.Lock()
-        self._remembering = threading.Lock()
+        self._writing = threading.Lock()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -116,56 +117,37 @@ class KoreanEnglishAnalyzer:
             ]
         return [list(chain.from_iterable(map(self._word_terms.__getitem__, text.split()))) for text in texts]
 
-    def terms_of_word(self, word: str) -> tuple[str, ...]:
-        """Return the terms of one space-separated word, punctuation and all, where there is no dictionary of a user's.
-
-        They are remembered with the word as it is.
-        """
-        if len(word) > _LONGEST_EOJEOL:
-            return tuple(token.term for _, core in eojeols(word) for token in self._analyze(core))
-        core = word.strip(_EDGE)
-        if core.isascii() and core.isalpha():
-            terms = plain_word_terms(core)
-        else:
-            terms = tuple(token.term for token in self._analyze(core)) if core else ()
-        if len(word) <= _LONGEST_PIECE:
-            with self._remembering:
-                _make_room(self._word_terms, self._cached_words)
-                self._word_terms[word] = terms
-        return terms
-
     def _eojeols(self, text: str) -> Sequence[tuple[int, str]]:
         found = eojeols(text)
         return self._user_words.join_phrases(text, found) if self._dictionary.words else found
 
     def _analyze(self, eojeol: str) -> tuple[Token, ...]:
         known = self._cache.get(eojeol)
+        if known is not None:
+            return known
+        is_korean = _KOREAN.search(eojeol) is not None
+        learned = self._learned.pop(eojeol, None)
+        if learned is not None:
+            known = msgspec.json.decode(learned, type=tuple[Token, ...])
+        elif self._book is not None and is_korean and not _SURROGATE.search(eojeol):
+            known = self._book.look_up(eojeol)
         if known is None:
-            learned = self._learned.pop(eojeol, None)
-            if learned is not None:
-                known = msgspec.json.decode(learned, type=tuple[Token, ...])
-            else:
-                known = self._from_book(eojeol)
-                if known is None:
-                    known = self._analyze_new(eojeol)
-            if len(eojeol) <= _LONGEST_PIECE:
-                with self._remembering:
-                    _make_room(self._cache, self._cached_words)
-                    self._cache[eojeol] = known
-                if self._notice is not None and learned is None and _KOREAN.search(eojeol):
-                    self._notice(eojeol, known)
+            known = self._analyze_new(eojeol)
+        if len(eojeol) <= _LONGEST_PIECE:
+            with self._writing:
+                if len(self._cache) >= self._cached_words:
+                    _drop_older_half(self._cache)
+                self._cache[eojeol] = known
+            if self._notice is not None and learned is None and is_korean:
+                self._notice((eojeol, known))
         return known
 
     def learn(self, words: Iterable[tuple[str, bytes]]) -> None:
         """Take words with their tokens, as JSON, that an analyser of the same fingerprint has met elsewhere."""
-        with self._remembering:
-            _make_room(self._learned, self._cached_words)
+        with self._writing:
+            if len(self._learned) >= self._cached_words:
+                _drop_older_half(self._learned)
             self._learned.update(words)
-
-    def _from_book(self, eojeol: str) -> tuple[Token, ...] | None:
-        if self._book is None or not _KOREAN.search(eojeol) or _SURROGATE.search(eojeol):
-            return None
-        return self._book.look_up(eojeol)
 
     def _analyze_new(self, eojeol: str) -> tuple[Token, ...]:
         folded, origins = fold_with_offsets(eojeol)
@@ -174,22 +156,16 @@ class KoreanEnglishAnalyzer:
             found.extend(token for token in self._user_words.find(folded) if token not in found)
         if _KOREAN.search(folded):
             found.extend(self._morphemes(folded))
-        found.sort(key=lambda token: (token.start, token.end))
-        # Inside a character that folded to several (㎏ → kg), a token takes the whole of it.
-        ends = [
-            origins[token.end] + (token.end > 0 and origins[token.end - 1] == origins[token.end]) for token in found
-        ]
-        return tuple(
-            [Token(token.term, origins[token.start], end, token.kind) for token, end in zip(found, ends, strict=True)]
-        )
+        found.sort(key=itemgetter(1, 2))  # by start, then end
+        return tuple(Token(term, origins[start], _origin_end(origins, end), kind) for term, start, end, kind in found)
 
     def _morphemes(self, folded: str) -> Iterator[Token]:
-        kiwi = self._load()
+        kiwi = self._load() if self._kiwi is None else self._kiwi
         for begin in range(0, len(folded), _LONGEST_PIECE):
             if self._before_piece is not None:
                 self._before_piece()
             piece = folded[begin : begin + _LONGEST_PIECE]
-            mixed = self._dictionary.words and self._user_words.holds_mixed(piece)
+            mixed = bool(self._dictionary.words) and self._user_words.holds_mixed(piece)
             readable = piece.translate(_LOWER) if mixed else for_kiwi(piece)
             morphemes = [
                 Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
@@ -230,21 +206,32 @@ class KoreanMorphemes:
 
 
 class _WordTerms(dict[str, tuple[str, ...]]):
-    """Space-separated words with their terms; one that is not there yet is analysed by being asked for."""
+    """A cache of the terms of space-separated words, with their punctuation, where there is no user dictionary."""
 
-    def __init__(self, analyzer: KoreanEnglishAnalyzer) -> None:
+    def __init__(self, analyze: Callable[[str], tuple[Token, ...]], most: int) -> None:
         super().__init__()
-        self._analyzer = analyzer
+        self._analyze, self._most = analyze, most
+        self._writing = threading.Lock()
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        return self._analyzer.terms_of_word(word)
+        if len(word) > _LONGEST_EOJEOL:
+            return tuple(token.term for _, core in eojeols(word) for token in self._analyze(core))
+        core = word.strip(_EDGE)
+        if core.isascii() and core.isalpha():
+            terms = plain_word_terms(core)
+        else:
+            terms = tuple(token.term for token in self._analyze(core)) if core else ()
+        if len(word) <= _LONGEST_PIECE:
+            with self._writing:
+                if len(self) >= self._most:
+                    _drop_older_half(self)
+                self[word] = terms
+        return terms
 
 
-def _make_room(cache: dict[str, Any], most: int) -> None:
-    """Drop the older half of a cache that is full: the common words are back at once."""
-    if len(cache) >= most:
-        for old in list(cache)[: most // 2]:
-            del cache[old]
+def _drop_older_half(cache: dict[str, Any]) -> None:
+    for old in list(cache)[: len(cache) // 2]:
+        del cache[old]
 
 
 class _SharedKiwi:
@@ -320,3 +307,11 @@ def _pieces(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
         place = start + begin + len(piece) - len(core)
         if core := core.rstrip(_EDGE):
             yield place, core
+            yield place, core
+
+
+def _origin_end(origins: Sequence[int], end: int) -> int:
+    """Return where, in the unfolded text, a stretch that ends at ``end`` in the folded one ends."""
+    here = origins[end]
+    # Inside a character that folded to several (㎏ → kg), the stretch takes the whole of it.
+    return here if end == 0 or origins[end - 1] != here else here + 1

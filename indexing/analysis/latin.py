@@ -90,7 +90,7 @@ def _word_terms(word: str) -> tuple[WordTerm, ...]:
         terms.extend(_part_terms(_spell(part), start, end))
     if 1 < len(parts) <= _MOST_JOINED_PARTS:
         joined = "".join(_spell(part) for part, _, _ in parts)
-        terms.append(WordTerm(_stem(joined), 0, whole, _kind(joined)))
+        terms.append(WordTerm(_stem(joined), 0, whole, "number" if joined.isdigit() else "foreign"))
     return tuple(terms)
 
 
@@ -108,7 +108,7 @@ def _parts(word: str) -> list[tuple[str, int, int]]:
 def _part_terms(part: str, start: int, end: int) -> list[WordTerm]:
     if part in ENGLISH_STOPWORDS:
         return []
-    terms = [WordTerm(_stem(part), start, end, _kind(part))]
+    terms = [WordTerm(_stem(part), start, end, "number" if part.isdigit() else "foreign")]
     if any(character.isdigit() for character in part):
         # h2o stays whole; the name in gpt4 and covid19 is a word of its own.
         terms.extend(
@@ -117,10 +117,6 @@ def _part_terms(part: str, start: int, end: int) -> list[WordTerm]:
             if letters not in ENGLISH_STOPWORDS
         )
     return terms
-
-
-def _kind(part: str) -> Kind:
-    return "number" if part.isdigit() else "foreign"
 
 
 def _spell(part: str) -> str:

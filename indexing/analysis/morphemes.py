@@ -46,18 +46,15 @@ def korean_tokens(morphemes: Sequence[Morpheme]) -> Iterator[Token]:
         if kind is not None and morpheme.form not in KOREAN_STOPWORDS:
             yield Token(_term(morpheme), morpheme.start, morpheme.end, kind)
     for run in _noun_runs(morphemes):
-        yield Token("".join(_form(part) for part in run)[:LONGEST_TERM], run[0].start, run[-1].end, "compound")
+        joined = "".join(part.form for part in run).replace(" ", "")
+        yield Token(joined[:LONGEST_TERM], run[0].start, run[-1].end, "compound")
 
 
 def _term(morpheme: Morpheme) -> str:
-    form = _form(morpheme)
+    form = morpheme.form.replace(" ", "")  # a user's word may have been given in parts
     if morpheme.tag[0] == "V" and len(form) > 2 and form[-1] in "하되":
         form = form[:-1]  # 깨끗하 is Kiwi's word, 복잡 + 하 is two: the root is the term of both
     return form[:LONGEST_TERM]
-
-
-def _form(morpheme: Morpheme) -> str:
-    return morpheme.form.replace(" ", "")  # a user's word may have been given in parts
 
 
 def _noun_runs(morphemes: Iterable[Morpheme]) -> Iterator[list[Morpheme]]:

@@ -1,1 +1,1 @@
-"""Building an index from a corpus, resumably."""
+"""Corpus → index: build, resume, update and publish a generation."""

@@ -7,6 +7,7 @@ killed resumes after the last of them.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -90,23 +91,25 @@ class FrameWriter:
     """Writes frames of analysed records to Lucene and to the notes; ``done`` records of the file so far."""
 
     def __init__(self, job: BuildJob, records: Path, writer: LexicalWriter, notes: BuildNotes, done: int = 0) -> None:
-        self._job, self._records, self._writer, self._notes = job, records, writer, notes
+        self._records, self._writer, self._notes = records, writer, notes
+        self._utilization, self._workers, self._report = job.utilization, job.workers, job.options.report
         self.done = done
 
     def write(self, frame: Frame) -> None:
         """Write one frame, the next of the file."""
-        utilization = self._job.utilization
-        utilization.add("reading", frame.reading_seconds, self._job.workers)
-        utilization.add("analysis", frame.analysis_seconds, self._job.workers)
-        with utilization.at("Lucene"):
-            self._writer.add([record for record in frame.records if isinstance(record, PackedRecord)])
-        with utilization.at("word book"):
-            self._notes.add_words(frame.words)
-            for number, record in enumerate(frame.records, self.done):
-                if isinstance(record, RejectedRecord):
-                    self._notes.reject(number, record.docid or self._docid(number), record.reason)
+        started = time.perf_counter()
+        self._writer.add([record for record in frame.records if isinstance(record, PackedRecord)])
+        written = time.perf_counter()
+        self._notes.add_words(frame.words)
+        for number, record in enumerate(frame.records, self.done):
+            if isinstance(record, RejectedRecord):
+                self._notes.reject(number, record.docid or self._docid(number), record.reason)
         self.done += len(frame.records)
-        self._job.options.report("records indexed", self.done)
+        self._utilization.add("reading", frame.reading_seconds, self._workers)
+        self._utilization.add("analysis", frame.analysis_seconds, self._workers)
+        self._utilization.add("Lucene", written - started)
+        self._utilization.add("word book", time.perf_counter() - written)
+        self._report("records indexed", self.done)
 
     def _docid(self, number: int) -> str:
         with RecordFile(self._records) as file:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shrag.corpora.errors import CorpusError
+from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.token_store import WordBook
 from shrag.indexing.analysis.user_dictionary import UserDictionary, stored_dictionary
 from shrag.indexing.analyzed_record import PackedRecord, analyse_record, pack
@@ -98,14 +99,14 @@ class _Worker:
         from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 
         self._connection = connection
-        self._words: list[tuple[str, bytes]] = []
+        self._words: list[tuple[str, tuple[Token, ...]]] = []
         self._file: tuple[str, RecordFile] | None = None
         self._analyzer = KoreanEnglishAnalyzer(
             WordBook(Path(setup.book)) if setup.book else None,
             words,
             kiwi=kiwi,
             cached_words=setup.cached_words,
-            notice=lambda word, tokens: self._words.append((word, msgspec.json.encode(tokens))),
+            notice=self._words.append,
             before_piece=_set_deadline,
         )
 
@@ -116,12 +117,12 @@ class _Worker:
             self._analyzer.learn(task.known)
             if task.words:
                 self._analyzer.terms(task.words)
-                self._send(Frame([], self._words, 0.0, 0.0))
+                self._send([], 0.0, 0.0)
                 continue
             try:
                 self._analyze(task)
             except CorpusError as error:
-                self._send(Frame([], [], 0.0, 0.0, str(error)))
+                self._send([], 0.0, 0.0, str(error))
 
     def _analyze(self, task: Task) -> None:
         done: list[PackedRecord | RejectedRecord] = []
@@ -138,7 +139,7 @@ class _Worker:
             reading, analysis = reading + begun - started, analysis + ended - begun
             size += len(record.text)
             if not left or len(done) == task.frame or size >= _FRAME_BYTES:
-                self._send(Frame(done, self._words, reading, analysis))
+                self._send(done, reading, analysis)
                 done, size, reading, analysis = [], 0, 0.0, 0.0
 
     def _open(self, path: str) -> RecordFile:
@@ -158,8 +159,11 @@ class _Worker:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def _send(self, frame: Frame) -> None:
-        self._connection.send(frame)
+    def _send(
+        self, records: list[PackedRecord | RejectedRecord], reading: float, analysis: float, error: str = ""
+    ) -> None:
+        words = [(word, msgspec.json.encode(tokens)) for word, tokens in self._words]
+        self._connection.send(Frame(records, words, reading, analysis, error))
         self._words.clear()
 
 

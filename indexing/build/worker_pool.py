@@ -173,7 +173,8 @@ class _PendingTask:
     def put(self, frame: Frame, size: int) -> None:
         """Add a frame, once there is room for it."""
         with self._changed:
-            self._changed.wait_for(lambda: self._bytes < _WAITING_BYTES or self._error is not None)
+            while self._bytes >= _WAITING_BYTES and self._error is None:
+                self._changed.wait()
             if self._error is not None:
                 raise self._error
             if frame.error:
@@ -198,9 +199,10 @@ class _PendingTask:
         taken = 0
         while taken < self.task.count:
             with self._changed:
-                self._changed.wait_for(lambda: self._frames or self._error is not None)
-                if not self._frames and self._error is not None:
-                    raise self._error
+                while not self._frames:
+                    if self._error is not None:
+                        raise self._error
+                    self._changed.wait()
                 frame, size = self._frames.popleft()
                 self._bytes -= size
                 self._changed.notify_all()

@@ -117,7 +117,7 @@ def java_errors(doing: str) -> Iterator[None]:
 
 def java_exception() -> type[Exception]:
     """Return the class of Java's exceptions."""
-    kind: type[Exception] = _bridge().JException
+    kind: type[Exception] = _import_bridge().JException
     return kind
 
 

@@ -26,7 +26,7 @@ def booked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Analyzer]:
     """Return a maker of analysers with a word book of some of the words below, Kiwi not yet loaded."""
     path = tmp_path_factory.mktemp("book") / "words.sqlite"
     noticed: dict[str, bytes] = {}
-    plain = KoreanEnglishAnalyzer(notice=lambda word, tokens: noticed.update({word: msgspec.json.encode(tokens)}))
+    plain = KoreanEnglishAnalyzer(notice=lambda met: noticed.update({met[0]: msgspec.json.encode(met[1])}))
     plain.terms(["인공지능은 검색한", *QUESTION_WORDS])
     write_wordbook(path, sorted(noticed.items()))
     return lambda: KoreanEnglishAnalyzer(WordBook(path))

@@ -29,7 +29,7 @@ def test_a_question_of_known_words_needs_no_kiwi_and_gets_the_same_terms(
     tmp_path: Path,
 ) -> None:
     noticed: dict[str, bytes] = {}
-    analyzer = KoreanEnglishAnalyzer(notice=lambda word, tokens: noticed.update({word: msgspec.json.encode(tokens)}))
+    analyzer = KoreanEnglishAnalyzer(notice=lambda met: noticed.update({met[0]: msgspec.json.encode(met[1])}))
     wanted = analyzer.tokens([QUESTION])
     analyzer.terms([*QUESTION_WORDS, "the", "word"])
     assert noticed.keys() == set(QUESTION_WORDS) | {"인공지능은", "어떤", "의미가", "있나요"}
