@@ -307,7 +307,6 @@ def _pieces(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
         place = start + begin + len(piece) - len(core)
         if core := core.rstrip(_EDGE):
             yield place, core
-            yield place, core
 
 
 def _origin_end(origins: Sequence[int], end: int) -> int:
