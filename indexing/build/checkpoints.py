@@ -1,0 +1,150 @@
+"""Resumable builds: plan, steps, done-marks.
+
+indexes/NAME/build-000008/PLAN.json         what is being made of what; another plan cannot go on with it
+indexes/NAME/build-000008/stage/            finished phases, and what their files are made from
+indexes/NAME/build-000008/index/            becomes gen-000008 by one rename
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from shrag.corpora.files import replace_durably, sync_file
+from shrag.indexing.bm25 import Bm25
+
+_PLAN_FILE = "PLAN.json"
+
+
+class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that decides what an index will hold: where two plans are equal, one build can go on with the other.
+
+    ``encoder`` is the settings of the encoder of its vectors, empty where it will have none; ``corrections`` is the
+    SHA-256 of a user's corrections to its glossary.
+    """
+
+    format_version: int
+    corpus: str
+    records: int
+    analyzer: str
+    bm25: Bm25
+    encoder: str
+    corrections: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class HalfBuilt:
+    """The folder of one build. ``index`` is what will be published, ``stage`` what is needed only until then."""
+
+    folder: Path
+    plan: BuildPlan
+
+    @property
+    def index(self) -> Path:
+        """The folder that becomes the generation."""
+        return self.folder / "index"
+
+    @property
+    def stage(self) -> Path:
+        """The folder of what is not published."""
+        return self.folder / "stage"
+
+    @property
+    def generation(self) -> int:
+        """The number of the generation it becomes."""
+        return int(self.folder.name.removeprefix("build-"))
+
+
+class Phase(NamedTuple):
+    """One step of a build. ``run`` may find what an earlier run of it left, and goes on with that.
+
+    ``outputs`` are the names, in the index's folder, of the files and folders it makes; nothing else touches them.
+    """
+
+    name: str
+    outputs: tuple[str, ...]
+    run: Callable[[], None]
+
+
+class _Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The mark of a finished phase: the digest of all it was made from, and of what it made."""
+
+    input: str
+    output: str
+
+
+def find_half_built(index: Path, plan: BuildPlan, tell: Callable[[str], None]) -> HalfBuilt | None:
+    """Return what a build with the same plan left behind, if one did; what other plans left is removed, and told."""
+    found: HalfBuilt | None = None
+    for folder in sorted(index.glob("build-[0-9]*"), reverse=True):
+        kept = _read_plan(folder)
+        if kept == plan and found is None:
+            found = HalfBuilt(folder, plan)
+            continue
+        if kept is not None and found is None:
+            changed = ", ".join(name for name in plan.__struct_fields__ if getattr(kept, name) != getattr(plan, name))
+            tell(f"A half-built index was dropped, since its plan differs from today's in: {changed}.")
+        shutil.rmtree(folder)
+    return found
+
+
+def drop_half_built(index: Path) -> None:
+    """Remove what any build left behind."""
+    for folder in index.glob("build-[0-9]*"):
+        shutil.rmtree(folder)
+
+
+def start_half_built(index: Path, plan: BuildPlan, generation: int) -> HalfBuilt:
+    """Make the folder of a new build, its plan first."""
+    build = HalfBuilt(index / f"build-{generation:06d}", plan)
+    build.folder.mkdir()
+    build.stage.mkdir()
+    build.index.mkdir()
+    replace_durably(build.folder / _PLAN_FILE, msgspec.json.encode(plan))
+    sync_file(index)
+    return build
+
+
+def run_phases(build: HalfBuilt, phases: Sequence[Phase]) -> None:
+    """Run the phases that are not finished, in order. Each finished one is marked, so that it is not run again.
+
+    A mark counts while the phase's input (the plan and the outputs of all phases before) and the names and sizes of
+    its own files are what they were; their bytes are sealed at the end and checked by whoever opens the index.
+    """
+    digest = hashlib.sha256(msgspec.json.encode(build.plan)).hexdigest()
+    for phase in phases:
+        mark = build.stage / f"{phase.name}.done"
+        if _read_mark(mark) != _Done(digest, _listing(build.index, phase.outputs)):
+            mark.unlink(missing_ok=True)
+            phase.run()
+            replace_durably(mark, msgspec.json.encode(_Done(digest, _listing(build.index, phase.outputs))))
+        digest = hashlib.sha256((digest + _listing(build.index, phase.outputs)).encode()).hexdigest()
+
+
+def _listing(folder: Path, names: Sequence[str]) -> str:
+    """Digest the names and sizes of all files below ``names``."""
+    tops = [folder / name for name in names]
+    files = sorted({file for top in tops for file in (top, *top.rglob("*")) if file.is_file()})
+    lines = "".join(f"{file.relative_to(folder)} {file.stat().st_size}\n" for file in files)
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _read_plan(folder: Path) -> BuildPlan | None:
+    try:
+        return msgspec.json.decode((folder / _PLAN_FILE).read_bytes(), type=BuildPlan)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _read_mark(path: Path) -> _Done | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Done)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,57 @@
+"""Options carried over from the current generation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
+from shrag.indexing.storage.generations import check_file, current_generation
+from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
+from shrag.indexing.build.derived_steps import stored_corrections
+from shrag.indexing.analysis.user_dictionary import FILE as DICTIONARY
+from shrag.indexing.analysis.user_dictionary import NO_WORDS, UserDictionary, stored_dictionary
+from shrag.indexing.storage.vector_card import NO_ENCODER
+
+
+def kept_dictionary(index: Path) -> UserDictionary:
+    """Return the words the current generation of ``index`` keeps, none where there is none.
+
+    Raises :class:`IndexDamaged` where there are words but they cannot be trusted: to build without them in silence
+    would lose them.
+    """
+    folder = _keeper(index, DICTIONARY, "--dictionary FILE, or build without them by --no-dictionary")
+    return stored_dictionary(folder) if folder else NO_WORDS
+
+
+def kept_corrections(index: Path) -> bytes:
+    """Return the glossary corrections the current generation of ``index`` keeps; raises as :func:`kept_dictionary`."""
+    folder = _keeper(index, CORRECTIONS, "--glossary FILE, an empty one to build without them")
+    return stored_corrections(folder) if folder else b""
+
+
+def kept_encoder(index: Path) -> str:
+    """Return the kind of encoder the current generation of ``index`` has its vectors from, ``none`` without."""
+    try:
+        vectors = current_generation(index)[1].vectors
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return NO_ENCODER
+    return vectors.encoder if vectors else NO_ENCODER
+
+
+def _keeper(index: Path, file: str, way_out: str) -> Path | None:
+    """Return the current generation's folder where it has ``file``, unchanged since it was sealed."""
+    try:
+        folder, manifest = current_generation(index)
+        if file not in manifest.files:
+            return None
+        check_file(folder, manifest, file)
+    except (IndexDamaged, IndexMismatch) as error:
+        if any(index.glob(f"*/{file}")):
+            raise IndexDamaged(
+                f"The {file} that {index.name} was made with cannot be read from it ({error}): give it again with "
+                f"{way_out}."
+            ) from None
+        return None
+    except IndexMissing:
+        return None
+    return folder

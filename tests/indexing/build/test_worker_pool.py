@@ -1,0 +1,154 @@
+"""R6: whatever the text does to the analyser, it costs one record."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shrag.corpora.ingest.add import add_corpus
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.records import Record
+from shrag.corpora.store.open_corpus import open_corpus
+from shrag.indexing.build import worker_pool
+from shrag.indexing.analyzed_record import PackedRecord, analyse_record, pack, unpack_stored
+from shrag.indexing.build.builder import BuildOptions, build_index
+from shrag.indexing.errors import IndexingError, IndexMissing, PartMissing, TooManyRejected
+from shrag.indexing.storage.generations import current_generation
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.build.worker import Frame, Refused, Setup
+from shrag.indexing.build.worker_pool import WorkerPool
+
+# The worker itself, in which some words do what odd input has done to Kiwi.
+HOSTILE = """
+import os, sys, time
+from shrag.indexing import worker
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+
+worker._PIECE_SECONDS = 0.3
+there = KoreanEnglishAnalyzer.terms
+def terms(self, texts):
+    for text in texts:
+        if "segfault" in text: os.kill(os.getpid(), 11)
+        if "abort" in text: os.abort()
+        while "hang" in text: pass
+        if "raise" in text: raise UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")
+    return there(self, texts)
+KoreanEnglishAnalyzer.terms = terms
+worker.main()
+"""
+
+Grow = Callable[[Path, str, int], None]
+
+
+def _corpus(home: Path, records: list[tuple[str, str]]) -> Path:
+    source = home / "source.jsonl"
+    home.mkdir(parents=True, exist_ok=True)
+    lines = [msgspec.json.encode({"docid": docid, "title": "제목", "text": text}) for docid, text in records]
+    source.write_bytes(b"\n".join(lines))
+    add_corpus(home / "corpora", "odd", "miracl", [source])
+    return home / "corpora" / "odd" / open_corpus(home / "corpora", "odd")[0].records_file
+
+
+def _all(frames: list[Frame]) -> list[PackedRecord | Refused]:
+    return [record for frame in frames for record in frame.records]
+
+
+def test_frames_hold_every_record_in_order_as_this_process_would_pack_it(
+    tmp_path: Path, grow_corpus: Grow, analyzer: KoreanEnglishAnalyzer
+) -> None:
+    grow_corpus(tmp_path, "grown", 1_200)
+    manifest, records = open_corpus(tmp_path / "corpora", "grown")
+    wanted = [pack(analyse_record(record, analyzer)) for record in records]
+    with WorkerPool(3, Setup(None, 1_000, str(tmp_path))) as pool:
+        frames = list(pool.analyse(tmp_path / "corpora" / "grown" / manifest.records_file, 0, 1_200))
+        assert _all(frames) == wanted
+        part = list(pool.analyse(tmp_path / "corpora" / "grown" / manifest.records_file, 700, 905))
+        assert _all(part) == wanted[700:905]
+    assert all(frame.analysis_seconds > 0 and frame.reading_seconds > 0 for frame in frames)
+    words = {word for frame in frames for word, _ in frame.words}
+    assert {"있다", "연구"} & words
+
+
+def test_a_packed_record_unpacks_to_what_it_was(analyzer: KoreanEnglishAnalyzer, record: Record) -> None:
+    empty = Record("e", "", "…", "und", complete=False)
+    for one in (record, empty):
+        analysed = analyse_record(one, analyzer)
+        assert unpack_stored(pack(analysed).stored) == analysed
+        assert pack(analysed).contents.split() == analysed.contents_terms
+
+
+def test_r6_a_record_that_crashes_hangs_or_raises_is_refused_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", HOSTILE))
+    odd = {7: "segfault", 8: "abort", 40: "hang", 41: "raise", 99: "segfault"}
+    path = _corpus(tmp_path, [(f"d{n}", f"인공지능 {odd.get(n, 'text')} 검색 {n}.") for n in range(100)])
+    with WorkerPool(2, Setup(None, 1_000, str(tmp_path))) as pool:
+        found = _all(list(pool.analyse(path, 0, 100)))
+    assert len(found) == 100
+    assert {place for place, record in enumerate(found) if isinstance(record, Refused)} == odd.keys()
+    assert found[41] == Refused("d41", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x78 in position 0: odd")
+    assert found[7] == Refused("", "the analysis of this record crashed, or took longer than it may")
+
+
+def test_r6_such_records_are_accounted_for_and_published_only_where_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", HOSTILE))
+    _corpus(tmp_path, [("a", "그래핀 필름"), ("b", "segfault"), ("c", "hang here"), ("d", "그래핀")])
+    corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
+    with pytest.raises(TooManyRejected, match=r"2 records cannot be analysed, 0 may: b \(the anal.*`--max-rejected 2`"):
+        build_index(corpora, indexes, "odd")
+    with pytest.raises(IndexMissing):
+        current_generation(indexes / "odd")
+    stages: list[str] = []
+    options = BuildOptions(max_rejected=2, report=lambda stage, done: stages.append(stage))
+    manifest, _ = build_index(corpora, indexes, "odd", options=options)
+    assert stages == ["word book", "glossary", "sealing"]  # nothing is analysed again for that
+    assert (manifest.source.records, manifest.records, manifest.rejected) == (4, 2, 2)
+    rejects = (indexes / "odd" / "gen-000001" / "rejects.jsonl").read_text().splitlines()
+    assert [msgspec.json.decode(line)["docid"] for line in rejects] == ["b", "c"]
+
+
+def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _corpus(tmp_path, [("a", "x")])
+    for code, error, said in (
+        ("import sys; print('Kiwi is gone: run `make setup`.', file=sys.stderr); sys.exit(6)", PartMissing, "^Kiwi is"),
+        ("raise MemoryError", IndexingError, "keep ending .exit status 1, MemoryError"),
+    ):
+        monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", code))
+        with WorkerPool(1, Setup(None, 10, str(tmp_path))) as pool, pytest.raises(error, match=said):
+            list(pool.analyse(path, 0, 1))
+
+
+def test_a_corpus_that_cannot_be_read_ends_the_build_with_its_own_error(tmp_path: Path, grow_corpus: Grow) -> None:
+    grow_corpus(tmp_path, "grown", 2_500)
+    path = next((tmp_path / "corpora" / "grown").glob("*.parquet"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 999] = bytes(999)
+    path.write_bytes(bytes(data))
+    with pytest.raises(CorpusError, match=r"cannot be read .*add the corpus again"):
+        build_index(tmp_path / "corpora", tmp_path / "indexes", "grown")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "unit", ["가", "a", "1.", "인공지능 ", "the word ", "α₂-β ", "한글abc", "\ud55c\u0301", "! ", "가. "]
+)
+def test_r6_ten_megabytes_of_anything_take_less_than_a_minute(tmp_path: Path, unit: str) -> None:
+    text = unit * (10_000_000 // len(unit.encode()))
+    path = _corpus(tmp_path, [("big", text), ("small", "그래핀")])
+    started = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with WorkerPool(1, Setup(None, 1_000, str(tmp_path))) as pool:
+        found = _all(list(pool.analyse(path, 0, 2)))
+    assert not any(isinstance(record, Refused) for record in found)
+    assert time.monotonic() - started < 60 * max(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20
