@@ -1,1 +1,1 @@
-"""TODO indexing/build"""
+"""Building an index from a corpus, resumably."""

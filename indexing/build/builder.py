@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from shrag.corpora.store.manifest import CorpusManifest
-from shrag.indexing.build.resources import Busy
-from shrag.indexing.build.checkpoints import HalfBuilt
-from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
-from shrag.indexing.build.derived_steps import count_rejects
-from shrag.indexing.storage.checksums import seal_files
-from shrag.indexing.storage.vector_card import kept_card
 import os
 import shutil
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from shrag.corpora.ingest.add import Report
-from shrag.corpora.files import DiskFull, FolderBusy, sole_writer, telling_full_disk
-from shrag.corpora.files import check_name
-from shrag.corpora.store.parquet import RecordFile
-from shrag.corpora.store.open_corpus import open_corpus
-from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.bm25 import Bm25
-from shrag.indexing.build.derived_steps import Choices, Derived, make_plan
-from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing, PartMissing, TooManyRejected
-from shrag.indexing.storage.generations import KEPT_GENERATIONS, check_file, check_files, current_generation, current_number, drop_old, make_current, next_generation, publish
-from shrag.indexing.glossary.store import FILE as GLOSSARY
-from shrag.indexing.build.derived_steps import stored_corrections
-from shrag.indexing.build.checkpoints import BuildPlan, HalfBuilt, Phase, drop_half_built, find_half_built, run_phases, start_half_built
-from shrag.indexing.build.inherited_options import kept_corrections, kept_dictionary, kept_encoder
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.storage.manifest import IndexManifest, part_versions
-from shrag.indexing.build.records_step import RecordPhase
-from shrag.indexing.build.resources import check_room, disk_full, needed_bytes
-from shrag.indexing.analysis.user_dictionary import UserDictionary, store_dictionary
-from shrag.indexing.storage.vector_card import canonical_encoder, weights_beside
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
 
+from shrag.corpora.files import DiskFull, FolderBusy, check_name, sole_writer, telling_full_disk
+from shrag.corpora.ingest.add import Report
+from shrag.corpora.store.manifest import CorpusManifest
+from shrag.corpora.store.open_corpus import open_corpus
+from shrag.corpora.store.parquet import RecordFile
+from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.token_store import FILE as WORDBOOK
+from shrag.indexing.analysis.user_dictionary import UserDictionary, store_dictionary
+from shrag.indexing.bm25 import Bm25
+from shrag.indexing.build.checkpoints import (
+    BuildPlan,
+    HalfBuilt,
+    Phase,
+    drop_half_built,
+    find_half_built,
+    run_phases,
+    start_half_built,
+)
+from shrag.indexing.build.derived_steps import Choices, Derived, count_rejects, make_plan, stored_corrections
+from shrag.indexing.build.inherited_options import kept_corrections, kept_dictionary, kept_encoder
+from shrag.indexing.build.records_step import RecordPhase
+from shrag.indexing.build.resources import Busy, check_room, disk_full, needed_bytes
+from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing, PartMissing, TooManyRejected
+from shrag.indexing.glossary.store import FILE as GLOSSARY
+from shrag.indexing.lexical.schema import FOLDER
+from shrag.indexing.storage.checksums import seal_files
+from shrag.indexing.storage.generations import (
+    KEPT_GENERATIONS,
+    check_file,
+    check_files,
+    current_generation,
+    current_number,
+    drop_old,
+    make_current,
+    next_generation,
+    publish,
+)
+from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest, part_versions
+from shrag.indexing.storage.vector_card import canonical_encoder, kept_card, weights_beside
 
 
 def make_manifest(build: HalfBuilt, source: CorpusManifest, busy: Busy) -> IndexManifest:
@@ -111,9 +122,9 @@ def build_index(
     A ``dictionary`` of user's words is kept in the index and used again by later builds;
     :data:`~shrag.indexing.analysis.user_dictionary.NO_WORDS` ends that. ``corrections`` are the user's to the glossary
     (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise until others, or empty ones, are
-    given. ``encoder`` is what makes vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none`` for an
-    index without; where it is not given, the new generation has what the current one has. Models' weights are looked
-    for in the folder ``weights`` beside that of the indexes.
+    given. ``encoder`` is what makes vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none``
+    for an index without; where it is not given, the new generation has what the current one has. Models' weights are
+    looked for in the folder ``weights`` beside that of the indexes.
 
     Raises :class:`TooManyRejected`, :class:`~shrag.corpora.files.DiskFull`, :class:`IndexingError`,
     :class:`~shrag.models.errors.ModelError` for an encoder that cannot be had, and

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import msgspec
-from shrag.indexing.build.records_step import BuildNotes
-from shrag.indexing.errors import TooManyRejected
-from shrag.indexing.build.checkpoints import HalfBuilt
-from shrag.indexing.build.records_step import NOTES
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.token_store import write_wordbook
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
+
+from shrag.corpora.ingest.add import Report
 from shrag.corpora.records import Record
+from shrag.corpora.store.manifest import CorpusManifest
+from shrag.corpora.store.parquet import read_parquet
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.glossary.store import FILE, write_glossary
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.token_store import FILE as WORDBOOK
+from shrag.indexing.analysis.token_store import WordBook, write_wordbook
+from shrag.indexing.analysis.user_dictionary import UserDictionary
+from shrag.indexing.bm25 import Bm25
+from shrag.indexing.build.checkpoints import BuildPlan, HalfBuilt, Phase
+from shrag.indexing.build.records_step import NOTES, BuildNotes
+from shrag.indexing.build.resources import Busy
+from shrag.indexing.errors import TooManyRejected
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import correct, parse_corrections
 from shrag.indexing.glossary.mining import mine_glossary
-import hashlib
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
-from shrag.corpora.ingest.add import Report
-from shrag.corpora.store.manifest import CorpusManifest
-from shrag.corpora.store.parquet import read_parquet
-from shrag.indexing.maintenance import golden_queries as golden
-from shrag.indexing.bm25 import Bm25
-from shrag.indexing.build.resources import Busy
+from shrag.indexing.glossary.store import FILE, write_glossary
 from shrag.indexing.glossary.store import FILE as GLOSSARY
-from shrag.indexing.build.checkpoints import BuildPlan, HalfBuilt, Phase
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.maintenance import golden_queries as golden
 from shrag.indexing.storage.manifest import FORMAT_VERSION
-from shrag.indexing.analysis.user_dictionary import UserDictionary
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import NO_ENCODER, encoder_settings, keep_card
-from shrag.indexing.analysis.token_store import WordBook
-
-
 
 REJECTS = "rejects.jsonl"
 """The records of the corpus that are not in the index, one JSON object on a line: docid and reason."""

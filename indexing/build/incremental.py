@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from types import TracebackType
-from typing import Literal
-from shrag.corpora.store.parquet import record_digest
-from shrag.corpora.records import Record
-from shrag.corpora.ingest.ledger import scratch_database
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from shrag.corpora.files import FolderBusy, sole_writer, telling_full_disk
-from shrag.corpora.ingest.ledger import Place
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from shrag.corpora.files import FolderBusy, check_name, sole_writer, telling_full_disk
+from shrag.corpora.ingest.ledger import Place, scratch_database
+from shrag.corpora.records import Record
 from shrag.corpora.store.manifest import CorpusManifest
-from shrag.corpora.files import check_name
-from shrag.corpora.store.parquet import RecordFile, RecordWriter, Row
 from shrag.corpora.store.open_corpus import open_corpus
-from shrag.indexing.build.builder import BuildOptions
-from shrag.indexing.build.records_step import BuildNotes
-from shrag.indexing.build.resources import Busy
-from shrag.indexing.build.derived_steps import Choices, Derived, make_plan
-from shrag.indexing.errors import IndexingError
-from shrag.indexing.storage.generations import check_files, current_generation, drop_old, next_generation, publish
-from shrag.indexing.build.derived_steps import stored_corrections
-from shrag.indexing.build.checkpoints import HalfBuilt, drop_half_built, run_phases, start_half_built
+from shrag.corpora.store.parquet import RecordFile, RecordWriter, Row, record_digest
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.token_store import FILE as WORDBOOK
+from shrag.indexing.analysis.token_store import WordBook
+from shrag.indexing.analysis.user_dictionary import store_dictionary, stored_dictionary
+from shrag.indexing.build.builder import BuildOptions, make_manifest
+from shrag.indexing.build.checkpoints import HalfBuilt, drop_half_built, run_phases, start_half_built
+from shrag.indexing.build.derived_steps import Choices, Derived, make_plan, stored_corrections
+from shrag.indexing.build.records_step import CACHED_WORDS, NOTES, BuildNotes
+from shrag.indexing.build.resources import Busy, check_room, needed_bytes
+from shrag.indexing.build.worker import Refused, Setup
+from shrag.indexing.build.worker_pool import WorkerPool
+from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
-from shrag.indexing.storage.manifest import IndexManifest, part_versions
 from shrag.indexing.open_index import check_analyzer
-from shrag.indexing.build.records_step import CACHED_WORDS, NOTES
-from shrag.indexing.build.resources import check_room, needed_bytes
-from shrag.indexing.build.builder import make_manifest
-from shrag.indexing.analysis.user_dictionary import store_dictionary, stored_dictionary
+from shrag.indexing.storage.generations import check_files, current_generation, drop_old, next_generation, publish
+from shrag.indexing.storage.manifest import IndexManifest, part_versions
 from shrag.indexing.storage.vector_card import NO_ENCODER, weights_beside
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.token_store import WordBook
-from shrag.indexing.build.worker import Refused, Setup
-from shrag.indexing.build.worker_pool import WorkerPool
-
-
 
 Change = Literal["added", "changed", "unchanged"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
-from shrag.indexing.storage.generations import check_file, current_generation
-from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
-from shrag.indexing.build.derived_steps import stored_corrections
 from shrag.indexing.analysis.user_dictionary import FILE as DICTIONARY
 from shrag.indexing.analysis.user_dictionary import NO_WORDS, UserDictionary, stored_dictionary
+from shrag.indexing.build.derived_steps import stored_corrections
+from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
+from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
+from shrag.indexing.storage.generations import check_file, current_generation
 from shrag.indexing.storage.vector_card import NO_ENCODER
 
 

@@ -10,22 +10,19 @@ killed goes on after the last of them.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from shrag.indexing.build.worker import Refused
-from collections.abc import Callable
+
 from shrag.corpora.store.parquet import RecordFile
-from shrag.indexing.build.resources import Busy
-from shrag.indexing.errors import IndexingError
-from shrag.indexing.build.checkpoints import HalfBuilt
-from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.writer import LexicalWriter
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
+from shrag.indexing.build.checkpoints import HalfBuilt
+from shrag.indexing.build.resources import Busy
 from shrag.indexing.build.worker import Frame, Refused, Setup
 from shrag.indexing.build.worker_pool import WorkerPool
-
-
+from shrag.indexing.errors import IndexingError
+from shrag.indexing.lexical.schema import FOLDER
+from shrag.indexing.lexical.writer import LexicalWriter
 
 _MOST_WORDS = 2_000_000
 """Words noted of all that are analysed, the first: the common ones are met early, once by each worker."""

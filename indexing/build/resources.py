@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-import shutil
 from pathlib import Path
-from shrag.corpora.files import DiskFull
 
+from shrag.corpora.files import DiskFull
 
 
 class Busy:

@@ -5,25 +5,23 @@ Only a model's: what it makes of a document depends on the document alone, where
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
+
+from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
-from shrag.indexing.storage.generations import check_file, current_generation
 from shrag.indexing.lexical.schema import FOLDER as LUCENE
 from shrag.indexing.lexical.searcher import LexicalReader
-from shrag.indexing.storage.vector_card import FILE, FOLDER
-from shrag.indexing.vectors.store import HalfVectors, open_vectors
+from shrag.indexing.storage.generations import check_file, current_generation
+from shrag.indexing.storage.vector_card import FILE, FOLDER, VectorCard
+from shrag.indexing.vectors.encoders import make_encoder
+from shrag.indexing.vectors.store import HalfVectors, StoredDocuments, open_vectors, write_vectors
 from shrag.models.encoder import Encoder
 from shrag.models.reranker import Passage
-from collections.abc import Callable
-from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.vectors.encoders import make_encoder
-from shrag.indexing.storage.vector_card import FOLDER, VectorCard
-from shrag.indexing.vectors.store import StoredDocuments, write_vectors
-
 
 
 class KnownVectors:

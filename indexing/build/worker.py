@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shrag.corpora.errors import CorpusError
+from shrag.indexing.analysis.token_store import WordBook
+from shrag.indexing.analysis.user_dictionary import UserDictionary, stored_dictionary
 from shrag.indexing.analyzed_record import PackedRecord, analyse_record, pack
 from shrag.indexing.errors import PartMissing
-from shrag.indexing.analysis.user_dictionary import UserDictionary, stored_dictionary
-from shrag.indexing.analysis.token_store import WordBook
 
 if TYPE_CHECKING:
     from shrag.corpora.records import Record

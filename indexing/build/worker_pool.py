@@ -19,8 +19,8 @@ from types import TracebackType
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.indexing.errors import IndexingError, PartMissing
 from shrag.indexing.build.worker import PART_MISSING, Frame, Refused, Setup, Task, receive, send
+from shrag.indexing.errors import IndexingError, PartMissing
 
 COMMAND = (sys.executable, "-P", "-m", "shrag.indexing.build.worker")
 """Starts the process that workers are forked from."""
