@@ -20,7 +20,7 @@ _DISK_LOW = 2 * 2**30
 _MEMORY_LOW = 2 * 2**30
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """``exit_status`` is what the doctor ends with because of this one: 0 where nothing is wrong."""
 
     what: str
@@ -29,10 +29,10 @@ class Finding(NamedTuple):
     exit_status: int = 0
 
 
-def check_parts() -> Iterator[Finding]:
+def check_parts() -> Iterator[CheckResult]:
     """Try each part that SHRAG needs, by using it."""
     enough = sys.version_info >= (3, 11)
-    yield Finding(
+    yield CheckResult(
         "Python",
         "ok" if enough else "fail",
         platform.python_version() + ("" if enough else ": 3.11 or newer is needed"),
@@ -40,41 +40,41 @@ def check_parts() -> Iterator[Finding]:
     )
     for what, use in (("Java and Lucene", _use_lucene), ("Kiwi", _use_kiwi)):
         try:
-            yield Finding(what, "ok", use())
+            yield CheckResult(what, "ok", use())
         except IndexingError as error:
-            yield Finding(what, "fail", str(error), 6)
+            yield CheckResult(what, "fail", str(error), 6)
 
 
-def check_machine(home: Path) -> Iterator[Finding]:
+def check_machine(home: Path) -> Iterator[CheckResult]:
     """Look at the disk and the memory."""
     folder = next(path for path in (home, *home.absolute().parents) if path.exists())
     free = shutil.disk_usage(folder).free
-    yield Finding("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
+    yield CheckResult("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
     memory = _available_memory()
     if memory is not None:
         status: Literal["ok", "note"] = "ok" if memory > _MEMORY_LOW else "note"
-        yield Finding("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
+        yield CheckResult("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
 
 
-def check_indexes(indexes: Path) -> Iterator[Finding]:
+def check_indexes(indexes: Path) -> Iterator[CheckResult]:
     """Check every published index against its manifest and this process's analyser."""
     from shrag.indexing.open_index import check_index
     from shrag.indexing.storage.generations import CURRENT_FILE
 
     names = sorted(path.parent.name for path in indexes.glob(f"*/{CURRENT_FILE}"))
     if not names:
-        yield Finding("Indexes", "note", f"none under {indexes}: make one with `make index`")
+        yield CheckResult("Indexes", "note", f"none under {indexes}: make one with `make index`")
     for name in names:
         try:
             manifest = check_index(indexes, name)
         except IndexingError as error:
-            yield Finding(f"Index {name}", "fail", str(error), 4)
+            yield CheckResult(f"Index {name}", "fail", str(error), 4)
         else:
             says = f"generation {manifest.generation}, {manifest.records:,} records, whole"
-            yield Finding(f"Index {name}", "ok", says)
+            yield CheckResult(f"Index {name}", "ok", says)
 
 
-def check_models(weights: Path) -> Iterator[Finding]:
+def check_models(weights: Path) -> Iterator[CheckResult]:
     """Say which models there are, those of the catalogue under ``weights``. None is needed."""
     for package, extra, use in (
         ("sentence_transformers", "models", "encoders and re-rankers"),
@@ -82,27 +82,29 @@ def check_models(weights: Path) -> Iterator[Finding]:
     ):
         if find_spec(package) is None:
             says = f"not installed ({use}); ranking is by BM25 and sentences. To add it: pip install 'shrag[{extra}]'"
-            yield Finding(package, "note", says)
+            yield CheckResult(package, "note", says)
         else:
-            yield Finding(package, "ok", f"installed ({use})")
+            yield CheckResult(package, "ok", f"installed ({use})")
     yield from _check_weights(weights)
 
 
-def check_language_model(settings: LlmSettings) -> Iterator[Finding]:
+def check_language_model(settings: LlmSettings) -> Iterator[CheckResult]:
     """Ask the endpoint that is configured what it is, or see whether the server could start one."""
     what = "Language model"
     try:
         if settings.url:
-            yield Finding(what, "ok", _answering(settings))
+            yield CheckResult(what, "ok", _answering(settings))
         elif settings.command:
             from shrag.models.model_server.command import check_engine, served_name
 
             check_engine(settings)
-            yield Finding(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
+            yield CheckResult(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
         else:
-            yield Finding(what, "note", "none; answers are extractive and say so. To add one: docs/language-model.md")
+            yield CheckResult(
+                what, "note", "none; answers are extractive and say so. To add one: docs/language-model.md"
+            )
     except ModelError as error:
-        yield Finding(what, "fail", f"{error} Until then answers are extractive.", 6)
+        yield CheckResult(what, "fail", f"{error} Until then answers are extractive.", 6)
 
 
 def _answering(settings: LlmSettings) -> str:
@@ -114,7 +116,7 @@ def _answering(settings: LlmSettings) -> str:
     return f"{health.model} at {settings.url} answers, with {context}{f', {health.engine}' if health.engine else ''}"
 
 
-def _check_weights(weights: Path) -> Iterator[Finding]:
+def _check_weights(weights: Path) -> Iterator[CheckResult]:
     from shrag.models.encoders.catalog import read_catalog
     from shrag.models.encoders.weights import check_weights, find_weights
 
@@ -125,17 +127,17 @@ def _check_weights(weights: Path) -> Iterator[Finding]:
         except WeightsMissing:
             continue
         except ModelError as error:
-            yield Finding(card.name, "fail", str(error), 6)
+            yield CheckResult(card.name, "fail", str(error), 6)
             continue
         found = True
         try:
             digest = check_weights(card.name, folder, card).digest
         except ModelError as error:
-            yield Finding(card.name, "fail", str(error), 6)
+            yield CheckResult(card.name, "fail", str(error), 6)
         else:
-            yield Finding(card.name, "ok", f"whole at {folder}, weights {digest[:16]}")
+            yield CheckResult(card.name, "ok", f"whole at {folder}, weights {digest[:16]}")
     if not found:
-        yield Finding("Weights", "note", f"none under {weights}: vectors and ranking by models need some")
+        yield CheckResult("Weights", "note", f"none under {weights}: vectors and ranking by models need some")
 
 
 def _use_lucene() -> str:

@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from shrag.cli.options.model import asked_language_model, no_model_option
+from shrag.cli.options.model import configured_model, no_model_option
 from shrag.cli.options.search import strategy_option
 from shrag.cli.output import print_json
 from shrag.cli.settings import Home, keyword_order_option, reranker_options, verify_option
@@ -55,7 +55,7 @@ def command(
 
     Example: shrag ask demo "How long should a lecture video be?"
     """
-    model = asked_language_model(no_model=no_model)
+    model = configured_model(no_model=no_model)
     engine = open_engine(home.indexes, name, question, verify, model=model, reranker=reranker, min_score=min_score)
     if as_json:
         for event in engine.events(question, strategy=strategy, keyword_order=keyword_order, choices=choices):

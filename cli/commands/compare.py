@@ -65,10 +65,10 @@ def command(
 
 def _compare_results(a: str, b: str, *, level: float, count: int, by: str | None, as_json: bool) -> None:
     """Compare two conditions of folders of results, a table for each set."""
-    from shrag.evaluation.reports.comparison import choose_condition, compare_conditions, names_results
+    from shrag.evaluation.reports.comparison import choose_condition, compare_conditions, is_results_path
 
     for given in (a, b):
-        if not names_results(given):
+        if not is_results_path(given):
             raise click.UsageError(f"{given} is no folder of results: compare two run files with --qrels.")
     one, other = choose_condition(a), choose_condition(b)
     for each in compare_conditions(one, other, count=count, by=by, level=level):

@@ -12,8 +12,8 @@ from shrag.cli.options.judging import judge_runs, level_option, measures_option,
 from shrag.cli.output import json_line, json_option
 
 if TYPE_CHECKING:
-    from shrag.evaluation.measures.judge_run import Judged
-    from shrag.evaluation.reports.run_table import Cell
+    from shrag.evaluation.measures.judge_run import TopicScores
+    from shrag.evaluation.reports.run_table import RunCell
 
 
 @click.command()
@@ -62,7 +62,7 @@ def command(
         click.echo(line)
 
 
-def _topic_lines(judged: Mapping[str, Judged], names: Iterable[str], as_json: bool) -> Iterator[str]:
+def _topic_lines(judged: Mapping[str, TopicScores], names: Iterable[str], as_json: bool) -> Iterator[str]:
     if not as_json:
         yield "\t".join(["run", "qid", *names])
     for run, each in judged.items():
@@ -74,7 +74,7 @@ def _topic_lines(judged: Mapping[str, Judged], names: Iterable[str], as_json: bo
                 yield "\t".join([run, qid, *(f"{value:.4f}" for value in values.values())])
 
 
-def _table_lines(table: Mapping[str, Mapping[str, Cell]], names: Iterable[str]) -> Iterator[str]:
+def _table_lines(table: Mapping[str, Mapping[str, RunCell]], names: Iterable[str]) -> Iterator[str]:
     cells = [cell for row in table.values() for cell in row.values()]
     parts = [""]
     if any(cell.interval for cell in cells):
@@ -86,7 +86,7 @@ def _table_lines(table: Mapping[str, Mapping[str, Cell]], names: Iterable[str]) 
         yield "\t".join([run, *(_values(row[name])[part] for name in names for part in parts)])
 
 
-def _values(cell: Cell) -> dict[str, str]:
+def _values(cell: RunCell) -> dict[str, str]:
     found = {"": f"{cell.mean:.4f}", ".difference": "", ".p": "", ".holm": ""}
     if cell.interval:
         found |= {".low": f"{cell.interval.low:.4f}", ".high": f"{cell.interval.high:.4f}"}
@@ -96,7 +96,7 @@ def _values(cell: Cell) -> dict[str, str]:
     return found
 
 
-def _json_line(run: str, row: Mapping[str, Cell]) -> str:
+def _json_line(run: str, row: Mapping[str, RunCell]) -> str:
     measures: dict[str, dict[str, Any]] = {}
     for name, cell in row.items():
         measures[name] = {"mean": cell.mean}

@@ -63,7 +63,7 @@ def command(
 
     Example: shrag experiment demo
     """
-    from shrag.evaluation.experiments.spec_file import find_experiment, narrow, read_experiment
+    from shrag.evaluation.experiments.spec_file import find_experiment, narrow_experiment, read_experiment
 
     if listed:
         _list()
@@ -71,11 +71,11 @@ def command(
     if experiment is None:
         raise click.UsageError("Name an experiment: a TOML file, or one of those that --list shows.")
     from shrag.evaluation.experiment_runner import RunOptions, run_experiment
-    from shrag.evaluation.experiments.engines import Places
+    from shrag.evaluation.experiments.engines import Folders
     from shrag.evaluation.reports.markdown import table_text
 
     path = find_experiment(experiment)
-    wanted = narrow(read_experiment(path), _names(sets), _names(conditions), sample)
+    wanted = narrow_experiment(read_experiment(path), _names(sets), _names(conditions), sample)
     folder = output or home.runs / path.stem
     with progress() as report:
         options = RunOptions(
@@ -84,18 +84,20 @@ def command(
             plots=not no_plots,
             command=("shrag", *sys.argv[1:]),
             report=report,
-            tell=lambda sentence: click.echo(sentence, err=True),
+            log=lambda line: click.echo(line, err=True),
         )
-        places = Places(home.corpora, home.indexes, data, report)
-        ran = run_experiment(wanted, folder, places, None if no_model else _model(llm_settings()), options)
-    click.echo(table_text(ran.table), nl=False)
-    click.echo(f"{folder}: {ran.asked:,} questions asked; next: shrag report {shlex.quote(str(folder))}", err=True)
+        folders = Folders(home.corpora, home.indexes, data, report)
+        result = run_experiment(wanted, folder, folders, None if no_model else _model(llm_settings()), options)
+    click.echo(table_text(result.table), nl=False)
+    click.echo(
+        f"{folder}: {result.questions_asked:,} questions asked; next: shrag report {shlex.quote(str(folder))}", err=True
+    )
 
 
 def _list() -> None:
-    from shrag.evaluation.experiments.spec_file import built_in, read_experiment
+    from shrag.evaluation.experiments.spec_file import built_in_experiments, read_experiment
 
-    for name, path in built_in().items():
+    for name, path in built_in_experiments().items():
         click.echo(f"{name}\t{read_experiment(path).title}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from shrag.cli.commands.key import access_options, chosen_key
-from shrag.cli.options.model import asked_language_model, llm_settings, no_model_option
+from shrag.cli.options.model import configured_model, llm_settings, no_model_option
 from shrag.cli.options.server import cache_options, chosen_cache, limit_options
 from shrag.cli.settings import Home, reranker_options, verify_option
 from shrag.indexing.storage.checksums import Verify
@@ -56,7 +56,7 @@ def command(
 
     check_installed()
     key = chosen_key(api_key_file) if http else None
-    model = asked_language_model(no_model=no_model)
+    model = configured_model(no_model=no_model)
     cache = chosen_cache(cache_mib, llm_settings(), reranker, min_score, no_cache=no_cache)
     limits = Limits(asks=asks, queued_asks=queued_asks, deadline=deadline)
 

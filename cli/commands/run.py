@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from shrag.cli.options.model import asked_language_model, no_model_option
+from shrag.cli.options.model import configured_model, no_model_option
 from shrag.cli.options.search import strategy_option
 from shrag.cli.output import progress
 from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
@@ -55,7 +55,7 @@ def command(
 
     varied = read_settings(settings)
     asked = read_topics(topics)
-    model = asked_language_model(no_model=no_model)
+    model = configured_model(no_model=no_model)
     engine = open_engine(home.indexes, name, verify=verify, model=model, reranker=reranker, min_score=min_score)
     with progress(len(asked)) as report:
         written = write_run(

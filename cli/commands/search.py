@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from shrag.cli.options.model import asked_language_model, no_model_option
+from shrag.cli.options.model import configured_model, no_model_option
 from shrag.cli.options.search import strategy_option
 from shrag.cli.output import json_option, print_json
 from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
@@ -45,7 +45,7 @@ def command(
     Example: shrag search demo "그래핀 전자파 차폐" -k 3
     """
     varied = read_settings(settings)
-    model = asked_language_model(no_model=no_model)
+    model = configured_model(no_model=no_model)
     engine = open_engine(home.indexes, name, question, verify, model=model, reranker=reranker, min_score=min_score)
     result = engine.search(question, k=k, strategy=strategy, keyword_order=keyword_order, settings=varied)
     if as_json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from shrag.evaluation.measures.judge_run import Judged
+    from shrag.evaluation.measures.judge_run import TopicScores
 
 qrels_option = click.option(
     "--qrels", required=True, type=click.Path(path_type=Path), help="Judgements: TREC's or MIRACL's, or BEIR's TSV."
@@ -37,7 +37,7 @@ def split_measures(measures: str) -> list[str]:
     return names
 
 
-def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> dict[str, Judged]:
+def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> dict[str, TopicScores]:
     """Return what each run is worth, by its path as it was given; how many topics a run lacks is said on stderr."""
     from shrag.corpora.formats.topics import read_qrels
     from shrag.evaluation.measures.judge_run import judge
@@ -45,7 +45,7 @@ def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> di
 
     judgements = read_qrels(qrels)
     topics = {qrel.qid for qrel in judgements}
-    judged: dict[str, Judged] = {}
+    judged: dict[str, TopicScores] = {}
     for path in dict.fromkeys(runs):
         lines = read_run(path)
         if lacking := len(topics - {line.qid for line in lines}):

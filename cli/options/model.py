@@ -71,7 +71,7 @@ no_model_option = click.option("--no-model", is_flag=True, help="Ask no language
 """For commands that ask questions."""
 
 
-def asked_language_model(*, no_model: bool) -> LanguageModel | None:
+def configured_model(*, no_model: bool) -> LanguageModel | None:
     """Return the model that the command being run asks: the configured one, none where the user wants none."""
     return None if no_model else open_language_model(llm_settings())
 

@@ -17,11 +17,11 @@ from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments import part as journal
 from shrag.evaluation.experiments import part_runner
 from shrag.evaluation.experiments.engines import ModelChoice
-from shrag.evaluation.experiments.part import Part, read_outcomes
+from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.experiments.run_card import read_card
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.measures.trec_run import read_run
-from shrag.evaluation.questions.outcome import Asked
+from shrag.evaluation.questions.outcome import QuestionRecord
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import read_table
 from shrag.indexing.build.builder import build_index
@@ -68,7 +68,7 @@ def test_the_folder_has_all_that_is_needed_to_judge_it_again(results_folder: Pat
     assert sorted(path.name for path in results_folder.iterdir() if path.name != ".lock") == [
         *("card.json", "demo", "plots", "table.json", "table.md", "times.json"),
     ]
-    outcomes = read_outcomes(results_folder, Part("demo", "bm25"))
+    outcomes = read_outcomes(results_folder, ExperimentPart("demo", "bm25"))
     assert all(outcome.answer and outcome.answer.kind == "extractive" for outcome in outcomes)
     titles = json.loads((results_folder / "demo" / "titles.json").read_bytes())
     named = {docid for outcome in outcomes for docid in (*outcome.top, *(each.docid for each in outcome.relevant))}
@@ -89,9 +89,9 @@ class _Killed(BaseException):
 def test_stopped_anywhere_and_gone_on_with_it_ends_in_the_same_files_and_asks_nothing_twice(
     demo_home: Path, results_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_after: int
 ) -> None:
-    real, asked = journal.keep, 0
+    real, asked = journal.append_to_journal, 0
 
-    def keep(path: Path, coming: Iterator[Asked]) -> Iterator[Asked]:
+    def append_to_journal(path: Path, coming: Iterator[QuestionRecord]) -> Iterator[QuestionRecord]:
         nonlocal asked
         for each in real(path, coming):
             asked += 1
@@ -101,7 +101,7 @@ def test_stopped_anywhere_and_gone_on_with_it_ends_in_the_same_files_and_asks_no
 
     folder = tmp_path / "stopped"
     with monkeypatch.context() as patched:
-        patched.setattr(part_runner, "keep", keep)
+        patched.setattr(part_runner, "append_to_journal", append_to_journal)
         with pytest.raises(_Killed):
             run_small(demo_home, folder, threads=1)
     with pytest.raises(ResultsMismatch, match="holds results already: go on with them by --resume"):
@@ -187,7 +187,7 @@ def test_a_question_that_cannot_be_asked_is_an_error_and_counts_as_zero(demo_hom
     (row,) = run_small(demo_home, tmp_path / "r", experiment).table.sets[0].rows
     assert (row.questions, row.errors, row.empty) == (3, 2, 2)
     assert row.cells["RR"].mean == pytest.approx(1 / 3)
-    errors = [outcome.error for outcome in read_outcomes(tmp_path / "r", Part("demo", "or"))]
+    errors = [outcome.error for outcome in read_outcomes(tmp_path / "r", ExperimentPart("demo", "or"))]
     assert errors == [
         "The question is empty: write one.",
         "The question has 2999 characters, at most 2000 are read: shorten it.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from shrag.evaluation.experiment_runner import Ran, RunOptions, run_experiment
-from shrag.evaluation.experiments.engines import ModelChoice, Places
+from shrag.evaluation.experiment_runner import ExperimentResult, RunOptions, run_experiment
+from shrag.evaluation.experiments.engines import Folders, ModelChoice
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, Experiment, JudgedSet, Plot
 
 DEMO_SET = JudgedSet(
@@ -32,9 +32,9 @@ SMALL = Experiment(
 )
 
 
-def places(home: Path, data: Path = Path()) -> Places:
+def folders(home: Path, data: Path = Path()) -> Folders:
     """Return the places of a home."""
-    return Places(home / "corpora", home / "indexes", data)
+    return Folders(home / "corpora", home / "indexes", data)
 
 
 def run_small(
@@ -43,9 +43,9 @@ def run_small(
     experiment: Experiment = SMALL,
     model: ModelChoice | None = None,
     **options: object,
-) -> Ran:
+) -> ExperimentResult:
     """Run an experiment without plots, unless ``plots`` is among the options."""
-    return run_experiment(experiment, folder, places(home), model, RunOptions(**{"plots": False, **options}))  # type: ignore[arg-type]
+    return run_experiment(experiment, folder, folders(home), model, RunOptions(**{"plots": False, **options}))  # type: ignore[arg-type]
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:

@@ -6,7 +6,7 @@ import pytest
 
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.part import (
-    Part,
+    ExperimentPart,
     QuestionTime,
     is_done,
     journal_path,
@@ -15,16 +15,16 @@ from shrag.evaluation.experiments.part import (
     run_path,
     write_part,
 )
-from shrag.evaluation.questions.outcome import Asked, Outcome
+from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord
 
 ASKED = [
-    Asked(Outcome("a", found=2, top=("x", "y")), (("x", 2.5), ("y", 1.0)), {"search": 0.5}, 3),
-    Asked(Outcome("b", error="The question is empty: write one.")),
+    QuestionRecord(QuestionOutcome("a", found=2, top=("x", "y")), (("x", 2.5), ("y", 1.0)), {"search": 0.5}, 3),
+    QuestionRecord(QuestionOutcome("b", error="The question is empty: write one.")),
 ]
 
 
 def test_the_files_of_a_part_are_a_run_the_outcomes_and_the_times(tmp_path: Path) -> None:
-    part = Part("s", "or", 2)
+    part = ExperimentPart("s", "or", 2)
     (tmp_path / "s").mkdir()
     journal_path(tmp_path, part).write_bytes(b"kept")
     assert not is_done(tmp_path, part)
@@ -42,8 +42,8 @@ def test_the_files_of_a_part_are_a_run_the_outcomes_and_the_times(tmp_path: Path
 
 def test_a_part_that_is_missing_or_damaged_is_named_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(ResultsMismatch, match=r"or.questions.jsonl cannot be read .* --resume"):
-        read_outcomes(tmp_path, Part("s", "or"))
+        read_outcomes(tmp_path, ExperimentPart("s", "or"))
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "or.questions.jsonl").write_text('{"qid": 5}\n')
     with pytest.raises(ResultsMismatch, match=r"or.questions.jsonl is damaged .* remove it and go on with --resume"):
-        read_outcomes(tmp_path, Part("s", "or"))
+        read_outcomes(tmp_path, ExperimentPart("s", "or"))

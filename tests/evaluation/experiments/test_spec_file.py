@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from shrag.evaluation.errors import ExperimentRejected
-from shrag.evaluation.experiments.spec_file import built_in, find_experiment, narrow, read_experiment
+from shrag.evaluation.experiments.spec_file import (
+    built_in_experiments,
+    find_experiment,
+    narrow_experiment,
+    read_experiment,
+)
 from shrag.evaluation.questions.reference_answers import ReferenceSource
 
 HEAD = """
@@ -49,7 +54,7 @@ def test_a_grid_becomes_a_condition_for_each_combination_named_and_labelled_afte
     assert last.settings == {"ladder": "longest", "ands": 9, "glossary": False}
 
 
-@pytest.mark.parametrize("name", sorted(built_in()))
+@pytest.mark.parametrize("name", sorted(built_in_experiments()))
 def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
     experiment = read_experiment(find_experiment(name))
     assert experiment.title
@@ -137,17 +142,17 @@ def test_an_experiment_is_found_by_path_or_by_name(tmp_path: Path) -> None:
 
 def test_narrowing_keeps_the_baseline_and_takes_a_whole_grid_by_its_name(tmp_path: Path) -> None:
     experiment = read_experiment(_write(tmp_path, HEAD + CONDITIONS))
-    assert narrow(experiment, [], [], None) == experiment
-    assert len(narrow(experiment, ["s"], ["and"], None).conditions) == 5
+    assert narrow_experiment(experiment, [], [], None) == experiment
+    assert len(narrow_experiment(experiment, ["s"], ["and"], None).conditions) == 5
     plotted = read_experiment(
         _write(tmp_path, HEAD + CONDITIONS + '[[plots]]\nkind = "line"\nx = "ands"\ny = ["collected"]')
     )
-    assert len(narrow(plotted, [], ["and"], None).plots) == 1
-    assert narrow(plotted, [], ["or"], None).plots == ()
-    narrowed = narrow(experiment, [], ["and-ands-9-glossary-true"], 7)
+    assert len(narrow_experiment(plotted, [], ["and"], None).plots) == 1
+    assert narrow_experiment(plotted, [], ["or"], None).plots == ()
+    narrowed = narrow_experiment(experiment, [], ["and-ands-9-glossary-true"], 7)
     assert [each.name for each in narrowed.conditions] == ["or", "and-ands-9-glossary-true"]
     assert [each.sample for each in narrowed.sets] == [7]
     with pytest.raises(ExperimentRejected, match="There is no set 'x': use one of s"):
-        narrow(experiment, ["x"], [], None)
+        narrow_experiment(experiment, ["x"], [], None)
     with pytest.raises(ExperimentRejected, match="There is no condition 'x': use one of or, and-ands-1"):
-        narrow(experiment, [], ["x"], None)
+        narrow_experiment(experiment, [], ["x"], None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shrag.evaluation.experiments.spec import Experiment
-from shrag.evaluation.experiments.spec_file import find_experiment, narrow, read_experiment
+from shrag.evaluation.experiments.spec_file import find_experiment, narrow_experiment, read_experiment
 from shrag.evaluation.reports.table import SetTable
 from shrag.serving.engine import STRATEGIES, find_strategy, open_engine
 from shrag.serving.strategies.pipeline.presets import WAYS
@@ -22,7 +22,7 @@ def experiment() -> Experiment:
 @pytest.fixture(scope="module")
 def demo(demo_home: Path, experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> SetTable:
     lexical = [each.name for each in experiment.conditions if not each.encoder]
-    narrowed = narrow(experiment, ["demo"], lexical, 6)
+    narrowed = narrow_experiment(experiment, ["demo"], lexical, 6)
     (table,) = run_small(demo_home, tmp_path_factory.mktemp("results") / "strategies", narrowed).table.sets
     return table
 

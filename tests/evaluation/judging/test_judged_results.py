@@ -7,7 +7,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
-from shrag.evaluation.experiments.part import Part, read_outcomes
+from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.judging.judged_results import JUDGEMENTS_FILE, judge_results
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.models.errors import ModelUnavailable
@@ -21,7 +21,7 @@ def folder(results_folder: Path, tmp_path: Path) -> Path:
 
 
 def _answered(folder: Path) -> int:
-    outcomes = read_outcomes(folder, Part("demo", "bm25"))
+    outcomes = read_outcomes(folder, ExperimentPart("demo", "bm25"))
     return sum(outcome.answer is not None and not outcome.answer.reason for outcome in outcomes)
 
 

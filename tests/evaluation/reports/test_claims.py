@@ -7,19 +7,19 @@ import pytest
 
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.spec import Claim, Condition
-from shrag.evaluation.experiments.spec_file import check_experiment, narrow
+from shrag.evaluation.experiments.spec_file import check_experiment, narrow_experiment
 from shrag.evaluation.reports.claims import judge_claim
-from shrag.evaluation.reports.table import Cell, Difference, ResultTable, Row, SetTable
+from shrag.evaluation.reports.table import BaselineDifference, ResultCell, ResultRow, ResultTable, SetTable
 from tests.support.small_experiment import SMALL
 
 
-def _row(condition: str, mean: float, against: float | None = None, p: float = 1.0, group: str = "") -> Row:
-    difference = None if against is None else Difference(against, against - 0.1, against + 0.2, p, p, 0, 0, 0)
-    cells = {"m": Cell(mean, 0, 1, (mean,), difference)}
-    return Row(condition, condition.title(), group or condition, {}, 10, 0, 0, 0, cells)
+def _row(condition: str, mean: float, against: float | None = None, p: float = 1.0, group: str = "") -> ResultRow:
+    difference = None if against is None else BaselineDifference(against, against - 0.1, against + 0.2, p, p, 0, 0, 0)
+    cells = {"m": ResultCell(mean, 0, 1, (mean,), difference)}
+    return ResultRow(condition, condition.title(), group or condition, {}, 10, 0, 0, 0, cells)
 
 
-def _table(*rows: Row) -> ResultTable:
+def _table(*rows: ResultRow) -> ResultTable:
     return ResultTable("T", "?", "", "own", ("m",), (), (SetTable("s", 10, (_row("own", 0.5), *rows)),))
 
 
@@ -79,7 +79,7 @@ def test_claims_go_with_the_conditions_they_are_about() -> None:
     conditions = (*SMALL.conditions, Condition("ands-1", group="ands"))
     claims = (Claim("all", "nDCG@10"), Claim("some", "nDCG@10", over=("ands", "bm25")), Claim("b", "R@20", ("and",)))
     experiment = msgspec.structs.replace(SMALL, conditions=conditions, claims=claims, plots=())
-    assert narrow(experiment, [], ["ands"], None).claims == (
+    assert narrow_experiment(experiment, [], ["ands"], None).claims == (
         claims[0],
         msgspec.structs.replace(claims[1], over=("ands",)),
     )

@@ -11,7 +11,7 @@ from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Claim
 from shrag.evaluation.questions.figures import ChoiceLevels
 from shrag.evaluation.reports.markdown import cell_text, counts_text, escape_markdown, render_document, table_text
-from shrag.evaluation.reports.table import Cell, Difference, ResultTable, Row, SetTable, read_table
+from shrag.evaluation.reports.table import BaselineDifference, ResultCell, ResultRow, ResultTable, SetTable, read_table
 from tests.support.small_experiment import SMALL, run_small
 
 CLAIMS = (
@@ -77,15 +77,17 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
         render_document([tmp_path])
 
 
-WORSE = Difference(-0.2, -0.3, -0.1, 0.001, 0.002, 0, 1, 9)
+WORSE = BaselineDifference(-0.2, -0.3, -0.1, 0.001, 0.002, 0, 1, 9)
 
 
-def _row(name: str, cell: Cell, errors: int = 0, empty: int = 0, fallbacks: int = 0) -> Row:
-    return Row(name, f"<i>{name}</i> | `x`", name, {}, 10, errors, empty, fallbacks, {"RR": cell, "collected": cell})
+def _row(name: str, cell: ResultCell, errors: int = 0, empty: int = 0, fallbacks: int = 0) -> ResultRow:
+    return ResultRow(
+        name, f"<i>{name}</i> | `x`", name, {}, 10, errors, empty, fallbacks, {"RR": cell, "collected": cell}
+    )
 
 
 def test_the_table_has_a_line_for_each_condition_and_nothing_in_it_is_markup() -> None:
-    rows = (_row("a", Cell(0.5, 0.4, 0.6, (0.5,))), _row("b", Cell(0.3, 0.2, 0.4, (0.3,), WORSE), 1, 3, 2))
+    rows = (_row("a", ResultCell(0.5, 0.4, 0.6, (0.5,))), _row("b", ResultCell(0.3, 0.2, 0.4, (0.3,), WORSE), 1, 3, 2))
     table = ResultTable("T *x*", "Q\n# no heading?", "paper", "a", ("RR",), ("collected",), (SetTable("s", 10, rows),))
     lines = table_text(table).splitlines()
     assert lines[0] == "# T \\*x\\*"
@@ -100,9 +102,9 @@ def test_the_table_has_a_line_for_each_condition_and_nothing_in_it_is_markup() -
 
 
 def test_a_set_has_the_columns_that_it_has_values_for_and_says_what_choices_are_worth() -> None:
-    rows = (_row("a", Cell(0.5, 0.4, 0.6, (0.5,))),)
+    rows = (_row("a", ResultCell(0.5, 0.4, 0.6, (0.5,))),)
     bare = SetTable(
-        "bare", 4, tuple(Row("a", "a", "a", {}, 4, 0, 0, 0, {}) for _ in rows), ChoiceLevels(0.25, 0.5, "C")
+        "bare", 4, tuple(ResultRow("a", "a", "a", {}, 4, 0, 0, 0, {}) for _ in rows), ChoiceLevels(0.25, 0.5, "C")
     )
     table = ResultTable("T", "Q", "", "", ("RR",), ("collected",), (SetTable("s", 10, rows), bare))
     assert table.columns_of(table.sets[0]) == ("RR", "collected")
@@ -118,18 +120,21 @@ def test_a_set_has_the_columns_that_it_has_values_for_and_says_what_choices_are_
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
-        (Cell(0.5, 0.4, 0.6, (0.4, 0.6)), "0.500 ± 0.141 [0.400, 0.600]"),
-        (Cell(34.44, 29.0, 40.66, (34.44,)), "34.4 [29.0, 40.7]"),
-        (Cell(0.0, 0.0, 0.0, (0.0,), Difference(0.0, 0.0, 0.0, 1.0, 1.0, 0, 10, 0)), "0.000 [0.000, 0.000]"),
+        (ResultCell(0.5, 0.4, 0.6, (0.4, 0.6)), "0.500 ± 0.141 [0.400, 0.600]"),
+        (ResultCell(34.44, 29.0, 40.66, (34.44,)), "34.4 [29.0, 40.7]"),
+        (
+            ResultCell(0.0, 0.0, 0.0, (0.0,), BaselineDifference(0.0, 0.0, 0.0, 1.0, 1.0, 0, 10, 0)),
+            "0.000 [0.000, 0.000]",
+        ),
     ],
 )
-def test_a_cell_is_a_mean_a_spread_and_an_interval(cell: Cell, text: str) -> None:
+def test_a_cell_is_a_mean_a_spread_and_an_interval(cell: ResultCell, text: str) -> None:
     assert cell_text(cell) == text
 
 
 def test_what_went_as_usual_is_a_dash() -> None:
-    assert counts_text(_row("a", Cell(0, 0, 0, (0,)), errors=2, empty=2)) == "2 not asked"
-    assert counts_text(_row("a", Cell(0, 0, 0, (0,)))) == "–"
+    assert counts_text(_row("a", ResultCell(0, 0, 0, (0,)), errors=2, empty=2)) == "2 not asked"
+    assert counts_text(_row("a", ResultCell(0, 0, 0, (0,)))) == "–"
 
 
 def test_every_sign_of_markdown_and_html_is_escaped() -> None:

@@ -7,14 +7,16 @@ import pytest
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.spec import Plot
 from shrag.evaluation.reports.plots import Label, Point, Series, panels
-from shrag.evaluation.reports.table import Cell, ResultTable, Row, SetTable
+from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable
 
 
-def _row(name: str, group: str, settings: dict[str, object], mean: float) -> Row:
-    return Row(name, f"라벨 {name}", group, settings, 1, 0, 0, 0, {"RR": Cell(mean, mean - 0.1, mean + 0.1, (mean,))})
+def _row(name: str, group: str, settings: dict[str, object], mean: float) -> ResultRow:
+    return ResultRow(
+        name, f"라벨 {name}", group, settings, 1, 0, 0, 0, {"RR": ResultCell(mean, mean - 0.1, mean + 0.1, (mean,))}
+    )
 
 
-def _table(*rows: Row, sets: tuple[str, ...] = ("s",)) -> ResultTable:
+def _table(*rows: ResultRow, sets: tuple[str, ...] = ("s",)) -> ResultTable:
     return ResultTable("t", "q", "", "", ("RR",), (), tuple(SetTable(name, 1, rows) for name in sets))
 
 

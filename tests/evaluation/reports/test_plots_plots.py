@@ -10,7 +10,7 @@ from shrag.evaluation.errors import PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
 from shrag.evaluation.reports import plots
 from shrag.evaluation.reports.plots import check_plots, draw, draw_plots
-from shrag.evaluation.reports.table import Cell, ResultTable, Row, SetTable
+from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable
 
 LINE = Plot("line", ("RR", "collected"), x="ands", title="그림 $3")
 BARS = Plot("bars", ("RR",))
@@ -18,9 +18,9 @@ BARS = Plot("bars", ("RR",))
 
 def _table(label: str = "조건 $1 <b>") -> ResultTable:
     rows = tuple(
-        Row(
+        ResultRow(
             f"and-{number}", f"{label} {number}", "and", {"ands": number}, 5, 0, 0, 0,
-            {"RR": Cell(0.5, 0.4, 0.6, (0.5,)), "collected": Cell(10.0 * number, 1.0, 99.0, (10.0,))},
+            {"RR": ResultCell(0.5, 0.4, 0.6, (0.5,)), "collected": ResultCell(10.0 * number, 1.0, 99.0, (10.0,))},
         )
         for number in range(4)
     )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from shrag.corpora.records import Qrel, Topic
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions
-from shrag.evaluation.experiments.part import Part
+from shrag.evaluation.experiments.part import ExperimentPart
 from shrag.evaluation.experiments.run_card import read_card, write_card
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results, write_questions
 from tests.support.small_experiment import SMALL
@@ -49,7 +49,9 @@ def test_parts_are_as_many_as_a_condition_with_chance_is_repeated() -> None:
     experiment = msgspec.structs.replace(SMALL, repeats=2)
     results = ResultFolder(Path(), experiment, chance=("or",))
     assert [part.stem for part, _ in results.all_parts()] == ["demo/or.1", "demo/or.2", "demo/and", "demo/bm25"]
-    assert ResultFolder(Path(), SMALL, chance=("or",)).parts("demo", SMALL.conditions[0]) == [Part("demo", "or")]
+    assert ResultFolder(Path(), SMALL, chance=("or",)).parts("demo", SMALL.conditions[0]) == [
+        ExperimentPart("demo", "or")
+    ]
 
 
 def test_a_value_is_the_mean_of_the_repeats_question_by_question() -> None:
