@@ -1,6 +1,9 @@
-"""How far a language model agrees with people on what helps: ``SHRAG_LLM_URL=… python -m bench.quality.llm_relevance``.
+"""Agreement of a language model with human relevance judgements.
 
-The pairs are ``relevance_cases.toml``, over the demonstration index; the judge is the model of ``SHRAG_LLM_*``.
+    SHRAG_LLM_URL=… python -m bench.quality.llm_relevance
+
+The pairs of question and record are in ``relevance_cases.toml``, over the demonstration index; the judge is the model
+of ``SHRAG_LLM_*``.
 """
 
 from __future__ import annotations
@@ -19,10 +22,10 @@ CASES = Path(__file__).parent / "relevance_cases.toml"
 
 
 def main() -> None:
-    """Print each judgement beside the one made by hand, and how far they agree."""
+    """Print each judgement with the human one, and their agreement."""
     model = open_language_model(read_llm_settings({}, os.environ))
     if model is None:
-        raise SystemExit("A judge is a language model, and none is set: give its address by SHRAG_LLM_URL.")
+        raise SystemExit("No language model is configured: set SHRAG_LLM_URL.")
     engine = open_engine(home() / "indexes", "demo")
     by_hand: list[RelevanceLevel] = []
     judged: list[RelevanceLevel] = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.data import DATA, home, need_data
+from bench.data import DATA, home, require_data
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.evaluation.measures.judge_run import evaluate
 from shrag.evaluation.measures.trec_run import RunLine
@@ -27,7 +27,7 @@ SETS = {
 
 def main() -> None:
     """Print, for each set, how many questions have a NOT, nDCG@10 without and with it, and how many lose a record."""
-    need_data()
+    require_data()
     indexes = home() / "indexes"
     for name, folder in SETS.items():
         measure(indexes, name, DATA / folder)

@@ -172,7 +172,7 @@ def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> 
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
         raise ResultsMismatch(
-            f"The results in {folder} belong to another experiment ({differing[0]}{more}): resume it as it was "
+            f"The results in {folder} come from a different configuration ({differing[0]}{more}): resume it as it was "
             "started, or give another folder with --output."
         )
 

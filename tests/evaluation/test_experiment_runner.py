@@ -104,13 +104,13 @@ def test_stopped_anywhere_and_gone_on_with_it_ends_in_the_same_files_and_asks_no
         patched.setattr(part_runner, "append_to_journal", append_to_journal)
         with pytest.raises(_Killed):
             run_small(demo_home, folder, threads=1)
-    with pytest.raises(ResultsMismatch, match="holds results already: go on with them by --resume"):
+    with pytest.raises(ResultsMismatch, match="already holds results: continue them with --resume"):
         run_small(demo_home, folder)
     ran = run_small(demo_home, folder, resume=True)
-    assert ran.asked == 30 - stopped_after
+    assert ran.questions_asked == 30 - stopped_after
     sessions = read_card(folder).sessions
     assert [bool(session.ended) for session in sessions] == [False, True]
-    assert run_small(demo_home, folder, plots=True, resume=True).asked == 0
+    assert run_small(demo_home, folder, plots=True, resume=True).questions_asked == 0
     assert contents(folder) == contents(results_folder)
 
 
@@ -119,15 +119,15 @@ def test_a_part_that_was_being_written_is_written_again(demo_home: Path, results
     shutil.copytree(results_folder, folder)
     (folder / "demo" / "and.questions.jsonl").unlink()
     (folder / "demo" / "and.run").write_text("half")
-    assert run_small(demo_home, folder, plots=True, resume=True).asked == 10
+    assert run_small(demo_home, folder, plots=True, resume=True).questions_asked == 10
     assert contents(folder) == contents(results_folder)
 
 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"k": 19}, r"made otherwise \(experiment.k was 20 and is 19\)"),
-        ({"seed": 1}, r"made otherwise \(experiment.seed was 0 and is 1 and 1 more\)"),
+        ({"k": 19}, r"come from a different configuration \(experiment.k was 20 and is 19\)"),
+        ({"seed": 1}, r"come from a different configuration \(experiment.seed was 0 and is 1 and 1 more\)"),
         (
             {"sets": (msgspec.structs.replace(DEMO_SET, sample=9),)},
             r"sets\[0\].sample was 10 and is 9 and 2 more",
@@ -155,10 +155,12 @@ def test_an_index_of_other_records_is_refused(demo_home: Path, results_folder: P
         run_small(home, folder, resume=True)
     build_index(home / "corpora", home / "indexes", "demo")
     as_it_is = msgspec.structs.replace(SMALL, sets=(msgspec.structs.replace(DEMO_SET, corpus=None, index="demo"),))
-    with pytest.raises(ResultsMismatch, match=r"made otherwise \(experiment.sets\[0\].corpus was"):
+    with pytest.raises(ResultsMismatch, match=r"come from a different configuration \(experiment.sets\[0\].corpus was"):
         run_small(home, folder, as_it_is, resume=True)
     run_small(demo_home, tmp_path / "named", as_it_is)
-    with pytest.raises(ResultsMismatch, match=r"made otherwise \(indexes.demo.corpus was \"[0-9a-f]+…"):
+    with pytest.raises(
+        ResultsMismatch, match=r"come from a different configuration \(indexes.demo.corpus was \"[0-9a-f]+…"
+    ):
         run_small(home, tmp_path / "named", as_it_is, resume=True)
 
 
@@ -213,7 +215,7 @@ def test_a_condition_with_a_model_is_repeated_each_time_with_a_seed_of_its_own(d
     experiment = msgspec.structs.replace(SMALL, conditions=conditions, repeats=3, seed=5, plots=())
     ran = run_small(demo_home, tmp_path / "r", experiment, _choice(models))
     assert [seed for seed, _ in models] == [5, 6, 7]
-    assert ran.asked == 3 * 10 + 10
+    assert ran.questions_asked == 3 * 10 + 10
     files = sorted(path.name for path in (tmp_path / "r" / "demo").glob("*.run"))
     assert files == ["or.1.run", "or.2.run", "or.3.run", "without.run"]
     with_model, without = ran.table.sets[0].rows
@@ -258,6 +260,8 @@ def test_an_unfinished_part_is_not_seen_as_a_result(demo_home: Path, results_fol
     folder = tmp_path / "copy"
     shutil.copytree(results_folder, folder)
     (folder / "demo" / "bm25.questions.jsonl").unlink()
-    with pytest.raises(ResultsMismatch, match=r"is not finished \(demo/bm25 is missing\): go on with .* --resume"):
+    with pytest.raises(
+        ResultsMismatch, match=r"is not finished \(demo/bm25 is missing\): complete it with .* --resume"
+    ):
         open_results(folder)
     assert read_table(results_folder).sets[0].rows[0].questions == 10

@@ -75,7 +75,7 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
         (
             ["experiment", "two.toml", "--output", "there"],
             4,
-            "there holds results already: go on with them by --resume",
+            "there already holds results: continue them with --resume",
         ),
         (["report", "nowhere"], 4, "holds no results"),
         (

@@ -75,7 +75,7 @@ def test_changed_references_are_other_results(
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    assert run_small(demo_home, copy, challenge, resume=True).asked == 0
+    assert run_small(demo_home, copy, challenge, resume=True).questions_asked == 0
     assert contents(copy) == contents(folder)
     with (copy / "demo" / "references.jsonl").open("a", encoding="utf-8") as stream:
         stream.write('{"qid": "x"}\n')

@@ -45,5 +45,5 @@ def test_a_part_that_is_missing_or_damaged_is_named_with_the_way_out(tmp_path: P
         read_outcomes(tmp_path, ExperimentPart("s", "or"))
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "or.questions.jsonl").write_text('{"qid": 5}\n')
-    with pytest.raises(ResultsMismatch, match=r"or.questions.jsonl is damaged .* remove it and go on with --resume"):
+    with pytest.raises(ResultsMismatch, match=r"or.questions.jsonl is damaged .* delete it and continue with --resume"):
         read_outcomes(tmp_path, ExperimentPart("s", "or"))

@@ -24,10 +24,12 @@ def test_the_digest_changes_with_any_file_that_decides_a_result(
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__" / "x.pyc").write_bytes(b"1")
     assert code_digest() == before
-    (folder / "experiments" / "mine.toml").write_text("title = 'another'")
+    (folder / "experiments" / "specs" / "mine.toml").write_text("title = 'another'")
     assert code_digest() == before
-    (folder / "measures.py").write_bytes((folder / "measures.py").read_bytes() + b"\n")
-    assert code_digest() != before
+    for name in ("errors.py", "experiments/spec.py"):
+        (folder / name).write_bytes((folder / name).read_bytes() + b"\n")
+        assert code_digest() != before
+        before = code_digest()
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout: there is no commit")

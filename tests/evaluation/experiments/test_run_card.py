@@ -51,14 +51,14 @@ def test_every_difference_is_found_and_the_first_named_with_both_values(results_
     with pytest.raises(ResultsMismatch) as caught:
         check_identity(results_folder, identity, other)
     assert f'(prompts was "{identity.prompts[:36]}… and is "0" and 2 more)' in str(caught.value)
-    assert str(caught.value).endswith("go on as they were begun, or give another folder with --output.")
+    assert str(caught.value).endswith("resume it as it was started, or give another folder with --output.")
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b'{"identity": 5}', b"[" * 100_000])
 def test_a_card_that_is_none_is_refused(results_folder: Path, tmp_path: Path, content: bytes) -> None:
     shutil.copytree(results_folder, tmp_path / "copy")
     (tmp_path / "copy" / "card.json").write_bytes(content)
-    with pytest.raises(ResultsMismatch, match=r"card.json is no card that this SHRAG reads"):
+    with pytest.raises(ResultsMismatch, match=r"card.json is not a run card of this version of SHRAG"):
         read_card(tmp_path / "copy")
 
 

@@ -70,7 +70,7 @@ def test_results_without_answers_and_a_damaged_file_are_refused(demo_home: Path,
     with pytest.raises(EvaluationError, match=r"has no answers to judge: run it with `answers = true`"):
         judge_results(open_results(tmp_path / "none")[0], ScriptedJudge())
     (folder / JUDGEMENTS_FILE).write_text("{}\n")
-    with pytest.raises(ResultsMismatch, match=r"judgements.jsonl line 1 is no judgement"):
+    with pytest.raises(ResultsMismatch, match=r"judgements.jsonl line 1 is not a judgement"):
         judge_results(open_results(folder)[0], ScriptedJudge())
 
 

@@ -56,7 +56,7 @@ def test_agreement_is_counted_by_level_by_side_and_by_weight() -> None:
     assert near.kappa == pytest.approx(1 - 0.25 / 3)
     assert judge_agreement(one, [RelevanceLevel.FULL] * 4).kappa is None
     for wrong in ([], one[:2]):
-        with pytest.raises(ValueError, match="at least one, got"):
+        with pytest.raises(ValueError, match="levels of both judges"):
             judge_agreement(wrong, one)
 
 

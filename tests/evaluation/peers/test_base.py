@@ -25,7 +25,7 @@ def test_a_peer_ranks_the_sets_own_records_beside_us(demo_home: Path, tmp_path: 
     conditions = (OR, Condition("kiwi", peer="bm25s-kiwi", group="kiwi"))
     experiment = msgspec.structs.replace(SMALL, conditions=conditions, plots=())
     ran = run_small(demo_home, tmp_path / "r", experiment)
-    assert ran.asked == 20
+    assert ran.questions_asked == 20
     _, peer = ran.table.sets[0].rows
     assert peer.cells["nDCG@10"].mean > 0.5
     assert peer.cells["nDCG@10"].against is not None
@@ -66,7 +66,11 @@ def test_a_peer_killed_between_two_questions_goes_on_there_and_ends_in_the_same_
         patched.setattr(part_runner, "append_to_journal", append_to_journal)
         with pytest.raises(_Killed):
             run_small(demo_home, tmp_path / "stopped", experiment)
-    assert run_small(demo_home, tmp_path / "stopped", experiment, resume=True).asked == whole.asked - 3 == 7
+    assert (
+        run_small(demo_home, tmp_path / "stopped", experiment, resume=True).questions_asked
+        == whole.questions_asked - 3
+        == 7
+    )
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 

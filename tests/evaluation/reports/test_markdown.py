@@ -57,9 +57,9 @@ def test_it_has_every_table_the_differences_the_times_and_what_produced_them(cla
     text = render_document([claiming])
     assert text.startswith("# Results\n")
     assert "### demo (10 questions)" in text
-    assert "Difference to the baseline `or` in collected; in bold what is significant:" in text
+    assert "Difference from the baseline `or` in collected; significant ones in bold:" in text
     assert "| AND of \\<b\\>all\\</b\\> | **−" in text
-    assert text.count("Median milliseconds a question: `or` ") == 1
+    assert text.count("Median milliseconds per question: `or` ") == 1
     assert "- **Command:** `shrag 'x y'`, seed 0," in text
     assert "- **Questions:** demo 10" in text
     assert "- **Language model:** none" in text
@@ -69,7 +69,7 @@ def test_several_folders_are_sections_in_their_order(claiming: Path, results_fol
     text = render_document([claiming, results_folder])
     assert text.count("\n## Small\n") == 2
     # Results that claim nothing are compared by their first measure.
-    assert "in nDCG@10; in bold" in text.split("\n## Small\n")[2]
+    assert "in nDCG@10; significant ones in bold" in text.split("\n## Small\n")[2]
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_set_has_the_columns_that_it_has_values_for_and_says_what_choices_are_
         "| --- | --- |",
         "| a |  | – |",
         "",
-        "Choices that are drawn are right in 0.250, always C, the most frequent, is in 0.500.",
+        "Random choices have an expected accuracy of 0.250; always choosing C, the most frequent one, has 0.500.",
     ]
 
 

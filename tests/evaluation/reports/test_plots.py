@@ -44,5 +44,5 @@ def test_conditions_stand_under_their_labels_and_each_set_and_grid_is_a_series()
 
 
 def test_a_setting_that_no_condition_left_has_is_refused() -> None:
-    with pytest.raises(ExperimentRejected, match="No condition sets 'ands', which a plot has as x"):
+    with pytest.raises(ExperimentRejected, match="A plot has x = 'ands', which no condition sets"):
         panels(Plot("line", ("RR",), x="ands"), _table(_row("a", "a", {}, 0.1)))

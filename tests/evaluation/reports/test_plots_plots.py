@@ -64,5 +64,5 @@ def test_each_plot_is_two_files(tmp_path: Path) -> None:
 def test_a_missing_matplotlib_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(PlotLibraryMissing, match=r"pip install shrag\[evaluation\]`, or run with --no-plots"):
+    with pytest.raises(PlotLibraryMissing, match=r"pip install shrag\[evaluation\]`, or use --no-plots"):
         check_plots()

@@ -27,13 +27,13 @@ def test_a_file_that_is_not_as_it_was_written_is_named(copy: Path, name: str) ->
     open_results(copy)
     path = copy / name
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ResultsMismatch, match=rf"{name} is not as it was written: run the experiment again"):
+    with pytest.raises(ResultsMismatch, match=rf"{name} was changed after it was written: run the experiment again"):
         open_results(copy)
 
 
 def test_results_whose_last_session_was_stopped_are_not_finished(copy: Path) -> None:
     write_card(copy, msgspec.structs.replace(read_card(copy), files={}))
-    with pytest.raises(ResultsMismatch, match=r"copy is not finished: go on with"):
+    with pytest.raises(ResultsMismatch, match=r"copy is not finished: complete it with"):
         open_results(copy)
 
 
@@ -41,7 +41,7 @@ def test_results_whose_last_session_was_stopped_are_not_finished(copy: Path) -> 
 def test_a_card_that_names_files_elsewhere_is_refused(copy: Path, name: str) -> None:
     path = copy / "card.json"
     path.write_text(path.read_text().replace('"name": "demo"', f'"name": "{name}"'))
-    with pytest.raises(ResultsMismatch, match="which is no name of a file"):
+    with pytest.raises(ResultsMismatch, match="which is not a valid file name"):
         open_results(copy)
 
 
@@ -71,5 +71,5 @@ def test_questions_are_kept_as_they_are_read_again(tmp_path: Path) -> None:
     results = ResultFolder(tmp_path, SMALL)
     assert results.topics("demo") == list(questions.topics)
     assert results.qrels("demo") == list(questions.qrels)
-    with pytest.raises(EvaluationError, match="holds a tab or a line break"):
+    with pytest.raises(EvaluationError, match="has a tab in its qid or a line break"):
         write_questions(tmp_path, "demo", JudgedQuestions((Topic("a", "one\ntwo"),), (), 0, 0))
