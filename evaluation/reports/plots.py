@@ -1,8 +1,8 @@
 """Plots of a results table as PNG and SVG; the only module that imports matplotlib.
 
 The same table gives the same bytes: files have no date or program name, and identifiers are made from a fixed salt. An
-SVG has its text as text, drawn in a font of the viewer. A PNG with Hangul needs a font that has it on this machine;
-without one it shows the names of the conditions instead of their labels.
+SVG has its text as text, to be shown in a font of the reader's machine. A PNG is drawn in NanumGothic, which the package
+koreanize-matplotlib contains, so that Hangul needs no font on this machine.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shrag.corpora.files import replace_durably
 from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
-from shrag.evaluation.reports.table import ResultRow, ResultTable, SetTable
+from shrag.evaluation.reports.table import ResultTable, ResultRow, SetTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,11 +45,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A tick label of the x axis; ``plain`` is its ASCII form, for a font without Hangul."""
+    """A tick label at ``x``; ``key`` is the condition, or the setting's value, whose points are there."""
 
     x: float
     text: str
-    plain: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Panel:
 def panels(plot: Plot, table: ResultTable) -> list[Panel]:
     """Return the plot's panels; raise :class:`ExperimentRejected` where no condition sets its x."""
     labels = _labels(plot.x, table)
-    positions = {label.plain: label.x for label in labels}
+    positions = {label.key: label.x for label in labels}
     return [Panel(measure, plot.x, labels, _series(plot, measure, table, positions)) for measure in plot.y]
 
 
@@ -121,15 +122,19 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 MARKERS = "osD^vP*"
 """Distinguishable without colour."""
 
-KOREAN_FONTS = ("Pretendard", "Noto Sans KR", "Noto Sans CJK KR", "Noto Sans CJK JP", "NanumGothic", "Malgun Gothic")
-"""Fonts that have Hangul; the first that is installed is taken."""
+KOREAN_FONT = "NanumGothic"
+"""The family name of the font with Hangul."""
 
 _PANEL = (4.8, 3.6)
 """Width and height in inches."""
 
 
 def check_plots() -> None:
-    """Raise :class:`PlotLibraryMissing` where matplotlib is not installed."""
+    """Check that plots can be drawn.
+
+    Raises:
+        PlotLibraryMissing: matplotlib, or the package with its Korean font, is not installed.
+    """
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -137,6 +142,25 @@ def check_plots() -> None:
             "matplotlib, which draws the experiment's plots, is not installed: run `pip install shrag[evaluation]`, or "
             "use --no-plots."
         ) from None
+    korean_font_file()
+
+
+def korean_font_file() -> Path:
+    """Return the path of the NanumGothic file in the installed package koreanize-matplotlib.
+
+    The package is not imported: that would change matplotlib's settings, and needs distutils, which Python 3.12 lacks.
+
+    Raises:
+        PlotLibraryMissing: the package is not installed.
+    """
+    try:
+        package = distribution("koreanize-matplotlib")
+    except PackageNotFoundError:
+        raise PlotLibraryMissing(
+            "koreanize-matplotlib, which has the Korean font of the experiment's plots, is not installed: run "
+            "`pip install shrag[evaluation]`, or use --no-plots."
+        ) from None
+    return Path(str(package.locate_file("koreanize_matplotlib/fonts/NanumGothic.ttf")))
 
 
 def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[Path]:
@@ -157,29 +181,30 @@ def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[
 
 def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> bytes:
     """Return a plot as ``png`` or ``svg``; identifiers in an SVG are derived from ``salt``."""
-    font = korean_font()
-    with _style(font, salt):
-        figure = _figure(plot, panels(plot, table), plain=kind == "png" and not font)
+    _register_korean_font()
+    with _style(salt):
+        figure = _figure(plot, panels(plot, table))
         stream = io.BytesIO()
         metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
         figure.savefig(stream, format=kind, dpi=144, metadata=metadata)
     return stream.getvalue()
 
 
-def korean_font() -> str:
-    """Return the name of an installed font with Hangul, empty where there is none."""
+def _register_korean_font() -> None:
+    """Register the font with matplotlib, once."""
     from matplotlib.font_manager import fontManager
 
-    installed = set(fontManager.get_font_names())
-    return next((name for name in KOREAN_FONTS if name in installed), "")
+    path = str(korean_font_file())
+    if all(font.fname != path for font in fontManager.ttflist):
+        fontManager.addfont(path)
 
 
-def _style(font: str, salt: str) -> AbstractContextManager[None]:
+def _style(salt: str) -> AbstractContextManager[None]:
     import matplotlib as mpl
 
     return mpl.rc_context(
         {
-            "font.family": [*([font] if font else []), "DejaVu Sans"],
+            "font.family": [KOREAN_FONT, "DejaVu Sans"],
             "svg.hashsalt": salt,
             "svg.fonttype": "none",
             "axes.spines.top": False,
@@ -188,12 +213,12 @@ def _style(font: str, salt: str) -> AbstractContextManager[None]:
             "axes.grid.axis": "y",
             "axes.axisbelow": True,
             "grid.alpha": 0.3,
-            "axes.unicode_minus": False,
+            "axes.unicode_minus": False,  # NanumGothic has no U+2212
         }
     )
 
 
-def _figure(plot: Plot, drawn: Sequence[Panel], *, plain: bool) -> Figure:
+def _figure(plot: Plot, drawn: Sequence[Panel]) -> Figure:
     from matplotlib.figure import Figure
 
     width, height = _PANEL
@@ -203,11 +228,11 @@ def _figure(plot: Plot, drawn: Sequence[Panel], *, plain: bool) -> Figure:
     for position, panel in enumerate(drawn, 1):
         axes = figure.add_subplot(1, len(drawn), position)
         (_lines if plot.kind == "line" else _bars)(axes, panel)
-        _label(axes, panel, plain=plain)
+        _label(axes, panel)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     if len(labels) > 1:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), frameon=False)
-    if plot.title and (plot.title.isascii() or not plain):
+    if plot.title:
         figure.suptitle(_literal(plot.title))
     return figure
 
@@ -238,14 +263,13 @@ def _bars(axes: Axes, panel: Panel) -> None:
         )  # fmt: skip
 
 
-def _label(axes: Axes, panel: Panel, *, plain: bool) -> None:
+def _label(axes: Axes, panel: Panel) -> None:
     axes.set_title(_literal(panel.measure))
     axes.set_xlabel(_literal(panel.x_name))
-    texts = [label.plain if plain and not label.text.isascii() else label.text for label in panel.labels]
-    slanted = sum(map(len, texts)) > 40
+    slanted = sum(len(label.text) for label in panel.labels) > 40
     axes.set_xticks(
         [label.x for label in panel.labels],
-        [_literal(text) for text in texts],
+        [_literal(label.text) for label in panel.labels],
         rotation=30 if slanted else 0,
         ha="right" if slanted else "center",
     )

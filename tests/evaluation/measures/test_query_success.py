@@ -1,18 +1,10 @@
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from shrag.evaluation.measures import query_success
 from shrag.evaluation.measures.query_success import all_recall, article, ranking_at, recall, relevant_at, success
 
 RELEVANT = frozenset("bd")
-
-
-def test_its_examples_hold() -> None:
-    results = doctest.testmod(query_success)
-    assert (results.failed, results.attempted) == (0, 2)
 
 
 def test_success_asks_for_one_relevant_document_and_recall_for_their_share() -> None:

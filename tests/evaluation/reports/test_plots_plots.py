@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import sys
 import xml.etree.ElementTree as ET
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import NoReturn
 
+import matplotlib
 import pytest
+from matplotlib.font_manager import fontManager, get_font
 
 from shrag.evaluation.errors import PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
@@ -45,14 +49,30 @@ def test_an_svg_has_its_text_as_text_and_neither_date_nor_script() -> None:
     assert "조건 $1 &lt;b&gt; 0" in draw(BARS, _table(), "svg").decode()
 
 
-def test_without_a_korean_font_a_png_has_the_names_of_the_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Every warning is an error here: a letter that the font lacks would be one.
-    monkeypatch.setattr(plots, "KOREAN_FONTS", ())
-    assert plots.korean_font() == ""
+def test_without_a_font_of_the_system_hangul_is_drawn_in_the_font_of_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Every warning is an error here: a letter that no font has would be one.
+    own = matplotlib.get_data_path()
+    monkeypatch.setattr(fontManager, "ttflist", [font for font in fontManager.ttflist if font.fname.startswith(own)])
     named = draw(BARS, _table(), "png")
-    assert named == draw(BARS, _table("또 다른"), "png")
-    assert named != draw(BARS, _table("English"), "png")
+    assert Path(fontManager.findfont(plots.KOREAN_FONT, fallback_to_default=False)) == plots.korean_font_file()
+    assert {ord(letter) for letter in "가힣ㄱ漢α"} <= set(get_font(plots.korean_font_file()).get_charmap())
+    assert named != draw(BARS, _table("또 다른"), "png")
     draw(LINE, _table(), "png")
+    assert "koreanize_matplotlib" not in sys.modules
+
+
+def test_a_missing_font_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(name: str) -> NoReturn:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(plots, "distribution", find)
+    with pytest.raises(
+        PlotLibraryMissing,
+        match=r"^koreanize-matplotlib, which .* is not installed: run `pip install shrag\[evaluation\]`",
+    ):
+        check_plots()
 
 
 def test_each_plot_is_two_files(tmp_path: Path) -> None:
