@@ -1,4 +1,4 @@
-"""Checks of ``shrag doctor``: findings and remedies."""
+"""Checks of ``shrag doctor``, each with its result and how to fix a problem."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MEMORY_LOW = 2 * 2**30
 
 
 class CheckResult(NamedTuple):
-    """``exit_status`` is what the doctor ends with because of this one: 0 where nothing is wrong."""
+    """The result of one check; ``exit_status`` is the doctor's because of it, 0 without a problem."""
 
     what: str
     status: Literal["ok", "note", "fail"]
@@ -30,7 +30,7 @@ class CheckResult(NamedTuple):
 
 
 def check_parts() -> Iterator[CheckResult]:
-    """Try each part that SHRAG needs, by using it."""
+    """Check Python, Java with Lucene, and Kiwi by using them."""
     enough = sys.version_info >= (3, 11)
     yield CheckResult(
         "Python",
@@ -46,7 +46,7 @@ def check_parts() -> Iterator[CheckResult]:
 
 
 def check_machine(home: Path) -> Iterator[CheckResult]:
-    """Look at the disk and the memory."""
+    """Check free disk space and memory."""
     folder = next(path for path in (home, *home.absolute().parents) if path.exists())
     free = shutil.disk_usage(folder).free
     yield CheckResult("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
@@ -57,7 +57,7 @@ def check_machine(home: Path) -> Iterator[CheckResult]:
 
 
 def check_indexes(indexes: Path) -> Iterator[CheckResult]:
-    """Check every published index against its manifest and this process's analyser."""
+    """Check every published index against its manifest and the installed analyzer."""
     from shrag.indexing.open_index import check_index
     from shrag.indexing.storage.generations import CURRENT_FILE
 
@@ -75,7 +75,7 @@ def check_indexes(indexes: Path) -> Iterator[CheckResult]:
 
 
 def check_models(weights: Path) -> Iterator[CheckResult]:
-    """Say which models there are, those of the catalogue under ``weights``. None is needed."""
+    """Report the optional packages of models, and check the weights of the catalogue under ``weights``."""
     for package, extra, use in (
         ("sentence_transformers", "models", "encoders and re-rankers"),
         ("faiss", "cpu", "vector search"),
@@ -89,7 +89,7 @@ def check_models(weights: Path) -> Iterator[CheckResult]:
 
 
 def check_language_model(settings: LlmSettings) -> Iterator[CheckResult]:
-    """Ask the endpoint that is configured what it is, or see whether the server could start one."""
+    """Query the configured endpoint, or check that ``shrag-serve`` can start a model server."""
     what = "Language model"
     try:
         if settings.url:
@@ -100,9 +100,7 @@ def check_language_model(settings: LlmSettings) -> Iterator[CheckResult]:
             check_engine(settings)
             yield CheckResult(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
         else:
-            yield CheckResult(
-                what, "note", "none; answers are extractive and say so. To add one: docs/language-model.md"
-            )
+            yield CheckResult(what, "note", "none: answers are extractive. To add one: docs/language-model.md")
     except ModelError as error:
         yield CheckResult(what, "fail", f"{error} Until then answers are extractive.", 6)
 
@@ -112,7 +110,7 @@ def _answering(settings: LlmSettings) -> str:
 
     with closing(OpenAIModel(settings)) as model:
         health = model.health()
-    context = f"a context of {health.max_model_len:,} tokens" if health.max_model_len else "a context it does not tell"
+    context = f"a context of {health.max_model_len:,} tokens" if health.max_model_len else "a context of unknown length"
     return f"{health.model} at {settings.url} answers, with {context}{f', {health.engine}' if health.engine else ''}"
 
 
@@ -137,7 +135,7 @@ def _check_weights(weights: Path) -> Iterator[CheckResult]:
         else:
             yield CheckResult(card.name, "ok", f"whole at {folder}, weights {digest[:16]}")
     if not found:
-        yield CheckResult("Weights", "note", f"none under {weights}: vectors and ranking by models need some")
+        yield CheckResult("Weights", "note", f"none under {weights}: vectors and re-ranking by models need them")
 
 
 def _use_lucene() -> str:
@@ -163,7 +161,7 @@ def _version(package: str) -> str:
 
 
 def _available_memory() -> int | None:
-    """Return the bytes that can be had without swapping, None where the system does not say."""
+    """Return the bytes available without swapping, None where the system does not report them."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:

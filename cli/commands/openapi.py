@@ -1,4 +1,4 @@
-"""``shrag openapi``: the description of the HTTP interface, as it stands in ``docs/openapi.json``."""
+"""``shrag openapi``: print the OpenAPI document of the HTTP API (``docs/openapi.json``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shrag.cli.settings import Home
 @click.argument("name", default="demo")
 @click.pass_obj
 def command(home: Home, name: str) -> None:
-    """Print the OpenAPI file of what `shrag-serve NAME` serves (default: demo); it is the same for every index.
+    """Print the OpenAPI document of `shrag-serve NAME` (default: demo); it is the same for every index.
 
     Example: shrag openapi > docs/openapi.json
     """

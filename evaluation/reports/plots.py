@@ -1,8 +1,8 @@
 """Plots of a results table as PNG and SVG; the only module that imports matplotlib.
 
 The same table gives the same bytes: files have no date or program name, and identifiers are made from a fixed salt. An
-SVG has its text as text, to be shown in a font of the reader's machine. A PNG is drawn in NanumGothic, which the package
-koreanize-matplotlib contains, so that Hangul needs no font on this machine.
+SVG has its text as text, to be shown in a font of the reader's machine. A PNG is drawn in NanumGothic from the package
+koreanize-matplotlib, so that Hangul needs no font on this machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from shrag.corpora.files import replace_durably
 from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
-from shrag.evaluation.reports.table import ResultTable, ResultRow, SetTable
+from shrag.evaluation.reports.table import ResultRow, ResultTable, SetTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -32,7 +32,7 @@ def test_keys_are_mapped_by_options(own_home: Path, nested: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["--format", "miracl", "--id-key", "doi"], 2, "--id-key goes with --format jsonl, not with miracl"),
+        (["--format", "miracl", "--id-key", "doi"], 2, "--id-key needs --format jsonl: the keys of miracl are fixed"),
         (["--format", "miracl"], 3, "did you mean --format jsonl (with --id-key and --text-key)?"),
         (["--format", "jsonl"], 3, "'id' is missing or empty; name the key with --id-key, this object has doi, meta"),
         (["--format", "jsonl", "--id-key", "doi", "--text-key", "bodi"], 3, "nested.jsonl"),

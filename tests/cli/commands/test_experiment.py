@@ -81,7 +81,7 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
         (
             ["compare", "two.toml", "two.toml"],
             2,
-            "two.toml is no folder of results: compare two run files with --qrels",
+            "two.toml is not a results folder: give two of them, or two run files with --qrels",
         ),
     ],
 )

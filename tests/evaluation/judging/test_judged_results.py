@@ -101,4 +101,4 @@ def test_the_command_prints_each_mean_with_the_judges_name(
 
 def test_the_command_needs_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["judge", str(folder)]) == 2
-    assert "Judging needs a language model and none is configured" in capsys.readouterr().err
+    assert "No language model is configured: set [llm] url" in capsys.readouterr().err
