@@ -70,7 +70,7 @@ def check_indexes(indexes: Path) -> Iterator[CheckResult]:
         except IndexingError as error:
             yield CheckResult(f"Index {name}", "fail", str(error), 4)
         else:
-            says = f"generation {manifest.generation}, {manifest.records:,} records, whole"
+            says = f"generation {manifest.generation}, {manifest.records:,} records, verified"
             yield CheckResult(f"Index {name}", "ok", says)
 
 
@@ -133,7 +133,7 @@ def _check_weights(weights: Path) -> Iterator[CheckResult]:
         except ModelError as error:
             yield CheckResult(card.name, "fail", str(error), 6)
         else:
-            yield CheckResult(card.name, "ok", f"whole at {folder}, weights {digest[:16]}")
+            yield CheckResult(card.name, "ok", f"verified at {folder}, weights {digest[:16]}")
     if not found:
         yield CheckResult("Weights", "note", f"none under {weights}: vectors and re-ranking by models need them")
 

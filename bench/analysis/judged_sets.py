@@ -82,14 +82,14 @@ def known_items(records: Sequence[Document]) -> Iterator[JudgedSet]:
     ``title``: a title is the question for its abstract, and documents have no titles. ``sentence``: the middle sentence
     of an abstract with at least three is the question for its record, from which it is removed.
     """
-    whole = [record for record in records if record.title and record.text]
-    bare = [Document(record.docid, "", record.text) for record in whole]
-    middles = [_middle(record.text) for record in whole]
-    cut = [Document(record.docid, record.title, middle[1]) for record, middle in zip(whole, middles, strict=True)]
+    complete = [record for record in records if record.title and record.text]
+    bare = [Document(record.docid, "", record.text) for record in complete]
+    middles = [_middle(record.text) for record in complete]
+    cut = [Document(record.docid, record.title, middle[1]) for record, middle in zip(complete, middles, strict=True)]
     for language in ("ko", "en"):
-        own = [n for n, record in enumerate(whole) if detect_language(record.title) == detect_language(record.text)]
-        titled = [n for n in own if detect_language(whole[n].title) == language]
-        yield JudgedSet(f"sci-{language} title", bare, [whole[n].title for n in titled], [{n: 1} for n in titled])
+        own = [n for n, record in enumerate(complete) if detect_language(record.title) == detect_language(record.text)]
+        titled = [n for n in own if detect_language(complete[n].title) == language]
+        yield JudgedSet(f"sci-{language} title", bare, [complete[n].title for n in titled], [{n: 1} for n in titled])
         asked = [n for n, (middle, _) in enumerate(middles) if middle and detect_language(middle) == language]
         yield JudgedSet(f"sci-{language} sentence", cut, [middles[n][0] for n in asked], [{n: 1} for n in asked])
 

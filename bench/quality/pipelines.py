@@ -118,8 +118,8 @@ def _papers(folder: Path) -> QuestionSet:
             for asked in paper["qas"]:
                 topics.append(Topic(asked["qid"], asked["question"]))
                 qrels += [Qrel(asked["qid"], docid, 1) for docid in chunks[str(paper["paper_id"])]]
-                if kept := _spans([asked["answer"]]):
-                    answers[asked["qid"]] = kept
+                if texts := _spans([asked["answer"]]):
+                    answers[asked["qid"]] = texts
     return QuestionSet(topics, qrels, answers)
 
 
@@ -135,9 +135,9 @@ def _chunks() -> dict[str, list[str]]:
 def _sample(asked: QuestionSet, most: int) -> QuestionSet:
     topics = list(asked.topics)
     random.Random(7).shuffle(topics)
-    kept = topics[:most]
-    qids = {topic.qid for topic in kept}
-    return asked._replace(topics=kept, qrels=[qrel for qrel in asked.qrels if qrel.qid in qids])
+    chosen = topics[:most]
+    qids = {topic.qid for topic in chosen}
+    return asked._replace(topics=chosen, qrels=[qrel for qrel in asked.qrels if qrel.qid in qids])
 
 
 def _spans(answers: Sequence[str]) -> list[str]:

@@ -226,10 +226,10 @@ def compare_with_pyserini(
     best = {what: statistics.median(found) for what, found in rates.items()}
     each = {what: statistics.median(found) for what, found in shares.items()}
     for kind in theirs:
-        beside = best[f"Pyserini's server, questions {kind}"]
+        baseline = best[f"Pyserini's server, questions {kind}"]
         for strategy in ("bm25", "shrag"):
             ours = best[f"SHRAG {strategy}, questions {kind}"]
-            ratio = f"{ours / beside:.2f} times Pyserini's {beside:.0f}"
+            ratio = f"{ours / baseline:.2f} times Pyserini's {baseline:.0f}"
             own, other = each[f"SHRAG {strategy}, questions {kind}"], each[f"Pyserini's server, questions {kind}"]
             by_work = f"{own:.0f} a processor second, {own / other:.2f} times Pyserini's {other:.0f}"
             print(f"questions {kind}: SHRAG {strategy} {ours:.0f} requests/s, {ratio}; {by_work}")

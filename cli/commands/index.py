@@ -158,7 +158,7 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     if as_json:
         click.echo(json.dumps({"index": name, "generation": found.generation, "whole": not found.problems}))
     elif not found.problems:
-        click.echo(f"index {name}: generation {found.generation} is whole")
+        click.echo(f"index {name}: generation {found.generation} is intact")
     if found.problems:
         click.echo(
             f"shrag: generation {found.generation} of index {name} is damaged: build it again with "

@@ -94,7 +94,7 @@ def narrow_experiment(
     The baseline is always included. Plots and claims about what is left out are dropped.
 
     Args:
-        experiment: The whole experiment.
+        experiment: The experiment.
         sets: Names of the sets to include; empty for all.
         conditions: Names of conditions or of groups to include; empty for all.
         sample: Questions of each set; None leaves it as the experiment says.

@@ -79,5 +79,5 @@ def refusals(outcomes: Iterable[tuple[bool, bool]]) -> Refusals:
     )
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(part: int, total: int) -> float | None:
+    return part / total if total else None

@@ -1,4 +1,4 @@
-"""The commands, run as a user runs them, in one process."""
+"""The commands, run in one process."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_doctor_checks_the_weights_there_are(
     shutil.copytree(encoder_folder, own_home / "weights" / "gte")
     assert run(["doctor", "--json"]) == 6
     findings = {each["what"]: each for each in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert findings["KURE-v1"]["says"].startswith(f"whole at {own_home}/weights/KURE-v1, weights ")
+    assert findings["KURE-v1"]["says"].startswith(f"verified at {own_home}/weights/KURE-v1, weights ")
     assert "is not the model.safetensors of gte-multilingual-base" in findings["gte-multilingual-base"]["says"]
 
 

@@ -1,4 +1,4 @@
-"""``shrag corpus add`` over the formats, and topics and judgements of every layout, as a user runs them."""
+"""``shrag corpus add`` for every format; topics and judgements in every layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An experiment from its beginning to its end, stopped anywhere, and what it refuses to go on with."""
+"""Whole runs of an experiment: reproducible, resumable at any point, refused where they do not match."""
 
 from __future__ import annotations
 
@@ -243,8 +243,8 @@ def test_a_model_that_fails_is_counted_and_one_that_is_needed_and_not_there_refu
 @pytest.mark.parametrize(
     ("condition", "says"),
     [
-        (Condition("h", strategy="hyde"), "The condition h cannot be asked: The strategy hyde needs a language model"),
-        (Condition("v", strategy="raise-0.84"), "The condition v cannot be asked: .* needs vectors that a model made"),
+        (Condition("h", strategy="hyde"), "The condition h cannot be run: The strategy hyde needs a language model"),
+        (Condition("v", strategy="raise-0.84"), "The condition v cannot be run: .* needs vectors that a model made"),
     ],
 )
 def test_a_strategy_that_lacks_what_it_needs_is_named_before_a_question_is_asked(

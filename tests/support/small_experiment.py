@@ -1,4 +1,4 @@
-"""A small experiment over the demonstration records, for the tests of everything that is made of one."""
+"""A small experiment over the demonstration records, for tests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SMALL = Experiment(
 
 
 def folders(home: Path, data: Path = Path()) -> Folders:
-    """Return the places of a home."""
+    """Return the folders under a home."""
     return Folders(home / "corpora", home / "indexes", data)
 
 
@@ -49,7 +49,7 @@ def run_small(
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:
-    """Return every file of a folder of results that a second run has alike."""
+    """Return the files of a results folder that are the same in every run."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""``shrag evaluate`` and ``shrag compare`` over small files, as they are typed."""
+"""``shrag evaluate`` and ``shrag compare`` over small files."""
 
 from __future__ import annotations
 

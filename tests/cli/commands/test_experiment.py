@@ -1,4 +1,4 @@
-"""``shrag experiment``, ``shrag report`` and ``shrag compare`` over results, as a user runs them."""
+"""``shrag experiment``, ``shrag report`` and ``shrag compare`` over results folders."""
 
 from __future__ import annotations
 

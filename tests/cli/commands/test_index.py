@@ -1,4 +1,4 @@
-"""``shrag index`` and what looks after an index, as a user runs them."""
+"""``shrag index`` and its subcommands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``[llm]`` table and its variables, the doctor's word on it, and the server that starts one."""
+"""The table ``[llm]`` and its variables, the doctor's check of the model, and a server that starts one."""
 
 from __future__ import annotations
 

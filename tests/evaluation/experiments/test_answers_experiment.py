@@ -1,4 +1,4 @@
-"""The experiment over answers, and sets held against references alone: what is measured, shown and compared."""
+"""The experiment ``answers``, and sets with references alone: columns, reports, comparison."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_set_without_judgements_has_the_figures_of_its_answers_alone(folder: P
 
 def test_it_is_shown_with_the_level_of_chance_and_no_empty_column(folder: Path) -> None:
     page, document = render_report([folder]), render_document([folder])
-    said = "Choices that are drawn are right in 0.458, always A, the most frequent, is in 0.750."
+    said = "Random choices have an expected accuracy of 0.458; always choosing A, the most frequent one, has 0.750."
     assert said in page
     assert said in document
     assert "conditions differ most in retrieval_ratio" in page

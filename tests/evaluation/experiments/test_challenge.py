@@ -1,4 +1,4 @@
-"""The challenge's experiment over the project's own references: its columns, and what answers are worth in them."""
+"""The experiment ``challenge`` over the project's own references: its columns and their values."""
 
 from __future__ import annotations
 
@@ -79,5 +79,5 @@ def test_changed_references_are_other_results(
     assert contents(copy) == contents(folder)
     with (copy / "demo" / "references.jsonl").open("a", encoding="utf-8") as stream:
         stream.write('{"qid": "x"}\n')
-    with pytest.raises(ResultsMismatch, match=r"references.jsonl is not as it was written"):
+    with pytest.raises(ResultsMismatch, match=r"references.jsonl was changed after it was written"):
         open_results(copy)

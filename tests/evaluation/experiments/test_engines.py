@@ -45,7 +45,7 @@ def test_an_index_whose_corpus_came_from_other_files_is_not_asked_as_if_it_were_
     prepare_index(SMALL_SET, "", folders(own_home, data))
     path = data / "tiny" / "docs-0.jsonl"
     path.write_bytes(path.read_bytes()[: path.read_bytes().index(b"\n") + 1])
-    with pytest.raises(ResultsMismatch, match="rename the set, or say index = 'tiny' to ask it all the same"):
+    with pytest.raises(ResultsMismatch, match="rename the set, or set index = 'tiny' to use it as it is"):
         prepare_index(SMALL_SET, "", folders(own_home, data))
     named = msgspec.structs.replace(SMALL_SET, corpus=None, index="tiny")
     assert prepare_index(named, "", folders(own_home, data)) == "tiny"
@@ -64,7 +64,7 @@ def test_rejects_beyond_those_allowed_and_missing_files_are_refused(data: Path, 
     allowed = msgspec.structs.replace(SMALL_SET, corpus=CorpusSource("miracl", ("tiny",), max_rejects=1))
     prepare_index(allowed, "", folders(own_home, data))
     assert read_manifest(own_home / "corpora" / "tiny").records == 12
-    with pytest.raises(ExperimentRejected, match=r"The experiment's tiny is not there"):
+    with pytest.raises(ExperimentRejected, match=r"The experiment's tiny does not exist"):
         prepare_index(SMALL_SET, "", folders(own_home, data / "elsewhere"))
 
 

@@ -1,4 +1,4 @@
-"""The experiment over strategies: it asks every one that works without a model, and names every other."""
+"""The experiment ``strategies`` includes every strategy that works without a model, and names all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix of nothing: judgements and runs, each empty, partial and full."""
+"""Judgements and runs, each empty, partial and full."""
 
 from __future__ import annotations
 

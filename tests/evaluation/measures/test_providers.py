@@ -1,4 +1,4 @@
-"""QSR by hand; every measure against trec_eval's own code and against its formula."""
+"""QSR by hand; every measure compared with trec_eval's own code and with its formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page as text: whole, escaped, asking nobody for anything. tests/browser/test_report.py opens it."""
+"""The HTML report as text: complete, escaped, without requests. tests/browser/test_report.py opens it."""
 
 from __future__ import annotations
 
