@@ -127,11 +127,6 @@ def index_identity(manifest: IndexManifest) -> IndexIdentity:
     )
 
 
-def questions_identity(questions: JudgedQuestions) -> QuestionsIdentity:
-    """Return the identity of a set's questions."""
-    return QuestionsIdentity(questions.digest, len(questions.topics), questions.unjudged, questions.unasked)
-
-
 def identity_fingerprint(identity: RunIdentity) -> str:
     """Return the SHA-256 of an identity as JSON with sorted keys."""
     return hashlib.sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
@@ -208,7 +203,10 @@ def build_identity(
         format_version=FORMAT_VERSION,
         experiment=experiment,
         chance=chance,
-        questions={name: questions_identity(each) for name, each in questions.items()},
+        questions={
+            name: QuestionsIdentity(each.digest, len(each.topics), each.unjudged, each.unasked)
+            for name, each in questions.items()
+        },
         indexes={name: index_identity(indexes[name].manifest) for name in names},
         prompts=prompts_fingerprint(),
         model=ModelIdentity(model.name, model.fingerprint) if model and chance else ModelIdentity(),

@@ -57,17 +57,9 @@ class JudgeSummary(NamedTuple):
 def judge_answer(
     model: LanguageModel, question: str, answer: str, language: Language, references: Sequence[str] = ()
 ) -> Judgement:
-    """Have ``model`` mark one answer.
+    """Have ``model`` mark one answer by a prompt in ``language``, with reference answers if there are any.
 
-    Args:
-        model: The judge.
-        question: The question.
-        answer: The answer to judge.
-        language: The language of the prompt.
-        references: Reference answers shown to the judge.
-
-    Returns:
-        The marks. A reply that cannot be parsed is requested once more, then left out with the reason.
+    Marks that cannot be parsed are requested once more, then left out with the reason.
 
     Raises:
         ModelUnavailable, ModelRefused: The model fails.

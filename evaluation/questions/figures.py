@@ -160,13 +160,7 @@ among them. ``pool_success``: 1 if at least one is among them, else 0. Plots nam
 
 
 class ChoiceLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Baselines of choice accuracy.
-
-    Attributes:
-        chance: The expected accuracy of random choices.
-        constant: The accuracy of always choosing ``letter``.
-        letter: The letter that is right most often, the first of several.
-    """
+    """Baselines of choice accuracy: of random choices, and of always choosing the most frequent ``letter``."""
 
     chance: float
     constant: float

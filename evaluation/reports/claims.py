@@ -18,9 +18,7 @@ class Verdict(NamedTuple):
         set: The set.
         baseline_mean: The baseline's mean.
         rival: The best of the other conditions.
-        margin: How much better the baseline is than the rival; negative where it is worse.
-        low: Lower end of the margin's interval.
-        high: Upper end of it.
+        margin: How much better the baseline is than the rival (negative if worse), from ``low`` to ``high``.
         better: Number of conditions that the baseline is significantly better than.
         worse: Number of conditions that it is significantly worse than.
         compared: Number of conditions that it was compared with.

@@ -20,12 +20,8 @@ from shrag.evaluation.reports.timings import PartTimes, read_times_file
 from shrag.serving.page.rendering import PAGE_FOLDER, open_templates
 
 
-def card_facts(card: RunCard) -> tuple[tuple[str, str], ...]:
-    """Return the card as pairs of name and value, in display order."""
-    return tuple(_facts(card))
-
-
-def _facts(card: RunCard) -> Iterator[tuple[str, str]]:
+def _card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
+    """Yield the card's fields as pairs of name and text, in display order."""
     identity = card.identity
     yield "fingerprint", card.fingerprint
     for session in card.sessions:
@@ -117,16 +113,9 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True)
 class SetView:
-    """The table and the questions of one set.
+    """The table of one set, and those of its ``total`` questions that differ most by the measure ``primary``.
 
-    Attributes:
-        name: The set.
-        total: Number of questions asked.
-        columns: Names of measures and figures.
-        rows: One row per condition.
-        levels: The baselines of choice accuracy in words; empty without choices.
-        primary: The measure by which the shown questions differ most.
-        questions: The questions shown.
+    ``levels`` are the baselines of choice accuracy in words, empty without choices.
     """
 
     name: str
@@ -169,7 +158,7 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
         sets=tuple(_set_view(results, table, each, questions) for each in table.sets),
         plots=_plots(results, table),
         times=tuple(read_times_file(results)),
-        facts=card_facts(card),
+        facts=tuple(_card_facts(card)),
     )
 
 

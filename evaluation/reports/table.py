@@ -30,14 +30,10 @@ class BaselineDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """A condition's mean difference from the baseline over the same questions.
 
     Attributes:
-        mean: The difference of the means.
-        low: Lower end of its interval.
-        high: Upper end of its interval.
+        mean: The difference of the means, with its interval from ``low`` to ``high``.
         p: Two-sided p of a paired randomisation test.
         p_holm: The same after Holm's correction over the set's conditions and all measures (or all figures).
-        wins: Number of questions with a higher value than the baseline's.
-        ties: Number of questions with the same value.
-        losses: Number of questions with a lower value.
+        wins: Number of questions with a higher value than the baseline's; ``ties`` and ``losses`` likewise.
     """
 
     mean: float
