@@ -98,5 +98,5 @@ def test_what_cannot_be_ranked_is_refused() -> None:
         find_peer("elastic")
     with pytest.raises(EvaluationError, match=r"^k must be at least 1, got 0\.$"):
         rank("bm25s", RECORDS, TOPICS, 0)
-    with pytest.raises(EvaluationError, match=r"^1 docids are given twice"):
+    with pytest.raises(EvaluationError, match=r"^1 records have the docid of another one"):
         rank("bm25s", [*RECORDS, RECORDS[0]], TOPICS, 1)

@@ -69,7 +69,7 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["experiment"], 2, "Name an experiment"),
+        (["experiment"], 2, "No experiment is given"),
         (["experiment", "nope"], 3, "There is no experiment 'nope'"),
         (["experiment", "two.toml", "--sets", "x"], 3, "There is no set 'x': use one of demo"),
         (

@@ -56,8 +56,8 @@ def test_the_command_alone_can_be_run_as_it_is_printed(own_home: Path, capsys: p
         (["--card", "H200", "--llm", "folder"], 6, "config.json"),
         (["--card", "H200", "--kv-cache-dtype", "int4"], 2, "'int4' is not one of"),
         ([], 6, "There is no nvidia-smi here"),
-        (["--card", "H200", "--pid", "7"], 2, "--pid goes with --compare"),
-        (["--card", "H200", "--command", "--json"], 2, "--command with neither"),
+        (["--card", "H200", "--pid", "7"], 2, "--pid needs --compare"),
+        (["--card", "H200", "--command", "--json"], 2, "--command excludes --compare"),
         (["--card", "H200", "--compare"], 6, "There is no nvidia-smi here"),
     ],
 )
