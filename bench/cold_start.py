@@ -1,7 +1,7 @@
-"""Measure what the documentation claims: cold start, build, quality. Run it by `make bench`.
+"""Benchmark of cold start, build time and retrieval quality (`make bench`).
 
-Everything runs through the commands a user has, in a home of its own. The development corpora are read from SHRAG_DATA
-(default: ../shared/data beside the project); what needs one that is absent is skipped with one line.
+Everything runs through the command line, in a temporary home. The development corpora are read from SHRAG_DATA
+(default: ../shared/data beside the project); measurements whose corpus is absent are skipped with one line.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SHRAG = [str(Path(sys.executable).with_name("shrag"))]
 
 COLD_RUNS = 7
 COLD_QUESTIONS = {
-    "Korean, words the index has seen": "인공지능 교육에서 설명 가능한 인공지능은 어떤 의미가 있나요?",
-    "Korean, with a word it has not": "인공지능을 처음배우겠다던 학생은 무엇을 하나요?",
+    "Korean, words in the index": "인공지능 교육에서 설명 가능한 인공지능은 어떤 의미가 있나요?",
+    "Korean, with an unknown word": "인공지능을 처음배우겠다던 학생은 무엇을 하나요?",
     "English": "What are the benefits of deep learning for cancer detection?",
 }
 MEASURES = ("Success@1", "Success@10", "nDCG@10", "RR@10")
-PLAIN_BIGRAMS = {"wiki-ko": (0.898, 0.994), "wiki-en": (0.731, 0.930)}
+BIGRAM_BASELINE = {"wiki-ko": (0.898, 0.994), "wiki-en": (0.731, 0.930)}
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def measure_cold_start(home: Path) -> None:
     shrag("corpus", "add", "cold", "--format", "scienceon", str(source))
     seconds, built = shrag("index", "cold")
     print(f"build: {built.strip()} ({seconds:.1f} s as a whole process)")
-    print(f"cold start of `shrag search`, whole process, {COLD_RUNS} runs over {source.parent.name}:")
+    print(f"cold start of `shrag search`, whole process, {COLD_RUNS} runs on {source.parent.name}:")
     for what, question in COLD_QUESTIONS.items():
         times = [shrag("search", "cold", question, "-k", "5")[0] for _ in range(COLD_RUNS)]
         print(f"  {what:<34} median {statistics.median(times):.2f} s, longest {max(times):.2f} s")
@@ -59,7 +59,7 @@ def measure_cold_start(home: Path) -> None:
 
 
 def measure_quality(home: Path, name: str, format_name: str, source: Path, judged: Path) -> None:
-    """Run every topic by each strategy and judge the runs."""
+    """Run every topic by each strategy and evaluate the runs."""
     shrag("corpus", "add", name, "--format", format_name, str(source))
     shrag("index", name)
     runs: list[str] = []
@@ -67,15 +67,15 @@ def measure_quality(home: Path, name: str, format_name: str, source: Path, judge
         run = home / f"{name}-{strategy}.run"
         topics = ("--topics", str(judged / "topics.tsv"), "--output", str(run), "-k", "10", "--strategy", strategy)
         seconds, _ = shrag("run", name, *topics)
-        print(f"{name}, {strategy}: the topics were asked in {seconds:.1f} s")
+        print(f"{name}, {strategy}: all topics in {seconds:.1f} s")
         runs += ["--run", str(run)]
     _, table = shrag("evaluate", "--qrels", str(judged / "qrels.txt"), *runs, "--measures", " ".join(MEASURES))
     header, *rows = table.splitlines()
     print("  " + " ".join(f"{cell:>11}" for cell in ["", *header.split("\t")[1:]]))
-    if name in PLAIN_BIGRAMS:
+    if name in BIGRAM_BASELINE:
         print(
             "  "
-            + " ".join(f"{cell:>11}" for cell in ["bigram BM25", *(f"{value:.3f}" for value in PLAIN_BIGRAMS[name])])
+            + " ".join(f"{cell:>11}" for cell in ["bigram BM25", *(f"{value:.3f}" for value in BIGRAM_BASELINE[name])])
         )
     for row, strategy in zip(rows, ("shrag", "bm25"), strict=True):
         print("  " + " ".join(f"{cell:>11}" for cell in [strategy, *row.split("\t")[1:]]))
@@ -83,7 +83,7 @@ def measure_quality(home: Path, name: str, format_name: str, source: Path, judge
 
 
 def shrag(*arguments: str) -> tuple[float, str]:
-    """Run one command; return its seconds and its output."""
+    """Run one command and return its seconds and standard output."""
     started = time.perf_counter()
     done = subprocess.run([*SHRAG, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Passages to measure with: the development sets mixed, and as many more as wanted, made of their words."""
+"""Passages for benchmarks: a mixture of the development sets, or any number made of resampled words."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ SETS = {
     "scholarly-en": ("scholarly-en/records-acl.jsonl.gz", "scholarly-en/records-arxiv.jsonl.gz"),
     "multihop": ("multihop-ko/corpus/docs-0.jsonl.gz", "multihop-en/corpus/docs-0.jsonl.gz"),
 }
-"""What is mixed, each set giving the same number of passages; one that is too small begins again."""
+"""The sets of the mixture. Each gives the same number of passages; a set that is too small is repeated."""
 
 Passage = dict[str, str]
-"""``docid``, ``title`` and ``text``, as the format ``miracl`` has them."""
+"""``docid``, ``title`` and ``text``, as in the format ``miracl``."""
 
 
-def mixed(data: Path, count: int) -> list[Passage]:
-    """Return ``count`` passages of all sets in turn, each with a docid of its own."""
+def mix_passages(data: Path, count: int) -> list[Passage]:
+    """Return ``count`` passages, taken from all sets in turn, with new docids."""
     sources = [cycle(_read(data, paths)) for paths in SETS.values()]
     passages = (next(source) for source in cycle(sources))
     return [{**passage, "docid": f"m{number:07}"} for number, passage in enumerate(islice(passages, count))]
 
 
-def resampled(data: Path, count: int, seed: int = 1) -> Iterator[Passage]:
-    """Yield ``count`` passages whose words are drawn, by how often they occur, from passages of one set each.
+def resample_passages(data: Path, count: int, seed: int = 1) -> Iterator[Passage]:
+    """Yield ``count`` passages of words drawn by their frequency in one set each.
 
-    Lengths are those of real passages, words are real words in no order. Every fiftieth word is new (a word with a
-    number behind it), so that the vocabulary grows as it does in real text and no cache learns all of it.
+    Lengths are those of real passages. Every fiftieth word is new (a word followed by a number), so the vocabulary
+    grows as in real text and cannot be cached completely.
     """
     rng = random.Random(seed)
     sets = []
@@ -46,15 +46,15 @@ def resampled(data: Path, count: int, seed: int = 1) -> Iterator[Passage]:
         sets.append((passages, list(words), list(accumulate(words.values()))))
     for number in range(count):
         passages, words_of, weights = sets[number % len(sets)]
-        model = rng.choice(passages)
-        drawn = rng.choices(words_of, cum_weights=weights, k=max(len(model["text"].split()), 1))
-        for place in range(rng.randrange(50), len(drawn), 50):
-            drawn[place] += str(rng.randrange(10**7))
-        title = rng.choices(words_of, cum_weights=weights, k=max(len(model["title"].split()), 1))
+        template = rng.choice(passages)
+        drawn = rng.choices(words_of, cum_weights=weights, k=max(len(template["text"].split()), 1))
+        for position in range(rng.randrange(50), len(drawn), 50):
+            drawn[position] += str(rng.randrange(10**7))
+        title = rng.choices(words_of, cum_weights=weights, k=max(len(template["title"].split()), 1))
         yield {"docid": f"r{number:08}", "title": " ".join(title), "text": " ".join(drawn) + "."}
 
 
-def write(path: Path, passages: Iterator[Passage] | list[Passage]) -> None:
+def write_passages(path: Path, passages: Iterator[Passage] | list[Passage]) -> None:
     """Write passages as JSON Lines."""
     with path.open("w", encoding="utf-8") as stream:
         for passage in passages:

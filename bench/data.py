@@ -1,4 +1,4 @@
-"""Where measurements find what they are over: the indexes of SHRAG_HOME, the development sets of SHRAG_DATA."""
+"""Folders of benchmarks: indexes under SHRAG_HOME, development sets under SHRAG_DATA."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "corpora" / "demo"
 
 DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
-"""The development sets, a folder each; beside the project where SHRAG_DATA does not say otherwise."""
+"""The development sets, one folder each; default: beside the project."""
 
 
 def home() -> Path:
-    """Return the folder of everything built, as the commands have it."""
+    """Return SHRAG_HOME, with the default of the command line."""
     return Path(os.environ.get("SHRAG_HOME", "var"))
 
 
-def need_data() -> None:
-    """End where the development sets are not there."""
+def require_data() -> None:
+    """Exit with a message if the development sets are missing."""
     if not DATA.is_dir():
         raise SystemExit(f"{DATA} is absent: set SHRAG_DATA to the folder of the development sets.")

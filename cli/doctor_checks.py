@@ -1,4 +1,4 @@
-"""Checks of ``shrag doctor``: findings and remedies."""
+"""Checks of ``shrag doctor``, each with its result and how to fix a problem."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _DISK_LOW = 2 * 2**30
 _MEMORY_LOW = 2 * 2**30
 
 
-class Finding(NamedTuple):
-    """``exit_status`` is what the doctor ends with because of this one: 0 where nothing is wrong."""
+class CheckResult(NamedTuple):
+    """The result of one check; ``exit_status`` is the doctor's because of it, 0 without a problem."""
 
     what: str
     status: Literal["ok", "note", "fail"]
@@ -29,10 +29,10 @@ class Finding(NamedTuple):
     exit_status: int = 0
 
 
-def check_parts() -> Iterator[Finding]:
-    """Try each part that SHRAG needs, by using it."""
+def check_parts() -> Iterator[CheckResult]:
+    """Check Python, Java with Lucene, and Kiwi by using them."""
     enough = sys.version_info >= (3, 11)
-    yield Finding(
+    yield CheckResult(
         "Python",
         "ok" if enough else "fail",
         platform.python_version() + ("" if enough else ": 3.11 or newer is needed"),
@@ -40,69 +40,69 @@ def check_parts() -> Iterator[Finding]:
     )
     for what, use in (("Java and Lucene", _use_lucene), ("Kiwi", _use_kiwi)):
         try:
-            yield Finding(what, "ok", use())
+            yield CheckResult(what, "ok", use())
         except IndexingError as error:
-            yield Finding(what, "fail", str(error), 6)
+            yield CheckResult(what, "fail", str(error), 6)
 
 
-def check_machine(home: Path) -> Iterator[Finding]:
-    """Look at the disk and the memory."""
+def check_machine(home: Path) -> Iterator[CheckResult]:
+    """Check free disk space and memory."""
     folder = next(path for path in (home, *home.absolute().parents) if path.exists())
     free = shutil.disk_usage(folder).free
-    yield Finding("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
+    yield CheckResult("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
     memory = _available_memory()
     if memory is not None:
         status: Literal["ok", "note"] = "ok" if memory > _MEMORY_LOW else "note"
-        yield Finding("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
+        yield CheckResult("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
 
 
-def check_indexes(indexes: Path) -> Iterator[Finding]:
-    """Check every published index against its manifest and this process's analyser."""
+def check_indexes(indexes: Path) -> Iterator[CheckResult]:
+    """Check every published index against its manifest and the installed analyzer."""
     from shrag.indexing.open_index import check_index
     from shrag.indexing.storage.generations import CURRENT_FILE
 
     names = sorted(path.parent.name for path in indexes.glob(f"*/{CURRENT_FILE}"))
     if not names:
-        yield Finding("Indexes", "note", f"none under {indexes}: make one with `make index`")
+        yield CheckResult("Indexes", "note", f"none under {indexes}: make one with `make index`")
     for name in names:
         try:
             manifest = check_index(indexes, name)
         except IndexingError as error:
-            yield Finding(f"Index {name}", "fail", str(error), 4)
+            yield CheckResult(f"Index {name}", "fail", str(error), 4)
         else:
-            says = f"generation {manifest.generation}, {manifest.records:,} records, whole"
-            yield Finding(f"Index {name}", "ok", says)
+            says = f"generation {manifest.generation}, {manifest.records:,} records, verified"
+            yield CheckResult(f"Index {name}", "ok", says)
 
 
-def check_models(weights: Path) -> Iterator[Finding]:
-    """Say which models there are, those of the catalogue under ``weights``. None is needed."""
+def check_models(weights: Path) -> Iterator[CheckResult]:
+    """Report the optional packages of models, and check the weights of the catalogue under ``weights``."""
     for package, extra, use in (
         ("sentence_transformers", "models", "encoders and re-rankers"),
         ("faiss", "cpu", "vector search"),
     ):
         if find_spec(package) is None:
             says = f"not installed ({use}); ranking is by BM25 and sentences. To add it: pip install 'shrag[{extra}]'"
-            yield Finding(package, "note", says)
+            yield CheckResult(package, "note", says)
         else:
-            yield Finding(package, "ok", f"installed ({use})")
+            yield CheckResult(package, "ok", f"installed ({use})")
     yield from _check_weights(weights)
 
 
-def check_language_model(settings: LlmSettings) -> Iterator[Finding]:
-    """Ask the endpoint that is configured what it is, or see whether the server could start one."""
+def check_language_model(settings: LlmSettings) -> Iterator[CheckResult]:
+    """Query the configured endpoint, or check that ``shrag-serve`` can start a model server."""
     what = "Language model"
     try:
         if settings.url:
-            yield Finding(what, "ok", _answering(settings))
+            yield CheckResult(what, "ok", _answering(settings))
         elif settings.command:
             from shrag.models.model_server.command import check_engine, served_name
 
             check_engine(settings)
-            yield Finding(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
+            yield CheckResult(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
         else:
-            yield Finding(what, "note", "none; answers are extractive and say so. To add one: docs/language-model.md")
+            yield CheckResult(what, "note", "none: answers are extractive. To add one: docs/language-model.md")
     except ModelError as error:
-        yield Finding(what, "fail", f"{error} Until then answers are extractive.", 6)
+        yield CheckResult(what, "fail", f"{error} Until then answers are extractive.", 6)
 
 
 def _answering(settings: LlmSettings) -> str:
@@ -110,11 +110,11 @@ def _answering(settings: LlmSettings) -> str:
 
     with closing(OpenAIModel(settings)) as model:
         health = model.health()
-    context = f"a context of {health.max_model_len:,} tokens" if health.max_model_len else "a context it does not tell"
+    context = f"a context of {health.max_model_len:,} tokens" if health.max_model_len else "a context of unknown length"
     return f"{health.model} at {settings.url} answers, with {context}{f', {health.engine}' if health.engine else ''}"
 
 
-def _check_weights(weights: Path) -> Iterator[Finding]:
+def _check_weights(weights: Path) -> Iterator[CheckResult]:
     from shrag.models.encoders.catalog import read_catalog
     from shrag.models.encoders.weights import check_weights, find_weights
 
@@ -125,17 +125,17 @@ def _check_weights(weights: Path) -> Iterator[Finding]:
         except WeightsMissing:
             continue
         except ModelError as error:
-            yield Finding(card.name, "fail", str(error), 6)
+            yield CheckResult(card.name, "fail", str(error), 6)
             continue
         found = True
         try:
             digest = check_weights(card.name, folder, card).digest
         except ModelError as error:
-            yield Finding(card.name, "fail", str(error), 6)
+            yield CheckResult(card.name, "fail", str(error), 6)
         else:
-            yield Finding(card.name, "ok", f"whole at {folder}, weights {digest[:16]}")
+            yield CheckResult(card.name, "ok", f"verified at {folder}, weights {digest[:16]}")
     if not found:
-        yield Finding("Weights", "note", f"none under {weights}: vectors and ranking by models need some")
+        yield CheckResult("Weights", "note", f"none under {weights}: vectors and re-ranking by models need them")
 
 
 def _use_lucene() -> str:
@@ -161,7 +161,7 @@ def _version(package: str) -> str:
 
 
 def _available_memory() -> int | None:
-    """Return the bytes that can be had without swapping, None where the system does not say."""
+    """Return the bytes available without swapping, None where the system does not report them."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:

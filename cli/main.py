@@ -1,4 +1,4 @@
-"""The ``shrag`` command: its subcommands, loaded when called, and the one place where errors become exit statuses."""
+"""The ``shrag`` command: loads subcommands when called, and turns errors into messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ COMMANDS = {
     "search": "shrag.cli.commands.search",
     "serve": "shrag.cli.commands.serve",
 }
-"""Command → the module that has it, as the object ``command``."""
+"""Command → its module, in which it is the object ``command``."""
 
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (UnknownStrategy, 2),
@@ -100,18 +100,18 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (IndexingError, 1),
 )
 """0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or
-GPU, 6 a dependency missing or down, 130 interrupted. The first class that fits decides."""
+GPU, 6 a dependency missing or down, 130 interrupted. The first class that matches decides."""
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module when the command is called, so that none pays for another's engine."""
+    """Imports a command's module only when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """See click."""
+        """Return the names of all commands."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """See click; options for the command in ``shrag.toml`` are checked here."""
+        """Import a command and check its options in ``shrag.toml`` (see click)."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
@@ -121,7 +121,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """See click; a mistyped command is answered with the nearest one."""
+        """Resolve a command; the error for an unknown one names the most similar (see click)."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
@@ -138,7 +138,7 @@ class LazyGroup(click.Group):
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("var"),
     show_default=True,
-    help="Folder of everything built (SHRAG_HOME).",
+    help="Folder of corpora, indexes, weights and results (SHRAG_HOME).",
 )
 @click.version_option(version("shrag"), prog_name="shrag")
 @click.pass_context
@@ -148,7 +148,7 @@ def shrag(ctx: click.Context, home: Path) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; return its exit status. What went wrong is one line on stderr."""
+    """Run a command line and return its exit status; print an error as one line on stderr."""
     try:
         config = read_config(Path(CONFIG_FILE), COMMANDS)
         result: Any = shrag.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
@@ -159,7 +159,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("Interrupted.", err=True)
         return 130
     except SystemExit:
-        return 0  # click's way to say that the reader of our output has left, as `head` does
+        return 0  # click exits so where the reader of stdout has gone, such as `head`
     except Exception as error:
         return _failed(error)
     return result if isinstance(result, int) else 0
@@ -173,17 +173,17 @@ def _failed(error: Exception) -> int:
     if os.environ.get("SHRAG_TRACEBACK"):
         raise error
     where = f"{type(error).__name__}: {error}"
-    click.echo(f"shrag: unexpected {where} (set SHRAG_TRACEBACK=1 to see where, and report it).", err=True)
+    click.echo(f"shrag: unexpected {where} (set SHRAG_TRACEBACK=1 to see the traceback, and report it).", err=True)
     return 1
 
 
 def main() -> None:
-    """Run the command line of this process and end it."""
+    """Run the command line of this process and exit."""
     status = run(sys.argv[1:])
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
         status = 0
-    # Taking Java and Kiwi down in order takes a third of a second and saves nothing.
+    # An orderly shutdown of Java and Kiwi takes a third of a second and is not needed.
     os._exit(status)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 from rich.console import Console
 
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 
 
 def json_line(value: object) -> str:
@@ -29,7 +29,14 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @contextmanager
 def progress(total: int | None = None) -> Iterator[Callable[[str, int], None]]:
-    """Give a function to be told (what is being done, how much is done so far)."""
+    """Show progress on stderr: a bar on a terminal, else a line every few seconds.
+
+    Args:
+        total: The number of items; None where it is not known.
+
+    Yields:
+        A function (stage, items done) to call with each step.
+    """
     console = Console(stderr=True)
     if console.is_terminal:
         yield from _live(console, total)
@@ -54,12 +61,12 @@ def _live(console: Console, total: int | None) -> Iterator[Callable[[str, int], 
 
 
 def _plain(console: Console, total: int | None) -> Iterator[Callable[[str, int], None]]:
-    told = time.monotonic()
+    printed = time.monotonic()
 
-    def tell(stage: str, done: int) -> None:
-        nonlocal told
-        if time.monotonic() - told >= _SECONDS_BETWEEN_LINES:
-            told = time.monotonic()
+    def report(stage: str, done: int) -> None:
+        nonlocal printed
+        if time.monotonic() - printed >= _SECONDS_BETWEEN_LINES:
+            printed = time.monotonic()
             console.print(f"{stage}: {done:,}" + (f" of {total:,}" if total else ""), highlight=False)
 
-    yield tell
+    yield report

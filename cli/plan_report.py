@@ -1,4 +1,4 @@
-"""Memory plans as text and JSON."""
+"""Print a GPU memory plan as text or JSON."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from shrag.models.memory_plan.plan import BudgetPlan
 from shrag.models.model_server.command import memory_flags
 
 _LENGTHS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
-# Below it NVIDIA's tensor cores have no 8-bit floating point.
+# NVIDIA's tensor cores have 8-bit floating point from this compute capability on.
 _FP8_CAPABILITY = 8.9
 
 
 def print_plan(plan: BudgetPlan, difference: Difference | None) -> None:
-    """Print what the card will hold, a line a part, then what fits and the flags."""
+    """Print the GPU memory of each part on a line, then what fits and the flags of vLLM."""
     request, model = plan.request, plan.request.model
     guess = "about " if request.card.estimated else ""
     click.echo(f"Card    {request.card.title}: {guess}{gib(request.card.usable)} usable")
@@ -44,7 +44,7 @@ def print_plan(plan: BudgetPlan, difference: Difference | None) -> None:
 def print_json_plan(plan: BudgetPlan, command: str, difference: Difference | None) -> None:
     """Print the plan as one JSON object, sizes in bytes."""
     request = plan.request
-    told = {
+    report = {
         "card": {"name": request.card.name, "usable": request.card.usable, "estimated": request.card.estimated},
         "budget": request.budget,
         "limit": request.limit,
@@ -68,22 +68,22 @@ def print_json_plan(plan: BudgetPlan, command: str, difference: Difference | Non
         "command": command,
         "compared": None if difference is None else {**asdict(difference), "share": round(difference.share, 4)},
     }
-    click.echo(json.dumps(told, ensure_ascii=False))
+    click.echo(json.dumps(report, ensure_ascii=False))
 
 
 def plan_notes(plan: BudgetPlan) -> tuple[str, ...]:
-    """Return what is known of this model on this card that the numbers do not say."""
+    """Return notes on this model on this GPU."""
     request, notes = plan.request, []
     capability = request.card.capability
     if "fp8" in request.model.quantization and 0 < capability < _FP8_CAPABILITY:
         notes.append(
-            f"this card (compute capability {capability}) does not compute in FP8: the weights only save memory, and "
-            "were seen slower than 16 bits on an A100"
+            f"this GPU (compute capability {capability}) does not compute in FP8: the weights save memory, but were "
+            "slower than 16 bits on an A100"
         )
     if not request.model.licence:
-        notes.append("the licence of these weights is not known here: read it before use")
+        notes.append("the licence of these weights is unknown: read it before use")
     if request.model.has_states and request.caches_prefixes:
-        notes.append("prefix caching doubles the states of this model and seldom helps it")
+        notes.append("prefix caching doubles the recurrent states of this model and rarely helps")
     return tuple(notes)
 
 
@@ -93,6 +93,6 @@ def _fixed(plan: BudgetPlan) -> str:
 
 
 def _lengths(plan: BudgetPlan) -> list[int]:
-    """Return the usual lengths up to the longest sequence, and that."""
+    """Return common sequence lengths below the longest one, and that."""
     context = plan.request.context
     return [*(length for length in _LENGTHS if length < context), context]

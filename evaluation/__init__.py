@@ -1,1 +1,1 @@
-"""Questions in bulk, run files and tables out; everything is asked of the same engine that serves."""
+"""Evaluation: run topics through the serving engine, compute measures, compare runs, write reports."""

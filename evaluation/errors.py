@@ -1,19 +1,19 @@
-"""What can go wrong between topics and a table."""
+"""EvaluationError and its subclasses."""
 
 from __future__ import annotations
 
 
 class EvaluationError(Exception):
-    """A run cannot be made or judged; the message says what to do about it."""
+    """A run cannot be made or evaluated. The message says what to do about it."""
 
 
 class ExperimentRejected(EvaluationError):
-    """An experiment's file asks for what there is not."""
+    """An experiment's file is invalid, or names data, an encoder or a condition that does not exist."""
 
 
 class ResultsMismatch(EvaluationError):
-    """A folder of results was made otherwise than the experiment that is to go on in it, or is not whole."""
+    """A results folder belongs to another experiment than the one to be resumed, or is incomplete or damaged."""
 
 
 class PlotLibraryMissing(EvaluationError):
-    """Plots are wanted and what draws them is not installed."""
+    """matplotlib, which draws plots, is not installed."""

@@ -1,6 +1,6 @@
-"""Run an experiment into a folder: indexes, run card, parts, table, plots.
+"""Run an experiment into a results folder: indexes, run card, parts, table, plots.
 
-Whenever it is killed, ``resume`` goes on behind the last question that was kept, and ends in the same files.
+A killed run is continued by ``resume`` after the last question in its journal, and ends in the same files.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ import msgspec
 from shrag.corpora.files import FolderBusy, replace_durably, sole_writer, telling_full_disk
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments.engines import (
+    Folders,
     ModelChoice,
     OpenIndexes,
-    Places,
     check_condition,
     index_name,
     prepare_index,
 )
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions, read_questions
 from shrag.evaluation.experiments.part_runner import PartRunner
-from shrag.evaluation.experiments.provenance import this_code, this_machine
+from shrag.evaluation.experiments.provenance import read_code_version, read_hardware
 from shrag.evaluation.experiments.run_card import (
     CARD_FILE,
-    Identity,
     RunCard,
+    RunIdentity,
     Session,
-    check_same,
-    identify,
+    build_identity,
+    check_identity,
     identity_fingerprint,
-    indexes_of,
-    now,
     read_card,
+    required_indexes,
     uses_model,
+    utc_now,
     write_card,
 )
 from shrag.evaluation.experiments.spec import Experiment
@@ -50,16 +50,21 @@ from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, fi
 from shrag.evaluation.reports.table import ResultTable, make_table, write_table
 from shrag.evaluation.reports.timings import write_times
 
-MOST_THREADS = 4
-"""Questions asked at once where the caller does not say: more gain nothing while Python's lock is one."""
+DEFAULT_MAX_THREADS = 4
+"""Most questions asked at once by default. More gain nothing under Python's global interpreter lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run, none of which changes a result but its times.
+    """Options of a run. None of them changes a result, except its times.
 
-    ``threads`` ask at once (0: one for each core, four at most). ``command`` is kept in the card as it was given.
-    ``report`` is told (what is being done, how much is done), ``tell`` whole sentences.
+    Attributes:
+        resume: Continue with the results that the folder holds.
+        threads: Questions asked at once; 0 is one for each core, four at most.
+        plots: Draw the experiment's plots.
+        command: The command line, stored in the run card.
+        report: Called with a stage and how many of its questions are done.
+        log: Called with one line of text for each step.
     """
 
     resume: bool = False
@@ -67,64 +72,75 @@ class RunOptions:
     plots: bool = True
     command: tuple[str, ...] = ()
     report: Callable[[str, int], None] = lambda stage, done: None
-    tell: Callable[[str], None] = lambda sentence: None
+    log: Callable[[str], None] = lambda line: None
 
 
-class Ran(NamedTuple):
-    """What was found, and how many questions were asked now: none where all had been."""
+class ExperimentResult(NamedTuple):
+    """The table, and how many questions this run asked (0 where all had been asked before)."""
 
     table: ResultTable
-    asked: int
+    questions_asked: int
 
 
 def run_experiment(
     experiment: Experiment,
     folder: Path,
-    places: Places,
+    folders: Folders,
     model: ModelChoice | None = None,
     options: RunOptions | None = None,
-) -> Ran:
-    """Run ``experiment`` into ``folder``, or go on with what is there.
+) -> ExperimentResult:
+    """Run ``experiment`` into ``folder``, or continue a run that was stopped.
 
-    Raises :class:`ResultsMismatch` where the folder holds results already and they are not to be gone on with, or were
-    made otherwise; :class:`ExperimentRejected` for files or a model that are not there;
-    :class:`~shrag.evaluation.errors.PlotLibraryMissing`; ``DiskFull``; and whatever building or opening an index does.
+    Args:
+        experiment: What to run.
+        folder: Where the results are written.
+        folders: Where corpora, indexes and data are.
+        model: The language model for the conditions that use one; None runs without.
+        options: How to run; None is the defaults.
+
+    Raises:
+        ResultsMismatch: The folder holds results and ``resume`` is off, or they belong to another experiment.
+        ExperimentRejected: Data or a language model that the experiment needs is missing.
+        PlotLibraryMissing: The experiment has plots and matplotlib is not installed.
+        DiskFull: The disk is full.
+        CorpusError: A corpus cannot be read.
+        IndexingError: An index cannot be built or opened.
     """
     options = options or RunOptions()
-    _check_beginning(experiment, folder, model, options)
+    _check_prerequisites(experiment, folder, model, options)
     with ExitStack() as stack:
         stack.enter_context(telling_full_disk(folder))
         try:
             stack.enter_context(sole_writer(folder))
         except FolderBusy as busy:
             raise ResultsMismatch(str(busy)) from None
-        questions = {each.name: read_questions(each, places.data, experiment.seed) for each in experiment.sets}
-        for judged_set, encoder in indexes_of(experiment):
-            options.tell(f"index {index_name(judged_set, encoder)}")
-            prepare_index(judged_set, encoder, places)
-        indexes = stack.enter_context(OpenIndexes(places.indexes))
+        questions = {each.name: read_questions(each, folders.data, experiment.seed) for each in experiment.sets}
+        for judged_set, encoder in required_indexes(experiment):
+            options.log(f"index {index_name(judged_set, encoder)}")
+            prepare_index(judged_set, encoder, folders)
+        indexes = stack.enter_context(OpenIndexes(folders.indexes))
         _check_strategies(experiment, indexes, model)
-        identity = identify(experiment, questions, indexes, model)
-        threads = options.threads or min(MOST_THREADS, len(os.sched_getaffinity(0)))
-        card = _begin(folder, identity, Session(options.command, now(), threads))
+        identity = build_identity(experiment, questions, indexes, model)
+        threads = options.threads or min(DEFAULT_MAX_THREADS, len(os.sched_getaffinity(0)))
+        card = _start_session(folder, identity, Session(options.command, utc_now(), threads))
         results = ResultFolder(folder, experiment, identity.chance)
-        for name, asked_of in questions.items():
-            write_questions(folder, name, asked_of)
-        # One pool for all parts: Java keeps a thread that asked it something for as long as the process lives.
+        for name, judged_questions in questions.items():
+            write_questions(folder, name, judged_questions)
+        # One pool for all parts: the JVM keeps every thread that called it until the process ends.
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="question"))
-        runner = PartRunner(folder, experiment, questions, places, indexes, model, pool, options.report)
-        asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
-        options.tell("table and plots")
-        table = _conclude(results, questions, indexes, options)
-        _end(folder, card)
-    return Ran(table, asked)
+        runner = PartRunner(folder, experiment, questions, folders, indexes, model, pool, options.report)
+        questions_asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
+        options.log("table and plots")
+        table = _write_reports(results, questions, indexes, options)
+        _end_session(folder, card)
+    return ExperimentResult(table, questions_asked)
 
 
-def _check_beginning(experiment: Experiment, folder: Path, model: ModelChoice | None, options: RunOptions) -> None:
-    """Raise what would otherwise be found out late."""
+def _check_prerequisites(experiment: Experiment, folder: Path, model: ModelChoice | None, options: RunOptions) -> None:
+    """Raise, before anything is built or asked, for what would stop the run later."""
     if (folder / CARD_FILE).exists() and not options.resume:
         raise ResultsMismatch(
-            f"{folder} holds results already: go on with them by --resume, or give another folder with --output."
+            f"{folder} already holds results: continue them with --resume, or give another folder with --output."
         )
     needing = [condition.name for condition in experiment.conditions if condition.model]
     if model is None and needing:
@@ -139,29 +155,29 @@ def _check_beginning(experiment: Experiment, folder: Path, model: ModelChoice | 
 
 
 def _check_strategies(experiment: Experiment, indexes: OpenIndexes, model: ModelChoice | None) -> None:
-    """Raise :class:`ExperimentRejected` for a strategy that needs a model or vectors that it is not given."""
+    """Raise :class:`ExperimentRejected` for a strategy that lacks the model or the vectors that it needs."""
     for judged_set in experiment.sets:
         for condition in experiment.conditions:
             if not condition.peer and not uses_model(condition, model):
                 check_condition(condition, indexes[index_name(judged_set, condition.encoder)])
 
 
-def _begin(folder: Path, identity: Identity, session: Session) -> RunCard:
-    """Write the card that this session begins with; raise :class:`ResultsMismatch` for one of another identity."""
+def _start_session(folder: Path, identity: RunIdentity, session: Session) -> RunCard:
+    """Write the card with this session added; raise :class:`ResultsMismatch` for one of another identity."""
     earlier: tuple[Session, ...] = ()
     if (folder / CARD_FILE).exists():
         stored = read_card(folder)
-        check_same(folder, stored.identity, identity)
+        check_identity(folder, stored.identity, identity)
         earlier = stored.sessions
-    card = RunCard(identity, identity_fingerprint(identity), this_code(), this_machine(), (*earlier, session))
+    card = RunCard(identity, identity_fingerprint(identity), read_code_version(), read_hardware(), (*earlier, session))
     write_card(folder, card)
     return card
 
 
-def _conclude(
+def _write_reports(
     results: ResultFolder, questions: Mapping[str, JudgedQuestions], indexes: OpenIndexes, options: RunOptions
 ) -> ResultTable:
-    """Write what is made of the parts: titles, table, times, plots."""
+    """Write the files that are derived from the parts: titles, table, times, plots."""
     for judged_set in results.experiment.sets:
         _write_titles(results, judged_set.name, indexes)
     table = make_table(results)
@@ -174,24 +190,24 @@ def _conclude(
 
 
 def _write_titles(results: ResultFolder, set_name: str, indexes: OpenIndexes) -> None:
-    """Keep the titles of the records that outcomes name, so that a report needs no index."""
+    """Store the titles of the records that outcomes name, so that a report needs no index."""
     path = results.folder / set_name / TITLES_FILE
     if path.exists():
         return
     experiment = results.experiment
     judged_set = next(each for each in experiment.sets if each.name == set_name)
-    named: set[str] = set()
+    docids: set[str] = set()
     for condition in experiment.conditions:
         for part in results.parts(set_name, condition):
             for outcome in results.outcomes(part):
-                named.update(outcome.top, (each.docid for each in outcome.relevant))
+                docids.update(outcome.top, (each.docid for each in outcome.relevant))
     index = indexes[index_name(judged_set, experiment.conditions[0].encoder)]
-    found = index.store.fetch(sorted(named))
-    titles = {each.record.docid: each.record.title for each in found if each is not None}
+    fetched = index.store.fetch(sorted(docids))
+    titles = {each.record.docid: each.record.title for each in fetched if each is not None}
     replace_durably(path, msgspec.json.encode(titles) + b"\n")
 
 
-def _end(folder: Path, card: RunCard) -> None:
-    ended = msgspec.structs.replace(card.sessions[-1], ended=now())
-    whole = msgspec.structs.replace(card, sessions=(*card.sessions[:-1], ended), files=file_digests(folder))
-    write_card(folder, whole)
+def _end_session(folder: Path, card: RunCard) -> None:
+    ended = msgspec.structs.replace(card.sessions[-1], ended=utc_now())
+    complete = msgspec.structs.replace(card, sessions=(*card.sessions[:-1], ended), files=file_digests(folder))
+    write_card(folder, complete)

@@ -1,9 +1,9 @@
-"""Measure variants of the analyser: python -m bench.analysis.ablation [VARIANT...] [--sets A,B] [--data DIR].
+"""Ablation of the analyzer: python -m bench.analysis.ablation [VARIANT...] [--sets A,B] [--data DIR].
 
-Every variant changes one thing against the rules of the first version (``rules 1``); ``adopted`` is what is in use now,
-which the last line checks against the analyser itself. Kiwi reads each eojeol of the sets once for each way of calling
-it; everything else is derived from those morphemes. Printed are nDCG@10 and R@100 on each set, and for each difference
-in nDCG@10 how many questions gained and lost; ``*`` and ``!`` mark p < 0.05 and 0.01 of a paired randomisation test.
+Every variant changes one rule of the first version (``rules 1``). ``adopted`` is the current analyzer; the last line of
+output checks that it is. Kiwi analyses each eojeol once per set of options, and all variants are derived from these
+morphemes. Printed are nDCG@10 and R@100 for each set, and how many questions gained and lost in nDCG@10; ``*`` and
+``!`` mark p < 0.05 and p < 0.01 of a paired randomisation test.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shrag.indexing.bm25 import Bm25
 
 
 def p_value(change: np.ndarray[Any, Any], rounds: int = 2_000) -> float:
-    """Two-sided paired randomisation test: how often random signs give a mean as far from 0."""
+    """Return the two-sided p of a paired randomisation test by random signs."""
     moved = change[change != 0]
     if not len(moved):
         return 1.0
@@ -41,17 +41,17 @@ def p_value(change: np.ndarray[Any, Any], rounds: int = 2_000) -> float:
 
 
 def check_adopted(vocabulary: Vocabulary, morphemes: Mapping[str, Morphemes]) -> None:
-    """Say how many of some eojeols have the same terms by ``adopted`` and by the analyser."""
-    some = [eojeol for eojeol in vocabulary.numbers if PAIR not in eojeol and len(eojeol) <= 200][::50]
-    ours = KoreanEnglishAnalyzer().terms(some)
+    """Print how many sampled eojeols have the same terms by ``adopted`` and by the analyzer."""
+    sample = [eojeol for eojeol in vocabulary.numbers if PAIR not in eojeol and len(eojeol) <= 200][::50]
+    ours = KoreanEnglishAnalyzer().terms(sample)
     same = sum(
-        sorted(terms) == sorted(ADOPTED.terms(eojeol, morphemes)) for eojeol, terms in zip(some, ours, strict=True)
+        sorted(terms) == sorted(ADOPTED.terms(eojeol, morphemes)) for eojeol, terms in zip(sample, ours, strict=True)
     )
-    print(f"adopted = the analyser in use on {same} of {len(some)} eojeols")
+    print(f"adopted equals the analyzer on {same} of {len(sample)} eojeols")
 
 
 def main() -> None:
-    """Print a line for each variant."""
+    """Print one line for each variant."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sets", default="")

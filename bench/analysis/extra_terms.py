@@ -1,4 +1,4 @@
-"""Terms that an eojeol may give beside those of its single morphemes."""
+"""Extra terms of an eojeol, besides those of its single morphemes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shrag.indexing.analysis.morphemes import Morpheme
 
 
 def runs(morphemes: Morphemes, tags: frozenset[str] = NOUNS) -> list[list[Morpheme]]:
-    """Return the runs of morphemes of these tags with nothing between them."""
+    """Return the runs of adjacent morphemes that have one of ``tags``."""
     found: list[list[Morpheme]] = []
     for m in morphemes:
         if m.tag in tags:
@@ -22,21 +22,21 @@ def runs(morphemes: Morphemes, tags: frozenset[str] = NOUNS) -> list[list[Morphe
 
 
 def noun_pairs(_: str, morphemes: Morphemes) -> Iterable[str]:
-    """Give each two neighbouring nouns as one term."""
+    """Yield each pair of adjacent nouns as one term."""
     for run in runs(morphemes):
         for a, b in pairwise(run):
             yield a.form + b.form
 
 
 def whole_compound(_: str, morphemes: Morphemes) -> Iterable[str]:
-    """Give each run of nouns as one term."""
+    """Yield each run of nouns as one term."""
     for run in runs(morphemes):
         if len(run) > 1:
             yield "".join(m.form for m in run)
 
 
 def across(tags: frozenset[str] = NOUNS) -> Callable[[str, Morphemes, str, Morphemes], Iterable[str]]:
-    """Give the nouns on both sides of a space as one term: 인공 지능."""
+    """Return a rule that joins the nouns on both sides of a space: 인공 지능."""
 
     def pairs(first: str, a: Morphemes, second: str, b: Morphemes) -> Iterable[str]:
         before, after = runs(a, tags), runs(b, tags)
@@ -47,7 +47,7 @@ def across(tags: frozenset[str] = NOUNS) -> Callable[[str, Morphemes, str, Morph
 
 
 def compound_all(tags: str) -> Callable[[str, Morphemes], Iterable[str]]:
-    """Give each run of nouns and of morphemes of these tags as one term."""
+    """Return a rule that yields each run of nouns and morphemes with ``tags`` as one term."""
     wide = frozenset(NOUNS | set(tags.split()))
 
     def extra(_: str, morphemes: Morphemes) -> Iterable[str]:
@@ -59,7 +59,7 @@ def compound_all(tags: str) -> Callable[[str, Morphemes], Iterable[str]]:
 
 
 def short_compound(_: str, morphemes: Morphemes) -> Iterable[str]:
-    """Only pairs where one part is a single syllable: what Kiwi splits too finely."""
+    """Yield pairs of adjacent nouns of which one has a single syllable, which Kiwi splits too finely."""
     for run in runs(morphemes, NOUNS | {"XSN", "XPN"}):
         for a, b in pairwise(run):
             if len(a.form) == 1 or len(b.form) == 1:
@@ -67,14 +67,14 @@ def short_compound(_: str, morphemes: Morphemes) -> Iterable[str]:
 
 
 def eojeol_stem(folded: str, morphemes: Morphemes) -> Iterable[str]:
-    """All before the first particle or ending."""
+    """Yield what precedes the first particle or ending."""
     end = next((m.start for m in morphemes if m.tag[0] in "JE" or m.tag in {"VCP", "XSV", "XSA"}), len(folded))
     if end > 1 and sum(m.end <= end for m in morphemes) > 1:
         yield folded[:end]
 
 
 def noun_bigrams(shortest: int) -> Callable[[str, Morphemes], Iterable[str]]:
-    """Give pairs of letters of nouns of that length or more."""
+    """Return a rule that yields the syllable bigrams of nouns with at least ``shortest`` syllables."""
 
     def extra(_: str, morphemes: Morphemes) -> Iterable[str]:
         for m in morphemes:
@@ -85,35 +85,35 @@ def noun_bigrams(shortest: int) -> Callable[[str, Morphemes], Iterable[str]]:
 
 
 def run_bigrams(_: str, morphemes: Morphemes) -> Iterable[str]:
-    """Give pairs of letters of each run of nouns and affixes, apart from all other terms."""
+    """Yield the syllable bigrams of each run of nouns and affixes, marked so that they differ from other terms."""
     for run in runs(morphemes, NOUNS | {"XSN", "XPN", "NNB"}):
         text = "".join(m.form for m in run)
         yield from ("+" + text[n : n + 2] for n in range(len(text) - 1))
 
 
 def hada_words(_: str, morphemes: Morphemes) -> Iterable[str]:
-    """Give a root together with its -하다 or -되다."""
+    """Yield a root joined with its -하다 or -되다."""
     for a, b in pairwise(morphemes):
         if a.tag in NOUNS and b.tag in {"XSV", "XSA"}:
             yield a.form + b.form
 
 
 def units(folded: str, morphemes: Morphemes) -> Iterable[str]:
-    """Give a number together with its unit or counter: 30세."""
+    """Yield a number joined with its unit or counter: 30세."""
     for a, b in pairwise(morphemes):
         if a.tag == "SN" and b.tag in {"NNB", "NNG", "NR"} and a.end == b.start:
             yield a.form.replace(",", "") + b.form
 
 
 def ordinal(folded: str, morphemes: Morphemes) -> Iterable[str]:
-    """Give a number together with what stands before and behind it: 제1형."""
+    """Yield a number joined with its neighbours: 제1형."""
     for run in runs(morphemes, frozenset({"XPN", "SN", "NNB", "NNG"})):
         if len(run) > 1 and any(m.tag == "SN" for m in run):
             yield "".join(m.form for m in run)
 
 
 def latin_hangul(folded: str, morphemes: Morphemes) -> Iterable[str]:
-    """Latin letters together with the noun beside them: p값."""
+    """Yield Latin letters joined with an adjacent noun: p값."""
     for a, b in pairwise(morphemes):
         if {a.tag, b.tag} in ({"SL", "NNG"}, {"SL", "NNP"}) and a.end == b.start:
             yield (a.form + b.form).lower()

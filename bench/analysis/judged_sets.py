@@ -1,7 +1,7 @@
-"""The sets that analysis is decided on, as bags of eojeols, and BM25 over them in a few matrix products.
+"""Judged sets as bags of eojeols, and BM25 over them by sparse matrix products.
 
-A variant of the analyser is a table eojeol → terms. With documents and questions held as counts of eojeols, the counts
-of terms under a variant are one sparse product, so trying one costs seconds where building an index costs minutes.
+A variant of the analyzer is a table eojeol → terms. Documents and questions are counts of eojeols, so the term counts
+of a variant are one sparse product: seconds, where building an index takes minutes.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from shrag.indexing.bm25 import Bm25, byte_length
 
 DEPTH = 100
 PAIR = "\0"
-"""Between two eojeols that follow one another without punctuation; such a pair is counted beside the two."""
+"""Separates the eojeols of a pair. Adjacent eojeols without punctuation between them are also counted as a pair."""
 _BLOCK = 512
 
 Terms = Callable[[str], Iterable[str]]
 
 
 class Document(NamedTuple):
-    """A document as it is indexed: contents are title and text."""
+    """A document; its contents are title and text."""
 
     docid: str
     title: str
@@ -40,7 +40,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedSet:
-    """Documents, questions and which documents answer each (question number → document number → relevance)."""
+    """Documents, questions, and for each question its relevant documents (document number → relevance)."""
 
     name: str
     documents: Sequence[Document]
@@ -49,14 +49,14 @@ class JudgedSet:
 
 
 class Quality(NamedTuple):
-    """nDCG@10 and recall within 100, one value a question."""
+    """nDCG@10 and R@100, one value per question."""
 
     ndcg: np.ndarray[Any, Any]
     recall: np.ndarray[Any, Any]
 
 
 def read_sets(data: Path) -> Iterator[JudgedSet]:
-    """Yield the judged sets below ``data`` that are there."""
+    """Yield the judged sets that exist under ``data``."""
     for name, docs, judged, suffix in (
         ("wiki-ko", "wiki-ko/corpus/docs-0.jsonl.gz", "wiki-ko", ""),
         ("wiki-ko boolq", "wiki-ko/corpus/docs-0.jsonl.gz", "wiki-ko", "-boolq"),
@@ -77,19 +77,19 @@ def read_sets(data: Path) -> Iterator[JudgedSet]:
 
 
 def known_items(records: Sequence[Document]) -> Iterator[JudgedSet]:
-    """Yield known-item sets from records without questions, per language of the question.
+    """Yield known-item sets made of records, per language of the question.
 
-    ``title``: the title asks for its abstract, no document has its title. ``sentence``: the middle sentence of an
-    abstract of three or more asks for its record, from which it is cut out.
+    ``title``: a title is the question for its abstract, and documents have no titles. ``sentence``: the middle sentence
+    of an abstract with at least three is the question for its record, from which it is removed.
     """
-    whole = [record for record in records if record.title and record.text]
-    bare = [Document(record.docid, "", record.text) for record in whole]
-    middles = [_middle(record.text) for record in whole]
-    cut = [Document(record.docid, record.title, middle[1]) for record, middle in zip(whole, middles, strict=True)]
+    complete = [record for record in records if record.title and record.text]
+    bare = [Document(record.docid, "", record.text) for record in complete]
+    middles = [_middle(record.text) for record in complete]
+    cut = [Document(record.docid, record.title, middle[1]) for record, middle in zip(complete, middles, strict=True)]
     for language in ("ko", "en"):
-        own = [n for n, record in enumerate(whole) if detect_language(record.title) == detect_language(record.text)]
-        titled = [n for n in own if detect_language(whole[n].title) == language]
-        yield JudgedSet(f"sci-{language} title", bare, [whole[n].title for n in titled], [{n: 1} for n in titled])
+        own = [n for n, record in enumerate(complete) if detect_language(record.title) == detect_language(record.text)]
+        titled = [n for n in own if detect_language(complete[n].title) == language]
+        yield JudgedSet(f"sci-{language} title", bare, [complete[n].title for n in titled], [{n: 1} for n in titled])
         asked = [n for n, (middle, _) in enumerate(middles) if middle and detect_language(middle) == language]
         yield JudgedSet(f"sci-{language} sentence", cut, [middles[n][0] for n in asked], [{n: 1} for n in asked])
 
@@ -113,7 +113,7 @@ def _judged(name: str, documents: Sequence[Document], topics: Path, qrels: Path)
 
 
 def _read_documents(path: Path, docid: str = "docid", text: str = "text") -> list[Document]:
-    """Read and clean a file's records, by rising identifier: the order in which ties are broken."""
+    """Read and clean a file's records, sorted by docid, the order of ties."""
     found: list[Document] = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -124,7 +124,7 @@ def _read_documents(path: Path, docid: str = "docid", text: str = "text") -> lis
 
 @dataclass(frozen=True)
 class EojeolBags:
-    """A judged set as counts: rows are documents or questions, columns are the vocabulary's eojeols."""
+    """A judged set as counts of eojeols: one row per document or question, one column per eojeol."""
 
     judged: JudgedSet
     contents: sparse.csr_matrix
@@ -133,13 +133,13 @@ class EojeolBags:
 
 
 class Vocabulary:
-    """Every eojeol met, numbered."""
+    """Numbers of all eojeols."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
 
     def bags(self, judged: JudgedSet) -> EojeolBags:
-        """Count the eojeols of a set, cut into sentences as an index does."""
+        """Count the eojeols of a set, with texts split into sentences as in an index."""
         titles = [[document.title] for document in judged.documents]
         contents = [
             [document.title, *(document.text[span.start : span.end] for span in split_sentences(document.text))]
@@ -178,7 +178,7 @@ def _counts(columns: Sequence[int], ends: Sequence[int], width: int) -> sparse.c
 
 
 def term_table(vocabulary: Vocabulary, terms: Terms) -> sparse.csr_matrix:
-    """Return the counts of each eojeol's terms: rows are the vocabulary's eojeols, columns are terms."""
+    """Return the term counts of each eojeol: one row per eojeol, one column per term."""
     numbers: dict[str, int] = {}
     columns: list[int] = []
     ends = [0]
@@ -189,7 +189,7 @@ def term_table(vocabulary: Vocabulary, terms: Terms) -> sparse.csr_matrix:
 
 
 def judge(bags: EojeolBags, table: sparse.csr_matrix, parameters: Bm25) -> Quality:
-    """Rank every document for every question by BM25, ties by docid, and judge the first hundred."""
+    """Rank all documents for every question by BM25, ties by docid, and evaluate the first hundred."""
     width = table.shape[0]
     contents, titles, questions = (
         _widen(matrix, width) @ table for matrix in (bags.contents, bags.titles, bags.questions)
@@ -207,7 +207,7 @@ def _widen(matrix: sparse.csr_matrix, width: int) -> sparse.csr_matrix:
 
 
 def _weights(counts: sparse.csr_matrix, parameters: Bm25) -> sparse.csr_matrix:
-    """Return BM25's weight of each term in each document, as indexing/bm25.py computes it."""
+    """Return the BM25 weight of each term in each document, as in indexing/bm25.py."""
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     having = lengths > 0  # Lucene counts the documents that have the field
     if not having.any():
@@ -222,8 +222,8 @@ def _weights(counts: sparse.csr_matrix, parameters: Bm25) -> sparse.csr_matrix:
 
 
 def _first(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the numbers of the best documents that score at all, best first, ties by number."""
-    rounded = np.round(scores, 5)  # Lucene's scores are 32-bit: what differs less is a tie there
+    """Return the numbers of the best documents with a positive score, best first, ties by number."""
+    rounded = np.round(scores, 5)  # Lucene's scores have 32 bits, so smaller differences are ties there
     depth = min(DEPTH, len(scores))
     border = np.partition(rounded, len(scores) - depth)[len(scores) - depth]
     chosen = np.flatnonzero((rounded >= border) & (rounded > 0))

@@ -1,4 +1,4 @@
-"""Changes of what Kiwi read, before terms are made of it."""
+"""Edits of Kiwi's morphemes before terms are made of them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from shrag.indexing.analysis.morphemes import Morpheme
 _PARTICLES = frozenset("은 는 이 가 을 를 의 에 와 과 도 로 으로 및 에서 만 나 이나 라 이라 며 이며".split())
 
 
-def retag(wanted: Callable[[Morpheme, int, Morphemes], Morpheme | None]) -> Callable[[Morphemes], Morphemes]:
-    """Change or drop single morphemes."""
+def edit_each(edit: Callable[[Morpheme, int, Morphemes], Morpheme | None]) -> Callable[[Morphemes], Morphemes]:
+    """Return an edit that replaces each morpheme by ``edit``'s result, or drops it if that is None."""
 
     def change(morphemes: Morphemes) -> Morphemes:
-        return [new for n, m in enumerate(morphemes) if (new := wanted(m, n, morphemes)) is not None]
+        return [new for n, m in enumerate(morphemes) if (new := edit(m, n, morphemes)) is not None]
 
     return change
 
 
 def joined_prefix(keep_parts: bool) -> Callable[[Morphemes], Morphemes]:
-    """Join a prefix to the noun behind it; keep the noun as well if asked."""
+    """Return an edit that joins a prefix with the noun after it; with ``keep_parts`` the noun remains too."""
 
     def change(morphemes: Morphemes) -> Morphemes:
         found: list[Morpheme] = []
@@ -42,7 +42,7 @@ def joined_prefix(keep_parts: bool) -> Callable[[Morphemes], Morphemes]:
 
 
 def joined_suffix(keep_parts: bool) -> Callable[[Morphemes], Morphemes]:
-    """Join a suffix to the noun before it; keep the noun as well if asked."""
+    """Return an edit that joins a suffix with the noun before it; with ``keep_parts`` the noun remains too."""
 
     def change(morphemes: Morphemes) -> Morphemes:
         found: list[Morpheme] = []
@@ -60,17 +60,17 @@ def joined_suffix(keep_parts: bool) -> Callable[[Morphemes], Morphemes]:
 
 
 def strip_hada(m: Morpheme, _: int, __: Morphemes) -> Morpheme:
-    """Make a root of a verb or an adjective in -하 or -되."""
+    """Turn a verb or adjective in -하 or -되 into its root."""
     if m.tag in {"VV", "VA"} and len(m.form) > 2 and m.form[-1] in "하되":
         return Morpheme(m.form[:-1], "XR", m.start, m.end)
     return m
 
 
 def drop_particle_eojeols(morphemes: Morphemes) -> Morphemes:
-    """Drop an eojeol that is nothing but a particle, which a stray space makes."""
+    """Drop an eojeol that is only a particle, after a misplaced space."""
     if morphemes and morphemes[-1].end <= 2:
-        whole = "".join(m.form for m in morphemes)
-        if whole in _PARTICLES or (len(morphemes) == 1 and morphemes[0].form in _PARTICLES):
+        joined = "".join(m.form for m in morphemes)
+        if joined in _PARTICLES or (len(morphemes) == 1 and morphemes[0].form in _PARTICLES):
             return ()
     return morphemes
 

@@ -1,4 +1,4 @@
-"""How an eojeol becomes terms, as variants of the analyser have it: what of it may differ."""
+"""Rules that turn an eojeol into terms; each field is what a variant of the analyzer may change."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ NOUNS = frozenset({"NNG", "NNP", "NR", "XR", "SH"})
 
 @cache
 def default_words(text: str) -> Sequence[str]:
-    """Return the terms of the words of ``text`` by the rules in use."""
+    """Return the terms of Latin words in ``text`` by the analyzer's rules."""
     return [found.term for found in find_words(text)]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How an eojeol becomes terms; ``extra`` adds to what is kept of its morphemes after ``change``."""
+    """The rules of a variant.
+
+    Morphemes by the Kiwi options ``source`` are edited by ``change``; those with one of ``tags`` that are not in
+    ``korean_stop`` become terms. ``extra`` adds terms of an eojeol, ``pairs`` of two adjacent ones, ``words`` of Latin
+    words.
+    """
 
     source: str = "plain"
     tags: frozenset[str] = RULES_1
@@ -39,7 +44,7 @@ class Rules:
     words: Callable[[str], Iterable[str]] = default_words
 
     def terms(self, eojeol: str, morphemes: Mapping[str, Morphemes]) -> list[str]:
-        """Return the terms of one eojeol, or of a pair, whose folded forms are in ``morphemes``."""
+        """Return the terms of an eojeol or a pair; ``morphemes`` is folded eojeol → morphemes."""
         if PAIR in eojeol:
             if self.pairs is None:
                 return []

@@ -1,4 +1,4 @@
-"""Other stemmers and stop words for words in Latin letters."""
+"""Variants of the analysis of Latin words: stemmers and stop words."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from shrag.indexing.analysis.latin import find_words
 from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS
 
 
-def words_with(
+def find_words_with(
     stem: Callable[[str], str] | None = None,
     stop: frozenset[str] = ENGLISH_STOPWORDS,
     joined: bool = True,
 ) -> Callable[[str], Iterable[str]]:
-    """Return find_words with other parts, patched in while the function runs."""
+    """Return find_words with another stemmer, other stop words or unjoined parts.
+
+    They are private parts of :mod:`shrag.indexing.analysis.latin`, replaced while the function runs.
+    """
     patched: Any = word_rules
 
     @cache
@@ -40,8 +43,8 @@ def words_with(
     return words
 
 
-def s_stem(word: str) -> str:
-    """Harman's S stemmer: plurals only."""
+def harman_s_stem(word: str) -> str:
+    """Return the stem by Harman's S stemmer, which removes plurals only."""
     if len(word) > 3 and word.endswith("ies") and not word.endswith(("eies", "aies")):
         return word[:-3] + "y"
     if len(word) > 3 and word.endswith("es") and not word.endswith(("aes", "ees", "oes")):

@@ -1,4 +1,4 @@
-"""The variants of the analyser that were tried, each as a change of the rules it had first."""
+"""The variants of the analyzer that were measured, each a change of its first rules."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from bench.analysis.extra_terms import (
 from bench.analysis.morpheme_edits import (
     drop_particle_eojeols,
     drop_short,
+    edit_each,
     joined_prefix,
     joined_suffix,
-    retag,
     strip_hada,
 )
 from bench.analysis.rules import Morphemes, Rules
-from bench.analysis.stemmers import ENGLISH, LUCENE_STOP, PORTER, s_stem, words_with
+from bench.analysis.stemmers import ENGLISH, LUCENE_STOP, PORTER, find_words_with, harman_s_stem
 
 
-def en(**change: Any) -> Rules:  # noqa: ANN401
-    """Return the first rules with other words for Latin letters; see words_with."""
-    return replace(BASE, words=words_with(**change))
+def latin(**change: Any) -> Rules:  # noqa: ANN401
+    """Return the first rules with another analysis of Latin words (see find_words_with)."""
+    return replace(BASE, words=find_words_with(**change))
 
 
 BASE = Rules()
@@ -46,11 +46,11 @@ def tags(add: str = "", drop: str = "") -> Rules:
 
 
 def with_extra(*more: Callable[[str, Morphemes], Iterable[str]]) -> Rules:
-    """Return the first rules with further terms."""
+    """Return the first rules with extra terms."""
     return replace(BASE, extra=(*BASE.extra, *more))
 
 
-ADOPTED = replace(with_extra(compound_all("XPN")), tags=BASE.tags - {"XSN"}, source="cut", change=retag(strip_hada))
+ADOPTED = replace(with_extra(compound_all("XPN")), tags=BASE.tags - {"XSN"}, source="cut", change=edit_each(strip_hada))
 
 VARIANTS: dict[str, Rules] = {
     "rules 1": BASE,
@@ -80,7 +80,7 @@ VARIANTS: dict[str, Rules] = {
     "bigrams of nouns >= 5": with_extra(noun_bigrams(5)),
     "bigrams of noun runs": with_extra(run_bigrams),
     "root + hada too": with_extra(hada_words),
-    "hada cut from VV VA": replace(BASE, change=retag(strip_hada)),
+    "hada cut from VV VA": replace(BASE, change=edit_each(strip_hada)),
     "number+unit too": with_extra(units),
     "ordinals too": with_extra(ordinal),
     "Latin+Hangul too": with_extra(latin_hangul),
@@ -95,13 +95,13 @@ VARIANTS: dict[str, Rules] = {
     "oov rule": replace(BASE, source="oov rule"),
     "split complex": replace(BASE, source="split complex"),
     "cong-global": replace(BASE, source="cong-global"),
-    "no stemming": en(stem=lambda w: w),
-    "S stemmer": en(stem=s_stem),
-    "Porter 1": en(stem=PORTER.stemWord),
-    "Porter2 of S stem": en(stem=lambda w: ENGLISH.stemWord(s_stem(w))),
-    "no English stop words": en(stop=frozenset()),
-    "Lucene's stop words": en(stop=LUCENE_STOP),
-    "hyphenated not joined": en(joined=False),
+    "no stemming": latin(stem=lambda w: w),
+    "S stemmer": latin(stem=harman_s_stem),
+    "Porter 1": latin(stem=PORTER.stemWord),
+    "Porter2 of S stem": latin(stem=lambda w: ENGLISH.stemWord(harman_s_stem(w))),
+    "no English stop words": latin(stop=frozenset()),
+    "Lucene's stop words": latin(stop=LUCENE_STOP),
+    "hyphenated not joined": latin(joined=False),
     "whole compound, across eojeols": replace(with_extra(whole_compound), pairs=across()),
     "whole compound, - XSN": replace(with_extra(whole_compound), tags=BASE.tags - {"XSN"}),
     "whole compound with prefix": with_extra(compound_all("XPN")),

@@ -1,7 +1,9 @@
-"""How far sentences share words with their own record and with another: ``python -m bench.quality.citation_threshold [INDEX]``.
+"""Share of words that sentences have in common with their own record and with a random one.
 
-What :data:`shrag.serving.answering.citations.LEAST_SHARED` was chosen by. Sentences of one language against records of
-the same.
+    python -m bench.quality.citation_threshold [INDEX]
+
+:data:`shrag.serving.answering.citations.LEAST_SHARED` was chosen by this measurement. Sentences are compared with
+records of the same language.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ SENTENCES = 300
 
 
 def main() -> None:
-    """Print, for some thresholds, how many sentences reach them with their own record and with another."""
+    """Print the share of sentences that reach each threshold with their own record and with another."""
     name = sys.argv[1] if len(sys.argv) > 1 else "demo"
     index = open_index(home() / "indexes", name)
     chance = random.Random(7)
@@ -35,7 +37,7 @@ def main() -> None:
 def shares(
     index: OpenIndex, records: Sequence[AnalysedRecord], chance: random.Random
 ) -> tuple[list[float], list[float]]:
-    """Return each sampled sentence's share with its own record and with one taken at random."""
+    """Return each sampled sentence's share of common words with its own record and with a random one."""
     own: list[float] = []
     other: list[float] = []
     for _ in range(SENTENCES):

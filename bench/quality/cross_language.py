@@ -1,9 +1,9 @@
-"""Measure search across languages: questions in one language about records written only in the other.
+"""Cross-language retrieval: questions in one language about records that exist only in the other.
 
     SHRAG_DATA=... python -m bench.quality.cross_language
 
-The questions of ``corpora/cross_language`` (this project's own) are asked of ``scholarly-ko``,
-and the demonstration corpus's of itself, with the index's glossary and without. Odd numbers were tuned on, even not.
+The questions of ``corpora/cross_language`` (written for this project) are asked of ``scholarly-ko``, those of the
+demonstration corpus of itself, with and without the index's glossary. Odd-numbered questions were used for tuning.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Question(NamedTuple):
 
 
 def main() -> None:
-    """Print found within ten and nDCG@10 for each direction, half and way of searching."""
+    """Print Success@10 and nDCG@10 for each direction, half and configuration."""
     with tempfile.TemporaryDirectory() as folder:
         measure(Path(folder), "demo", DEMO / "records.jsonl", demo_questions())
         records = DATA / "scholarly-ko" / "records.jsonl.gz"
@@ -68,7 +68,7 @@ def demo_questions() -> list[Question]:
 
 
 def measure(home: Path, name: str, records: Path, questions: Sequence[Question]) -> None:
-    """Index the records and ask the questions."""
+    """Index the records and ask the questions under each configuration."""
     add_corpus(home / "corpora", name, "scienceon", [records])
     manifest, _ = build_index(home / "corpora", home / "indexes", name)
     index = open_index(home / "indexes", name)
@@ -76,18 +76,19 @@ def measure(home: Path, name: str, records: Path, questions: Sequence[Question])
     sources = dict(Counter(entry.source for entry in index.glossary.entries()))
     share = manifest.busy["glossary"]
     print(
-        f"{name}: {len(index.glossary):,} pairs {sources}, in {share:.0%} of the build's time; {len(questions)} asked"
+        f"{name}: {len(index.glossary):,} pairs {sources}, in {share:.0%} of the build's time; "
+        f"{len(questions)} questions"
     )
-    ways = {"bm25": (None, "bm25"), "no glossary": (None, "shrag"), "glossary": (index.glossary, "shrag")}
-    for way, (glossary, strategy) in ways.items():
+    configurations = {"bm25": (None, "bm25"), "no glossary": (None, "shrag"), "glossary": (index.glossary, "shrag")}
+    for label, (glossary, strategy) in configurations.items():
         ranks = find(Engine(replace(index, glossary=glossary)), questions, strategy)
         row = [score(ranks, which) for which in (_any, _korean, _english, _tuned, _held_out)]
-        print(f"  {way:<12} within ten / nDCG@10: " + "  ".join(f"{what} {value}" for what, value in zip(
+        print(f"  {label:<12} within ten / nDCG@10: " + "  ".join(f"{what} {value}" for what, value in zip(
             ("all", "ko→en", "en→ko", "tuned on", "held out"), row, strict=True)))  # fmt: skip
 
 
 def find(engine: Engine, questions: Sequence[Question], strategy: str) -> dict[str, int]:
-    """Return the rank of the first record that answers each question, 0 where none is among the first ten."""
+    """Return the rank of the first relevant record for each question, 0 if it is not among the first ten."""
     ranks: dict[str, int] = {}
     for question in questions:
         found = engine.search(question.text, k=10, strategy=strategy).ranking.records
@@ -96,7 +97,7 @@ def find(engine: Engine, questions: Sequence[Question], strategy: str) -> dict[s
 
 
 def score(ranks: Mapping[str, int], which: Callable[[str], bool]) -> str:
-    """Return found within ten and nDCG@10 over the questions ``which`` picks."""
+    """Return Success@10 and nDCG@10 over the questions that ``which`` selects."""
     chosen = [rank for qid, rank in ranks.items() if which(qid)]
     if not chosen:
         return "-"

@@ -1,8 +1,8 @@
-"""Measure encoding, re-ranking and vector search on a GPU: `make bench-gpu`, or `--small` to see it run without one.
+"""Benchmark of encoding, re-ranking and vector search on a GPU (`make bench-gpu`; `--small` runs without a GPU).
 
-Without `--weights` the network is mGTE's with random numbers, which takes as long as with learnt ones, and its
-tokeniser has a token for each byte: what mGTE's own takes longer to cut is measured with `--weights FOLDER` only. The
-card's matrix rate is measured in the same run, so that shares are of what it can do.
+Without `--weights` the network is mGTE with random weights, which is as fast as the trained one, and a tokenizer with
+one token per byte: the cost of mGTE's own tokenizer is measured with `--weights FOLDER` only. The GPU's rate of matrix
+products is measured in the same run, so that results can be given as a share of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ POOL_TOKENS = 256
 
 
 class Size(NamedTuple):
-    """What is measured with."""
+    """Sizes of the measurement."""
 
     config: dict[str, int]
     lengths: tuple[int, ...]
@@ -68,7 +68,7 @@ SMALL = Size(
 
 
 def main() -> None:
-    """Print every measurement, with the card's name and the day."""
+    """Print every measurement, with the GPU's name and the date."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--small", action="store_true", help="a tiny network and few vectors, on any machine")
     parser.add_argument("--weights", type=Path, help="the folder of real weights to encode with")
@@ -91,14 +91,14 @@ def main() -> None:
 
 
 def matrix_rate(side: int, device: str) -> float:
-    """Return the operations a second of a product of two square matrices, the best of ten."""
+    """Return the operations per second of a product of two square matrices, best of ten."""
     dtype = torch.float16 if device == "cuda" else torch.float32
     one, other = (torch.randn(side, side, device=device, dtype=dtype) for _ in range(2))
     return 2 * side**3 / best_of(10, lambda: one @ other)
 
 
 def measure_encoding(encoder: TransformerEncoder, size: Size, rate: float, shape: dict[str, int]) -> None:
-    """Time passages of several lengths, from text to rows in memory."""
+    """Time the encoding of passages of several lengths, from text to vectors in memory."""
     print(f"{'tokens':>8} {'passages':>9} {'passages/s':>11} {'tokens/s':>11} {'TFLOP/s':>8} {'of matrix rate':>15}")
     for length in size.lengths:
         passages = random_passages(max(size.tokens // length, 8), length)
@@ -114,14 +114,14 @@ def measure_encoding(encoder: TransformerEncoder, size: Size, rate: float, shape
 
 
 def flops_a_token(shape: dict[str, int], length: int) -> int:
-    """Return two operations a weight of the layers, and what attention over ``length`` tokens adds."""
+    """Return the operations per token: two per weight of the layers, plus attention over ``length`` tokens."""
     hidden, inner = shape["hidden_size"], shape["intermediate_size"]
     layer = 4 * hidden * hidden + 3 * hidden * inner
     return shape["num_hidden_layers"] * (2 * layer + 4 * length * hidden)
 
 
 def measure_reranking(encoder: TransformerEncoder, size: Size, folder: Path) -> None:
-    """Time one question's pool: by rows of a file of vectors, and by encoding the pool as the paper does."""
+    """Time the re-ranking of one question's candidates: by stored vectors, and by encoding them as the paper does."""
     passages = random_passages(size.pool, POOL_TOKENS)
     rows = encoder.encode_passages(passages).astype(np.float16)
     (folder / "vectors").write_bytes(rows.tobytes())
@@ -138,15 +138,17 @@ def measure_reranking(encoder: TransformerEncoder, size: Size, folder: Path) -> 
     def by_encoding() -> None:
         encoder.encode_passages(passages) @ encoder.encode_queries([question])[0]
 
-    with_question, alone, anew = best_of(10, by_stored), best_of(10, gather), best_of(5, by_encoding)
-    print(f"\nre-ranking a pool of {size.pool} passages of {POOL_TOKENS} tokens")
+    with_question, alone, encoded = best_of(10, by_stored), best_of(10, gather), best_of(5, by_encoding)
+    print(f"\nre-ranking {size.pool} candidates of {POOL_TOKENS} tokens")
     print(f"  stored vectors, the question encoded: {with_question * 1e3:8.2f} ms")
     print(f"  stored vectors, gathering alone:      {alone * 1e3:8.2f} ms")
-    print(f"  the pool encoded anew:                {anew * 1e3:8.2f} ms, {anew / with_question:.1f} times as long")
+    print(
+        f"  candidates encoded again:             {encoded * 1e3:8.2f} ms, {encoded / with_question:.1f} times as long"
+    )
 
 
 def measure_search(size: Size) -> None:
-    """Time exact search among unit vectors by whatever the index would be searched with here."""
+    """Time exact search among unit vectors by the backend that SHRAG chooses on this machine."""
     dimension = 64 if size is SMALL else 768
     vectors: HalfVectors = np.empty((size.vectors, dimension), dtype=np.float16)
     rng = np.random.default_rng(0)
@@ -184,14 +186,14 @@ def write_random_mgte(folder: Path, changes: dict[str, int]) -> Path:
 
 
 def random_passages(count: int, tokens: int) -> list[Passage]:
-    """Return passages of ``tokens`` bytes, two for the special tokens taken off; about a fifth of them are spaces."""
+    """Return passages of ``tokens`` bytes less two special tokens; about a fifth are spaces."""
     rng = random.Random(tokens)
     letters = "abcdefghijklmnopqrstuvwxyz      "
     return [Passage("", f"x{''.join(rng.choices(letters, k=tokens - 4))}x", [], []) for _ in range(count)]
 
 
 def best_of(runs: int, work: Callable[[], object]) -> float:
-    """Return the seconds of the fastest of several runs, after one that is not counted."""
+    """Return the seconds of the fastest of several runs, after a warm-up run."""
     seconds: list[float] = []
     for _ in range(runs + 1):
         synchronise()
@@ -203,7 +205,7 @@ def best_of(runs: int, work: Callable[[], object]) -> float:
 
 
 def synchronise() -> None:
-    """Wait for the card."""
+    """Wait for the GPU to finish."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 

@@ -1,7 +1,9 @@
-"""Measure what LSA vectors give and cost: `python -m bench.quality.lsa_vectors [--topics N] [SET…]`; see `docs/vectors.md`.
+"""Quality and cost of LSA vectors (docs/vectors.md).
 
-Each set is added and indexed as a user would, then its vectors are made anew for every dimension by the build's own
-phase. The development corpora are read from SHRAG_DATA; what is absent is skipped with one line.
+    python -m bench.quality.lsa_vectors [--topics N] [SET…]
+
+Each set is indexed, and its vectors are computed for every dimension by the build's own code. The development corpora
+are read from SHRAG_DATA; absent ones are skipped with one line.
 """
 
 from __future__ import annotations
@@ -62,9 +64,9 @@ class JudgedSet(NamedTuple):
 
 
 def main() -> None:
-    """Print one table a set."""
+    """Print one table per set."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--topics", type=int, default=300, help="topics a set at most, evenly spread")
+    parser.add_argument("--topics", type=int, default=300, help="topics per set at most, evenly spread")
     parser.add_argument("sets", nargs="*", default=list(SETS))
     chosen = parser.parse_args()
     for name in chosen.sets:
@@ -75,12 +77,12 @@ def main() -> None:
                 print(f"{name}: skipped (SHRAG_DATA): {error}\n")
                 continue
             step = max(len(judged.topics) / chosen.topics, 1)
-            topics = [judged.topics[int(place * step)] for place in range(int(len(judged.topics) / step))]
+            topics = [judged.topics[int(position * step)] for position in range(int(len(judged.topics) / step))]
             measure(Path(folder), name, judged._replace(topics=topics))
 
 
 def measure(home: Path, name: str, judged: JudgedSet) -> None:
-    """Index the set and judge the ladder, the vectors and both together."""
+    """Index the set and evaluate lexical search, vectors and their fusion."""
     add_corpus(home / "corpora", "set", judged.format_name, [judged.source])
     started = time.perf_counter()
     manifest, _ = build_index(home / "corpora", home / "indexes", "set")
@@ -91,19 +93,19 @@ def measure(home: Path, name: str, judged: JudgedSet) -> None:
     print(f"{name}: {manifest.records:,} records, {len(asked):,} questions; {size:.1f} MiB in {seconds:.1f} s without")
     print(f"  {'':36}" + " ".join(f"{measure:>9}" for measure in MEASURES), flush=True)
     index = open_index(home / "indexes", "set")
-    ladder: dict[str, list[str]] = {}
+    lexical: dict[str, list[str]] = {}
     pools: dict[str, Sequence[str]] = {}
     for topic in judged.topics:
         result = Engine(index).search(topic.text, k=DEPTH)
-        ladder[topic.qid] = [ranked.record.docid for ranked in result.ranking.records]
+        lexical[topic.qid] = [ranked.record.docid for ranked in result.ranking.records]
         pools[topic.qid] = result.hits.pool
-    show("shrag (the ladder, re-ranked)", ladder, qrels)
+    show("shrag (lexical, re-ranked)", lexical, qrels)
     for dimension in DIMENSIONS:
         dense = make_vectors(home / "vectors", index, home / "indexes" / "set", dimension)
         found = {t.qid: [hit.docid for hit in dense.search(dense.encode(t.text), DEPTH)] for t in judged.topics}
         show(f"LSA {dimension} alone", found, qrels)
         fused = {qid: [docid for docid, _ in reciprocal_rank_fusion([pools[qid], found[qid]])] for qid in found}
-        show(f"LSA {dimension} and the ladder fused", fused, qrels)
+        show(f"LSA {dimension} and lexical fused", fused, qrels)
         if dimension == LsaOptions().dimension:
             for weight in WEIGHTS:
                 show(f"hybrid, cosine weighing {weight:g}", hybrid(index, dense, judged.topics, weight), qrels)
@@ -114,7 +116,7 @@ def measure(home: Path, name: str, judged: JudgedSet) -> None:
 
 
 def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int) -> DenseIndex:
-    """Make the index's vectors of one length as a build does, and say what that took."""
+    """Compute the index's vectors of one dimension as a build does; print size and seconds."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     documents = LexicalReader(current_generation(published)[0] / LUCENE, index.manifest.bm25)
@@ -148,7 +150,7 @@ def hybrid(index: OpenIndex, dense: DenseIndex, topics: Sequence[Topic], weight:
 def show_other_language(
     index: OpenIndex, dense: DenseIndex, judged: JudgedSet, pools: dict[str, Sequence[str]], qrels: list[Qrel]
 ) -> None:
-    """Judge the vectors' hits in the other language than the question's, alone and fused with the ladder."""
+    """Evaluate the vectors' hits in the other language than the question's, alone and fused with lexical search."""
     languages: dict[str, str] = {}
     alone: dict[str, list[str]] = {}
     for topic in judged.topics:
@@ -159,11 +161,11 @@ def show_other_language(
         alone[topic.qid] = [docid for docid in docids if languages[docid] != question.language][:DEPTH]
     show("LSA, the other language only", alone, qrels)
     fused = {qid: [docid for docid, _ in reciprocal_rank_fusion([pools[qid], alone[qid]])] for qid in alone}
-    show("LSA, that and the ladder fused", fused, qrels)
+    show("LSA, the same and lexical fused", fused, qrels)
 
 
 def show(what: str, ranked: Mapping[str, Sequence[str]], qrels: list[Qrel]) -> None:
-    """Print one line of figures."""
+    """Print the measures of one ranking."""
     run = [
         RunLine(qid, docid, rank, -rank, "bench")
         for qid, docids in ranked.items()
@@ -174,7 +176,7 @@ def show(what: str, ranked: Mapping[str, Sequence[str]], qrels: list[Qrel]) -> N
 
 
 def judged_folder(name: str, layout: str = "corpus") -> Callable[[Path], JudgedSet]:
-    """Return a reader of a development set; one whose documents are a single file is given MIRACL's file name."""
+    """Return a reader of a development set in MIRACL's layout; a single file is copied under MIRACL's name."""
 
     def read(home: Path) -> JudgedSet:
         folder = DATA / name
@@ -187,7 +189,7 @@ def judged_folder(name: str, layout: str = "corpus") -> Callable[[Path], JudgedS
 
 
 def demo(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
-    """Return a reader of the demonstration questions whose answering records are in their own or the other language."""
+    """Return a reader of the demonstration questions with relevant records in their own or the other language."""
 
     def read(_: Path) -> JudgedSet:
         lines = (DEMO / "records.jsonl").read_text(encoding="utf-8").splitlines()
@@ -201,14 +203,14 @@ def demo(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
 
 
 def titles(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
-    """Return a reader of ScienceON records, some without their titles, which are the questions.
+    """Return a reader of ScienceON records, some of whose titles are removed and become the questions.
 
-    Every fifth title in another language than its abstract's is asked, or every thirteenth in the same.
+    These are every fifth title in another language than its abstract, or every thirteenth in the same.
     """
 
     def read(home: Path) -> JudgedSet:
         every = 5 if part == "other" else 13
-        met = 0
+        count = 0
         topics: list[Topic] = []
         with (
             gzip.open(DATA / "scholarly-ko" / "records.jsonl.gz", "rt", encoding="utf-8") as source,
@@ -219,8 +221,8 @@ def titles(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
                 docid, title, text = fields["CN"], fields["title"], fields["abstract"]
                 languages = _share_of_hangul(title), _share_of_hangul(text)
                 wanted = languages in ((0, 1), (1, 0)) if part == "other" else languages in ((0, 0), (1, 1))
-                met += wanted
-                if wanted and met % every == 1:
+                count += wanted
+                if wanted and count % every == 1:
                     topics.append(Topic(docid, plain_line(re.sub(r"<[^>]*>", " ", title))))
                     title = ""
                 target.write(json.dumps({"docid": docid, "title": title, "text": text}) + "\n")

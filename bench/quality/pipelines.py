@@ -1,7 +1,10 @@
-"""The eight ways and variations of them without a model: ``python -m bench.quality.pipelines DATA SET… [--questions 300]``.
+"""Quality of the eight preset pipelines and variations, without a language model.
 
-Indexes are those of ``SHRAG_HOME`` by the sets' names. Of each way: nDCG@10, all relevant records found, an answer's
-words in a record among the first five, records given, questions left without any, and seconds a question.
+    python -m bench.quality.pipelines DATA SET… [--questions 300]
+
+Indexes are those of ``SHRAG_HOME`` with the sets' names. For each pipeline: nDCG@10, AllRecall@10, the share of
+questions whose answer occurs in the first five records, mean number of records, questions without a record, and
+milliseconds per question.
 """
 
 from __future__ import annotations
@@ -39,8 +42,8 @@ _SHORTEST = 3
 _NOT_WORD = re.compile(r"\W+")
 
 
-class Asked(NamedTuple):
-    """Questions, the records that answer them, and the words of their answers where there are any."""
+class QuestionSet(NamedTuple):
+    """Questions, judgements, and short answers by qid."""
 
     topics: Sequence[Topic]
     qrels: Sequence[Qrel]
@@ -48,7 +51,7 @@ class Asked(NamedTuple):
 
 
 def main() -> None:
-    """Print one line a way."""
+    """Print one line per pipeline."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("sets", nargs="+")
@@ -59,12 +62,12 @@ def main() -> None:
         asked = _papers(given.data / name) if name == "paper-qa" else _read(given.data / name)
         asked = _sample(asked, given.questions)
         print(f"{name}: {len(asked.topics)} questions")
-        print("| way | nDCG@10 | all@10 | answer@5 | records | none | ms |", flush=True)
-        for way in ("shrag", "bm25", *WAYS, *VARIATIONS):
-            print(_measure(engine, way, asked), flush=True)
+        print("| pipeline | nDCG@10 | all@10 | answer@5 | records | none | ms |", flush=True)
+        for pipeline in ("shrag", "bm25", *WAYS, *VARIATIONS):
+            print(_measure(engine, pipeline, asked), flush=True)
 
 
-def _measure(engine: Engine, way: str, asked: Asked) -> str:
+def _measure(engine: Engine, pipeline: str, asked: QuestionSet) -> str:
     run: list[RunLine] = []
     given = empty = answered = complete = 0
     wanted: dict[str, set[str]] = {}
@@ -72,8 +75,8 @@ def _measure(engine: Engine, way: str, asked: Asked) -> str:
         wanted.setdefault(qrel.qid, set()).add(qrel.docid)
     started = time.perf_counter()
     for topic in asked.topics:
-        records = engine.search(topic.text, strategy=way, every_record=True).ranking.records
-        run += [RunLine(topic.qid, each.record.docid, each.rank, 1 / each.rank, way) for each in records]
+        records = engine.search(topic.text, strategy=pipeline, every_record=True).ranking.records
+        run += [RunLine(topic.qid, each.record.docid, each.rank, 1 / each.rank, pipeline) for each in records]
         given += len(records)
         empty += not records
         docids = {each.record.docid for each in records}
@@ -86,23 +89,25 @@ def _measure(engine: Engine, way: str, asked: Asked) -> str:
     count = len(asked.topics)
     with_answer = sum(topic.qid in asked.answers for topic in asked.topics)
     share = f"{answered / with_answer:.3f}" if with_answer else "–"
-    return f"| {way} | {ndcg:.3f} | {complete / count:.3f} | {share} | {given / count:.1f} | {empty} | {spent:.0f} |"
+    return (
+        f"| {pipeline} | {ndcg:.3f} | {complete / count:.3f} | {share} | {given / count:.1f} | {empty} | {spent:.0f} |"
+    )
 
 
-def _read(folder: Path) -> Asked:
+def _read(folder: Path) -> QuestionSet:
     qrels = [qrel for qrel in read_qrels(folder / "qrels.txt") if qrel.relevance > 0]
     judged = {qrel.qid for qrel in qrels}
     topics = [topic for topic in read_topics(folder / "topics.tsv") if topic.qid in judged]
     with gzip.open(folder / "answers.jsonl.gz", "rt", encoding="utf-8") as lines:
         answers = {line["qid"]: line["answers"] for line in map(json.loads, lines)}
-    spans = {qid: kept for qid, said in answers.items() if (kept := _spans(said))}
-    return Asked(topics, qrels, spans)
+    spans = {qid: texts for qid, said in answers.items() if (texts := _spans(said))}
+    return QuestionSet(topics, qrels, spans)
 
 
-def _papers(folder: Path) -> Asked:
-    """Return the questions over papers. Every chunk of the paper asked about counts: which of them answers, none says.
+def _papers(folder: Path) -> QuestionSet:
+    """Return the questions about papers. All chunks of the paper are relevant, since judgements name only the paper.
 
-    A question has to be found by its own words, though it speaks of "the model" of a paper that it does not name.
+    Questions say "the model" without naming the paper, so they are hard to find by their words.
     """
     topics: list[Topic] = []
     qrels: list[Qrel] = []
@@ -113,9 +118,9 @@ def _papers(folder: Path) -> Asked:
             for asked in paper["qas"]:
                 topics.append(Topic(asked["qid"], asked["question"]))
                 qrels += [Qrel(asked["qid"], docid, 1) for docid in chunks[str(paper["paper_id"])]]
-                if kept := _spans([asked["answer"]]):
-                    answers[asked["qid"]] = kept
-    return Asked(topics, qrels, answers)
+                if texts := _spans([asked["answer"]]):
+                    answers[asked["qid"]] = texts
+    return QuestionSet(topics, qrels, answers)
 
 
 def _chunks() -> dict[str, list[str]]:
@@ -127,16 +132,16 @@ def _chunks() -> dict[str, list[str]]:
     return found
 
 
-def _sample(asked: Asked, most: int) -> Asked:
+def _sample(asked: QuestionSet, most: int) -> QuestionSet:
     topics = list(asked.topics)
     random.Random(7).shuffle(topics)
-    kept = topics[:most]
-    qids = {topic.qid for topic in kept}
-    return asked._replace(topics=kept, qrels=[qrel for qrel in asked.qrels if qrel.qid in qids])
+    chosen = topics[:most]
+    qids = {topic.qid for topic in chosen}
+    return asked._replace(topics=chosen, qrels=[qrel for qrel in asked.qrels if qrel.qid in qids])
 
 
 def _spans(answers: Sequence[str]) -> list[str]:
-    """Return the answers that can stand in a record as they are."""
+    """Return the answers that can occur verbatim in a record."""
     return [answer for answer in answers if _plain(answer) not in _VERDICTS and len(answer) >= _SHORTEST]
 
 

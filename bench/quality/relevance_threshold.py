@@ -1,8 +1,9 @@
-"""What a threshold that an index learns of itself drops: ``python -m bench.quality.relevance_threshold INDEX TOPICS QRELS``.
+"""Effect of the learned similarity threshold on relevant and other records.
 
-For each question the ten best records that the single-hop way finds are compared with the threshold of several
-quantiles: the share of the relevant ones that stays, and of the others that goes. Questions stand in for logical
-queries, which only a language model can write.
+    python -m bench.quality.relevance_threshold INDEX TOPICS QRELS [EVERY]
+
+The ten best records of each question are compared with the thresholds of several quantiles. Printed are the shares of
+relevant records kept and of the others dropped. Questions replace logical queries, which need a language model.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ QUANTILES = (0.99, 0.995, 0.998, 0.999)
 
 
 def main(name: str, topics: Path, qrels: Path, every: int = 1) -> None:
-    """Print one line for each quantile."""
+    """Print one line per quantile."""
     engine = open_engine(home() / "indexes", name, verify="quick")
     index = engine.open_index
     similarity = open_similarity(index, engine.resources.reranker)
     relevant = {(qrel.qid, qrel.docid) for qrel in read_qrels(qrels) if qrel.relevance > 0}
-    kept: list[float] = []
-    dropped: list[float] = []
+    relevant_values: list[float] = []
+    other_values: list[float] = []
     for topic in list(read_topics(topics))[::every]:
         ranking = engine.search(topic.text, every_record=True).ranking.records
         found = index.store.fetch([ranked.record.docid for ranked in ranking])
         passages = [as_passage(analysed) for analysed in found if analysed is not None]
         for passage, value in zip(passages, similarity.of(topic.text, passages), strict=True):
-            (kept if (topic.qid, passage.docid) in relevant else dropped).append(value)
+            (relevant_values if (topic.qid, passage.docid) in relevant else other_values).append(value)
     sample = index.store.sample(SAMPLE)
-    print(f"{name}: {similarity.name}; {len(kept)} relevant and {len(dropped)} other records in the first ten")
+    print(f"{name}: {similarity.name}; {len(relevant_values)} relevant, {len(other_values)} others in the first ten")
     for quantile in QUANTILES:
         threshold = learn_threshold(sample, similarity, quantile)
-        stays = sum(value >= threshold for value in kept) / len(kept)
-        goes = sum(value < threshold for value in dropped) / len(dropped)
-        print(f"quantile {quantile}: T {threshold:.3f}, relevant kept {stays:.3f}, others dropped {goes:.3f}")
+        kept = sum(value >= threshold for value in relevant_values) / len(relevant_values)
+        dropped = sum(value < threshold for value in other_values) / len(other_values)
+        print(f"quantile {quantile}: T {threshold:.3f}, relevant kept {kept:.3f}, others dropped {dropped:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""What a calibrated score lets through: ``python -m bench.quality.score_calibration DATA SET… [--questions 60]``.
+"""Effect of thresholds on calibrated re-ranker scores.
 
-Indexes are those of ``SHRAG_HOME`` by the sets' names. Of each: the curve, how long it took to learn, and what share of
-the relevant and of the other records among the first ten score above some thresholds.
+    python -m bench.quality.score_calibration DATA SET… [--questions 60]
+
+Indexes are those of ``SHRAG_HOME`` with the sets' names. For each: the calibration curve, the seconds of learning it,
+and the shares of relevant and of other records among the first ten that score above each threshold.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _LEAST = (0.3, 0.5, 0.6, 0.7, 0.9)
 
 
 def main() -> None:
-    """Print one line a set."""
+    """Print one line per set."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("sets", nargs="+")
@@ -50,8 +52,8 @@ def _measure(folder: Path, questions: int) -> str:
         values = calibration.values(topic.text, [each.score for each in records])
         for each, value in zip(records, values, strict=True):
             (relevant if each.record.docid in wanted[topic.qid] else others).append(value)
-    kept = " | ".join(f"{_share(relevant, least):.2f} / {_share(others, least):.2f}" for least in _LEAST)
-    return f"| {folder.name} | {curve.middle:.2f} | {curve.width:.2f} | {spent:.1f} | {kept} |"
+    shares = " | ".join(f"{_share(relevant, least):.2f} / {_share(others, least):.2f}" for least in _LEAST)
+    return f"| {folder.name} | {curve.middle:.2f} | {curve.width:.2f} | {spent:.1f} | {shares} |"
 
 
 def _share(values: list[float], least: float) -> float:

@@ -1,10 +1,9 @@
-"""Passages indexed per second, beside the plain way, in one run: ``python -m bench.server.build_speed``.
+"""Indexing speed of SHRAG and of a baseline, in one run: ``python -m bench.server.build_speed``.
 
-The plain way is what the parts offer without SHRAG: Kiwi over whole texts on all cores, its morphemes joined by spaces
-in JSON files, then Pyserini's own indexer (``IndexCollection``) over these with all cores. Both start from one file
-and are timed as whole processes, processor seconds of all their processes beside.
-``--count`` passages are mixed from the development sets (SHRAG_DATA); ``--grow`` measures SHRAG alone over 10,000,
-100,000 and (``--grow 1000000``) more passages made of their words: passages per second and the memory it takes.
+The baseline (:mod:`bench.server.pyserini_baseline`) is Kiwi over whole texts on all cores, then Pyserini's indexer
+(``IndexCollection``) over JSON files on all cores. Both read the same file and are timed as whole processes, with the
+processor seconds of all their processes. ``--count`` passages are mixed from the development sets (SHRAG_DATA).
+``--grow N`` measures SHRAG alone over 10,000, 100,000 … up to N passages of resampled words: speed and memory.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.corpora import mixed, resampled, write
-from bench.data import DATA, need_data
+from bench.corpora import mix_passages, resample_passages, write_passages
+from bench.data import DATA, require_data
 
 SHRAG = [str(Path(sys.executable).with_name("shrag"))]
-PLAIN = [sys.executable, str(Path(__file__).with_name("pyserini_baseline.py"))]
+BASELINE = [sys.executable, str(Path(__file__).with_name("pyserini_baseline.py"))]
 
 
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=40_000, help="mixed passages, 0 for none (%(default)s)")
-    parser.add_argument("--grow", type=int, default=0, help="passages of the largest of the growing corpora (none)")
+    parser.add_argument("--grow", type=int, default=0, help="passages of the largest resampled corpus (none)")
     parser.add_argument("--no-quality", action="store_true", help="leave out nDCG@10 on wiki-ko")
     chosen = parser.parse_args()
-    need_data()
+    require_data()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SHRAG_HOME"] = f"{folder}/home"
         if chosen.count:
@@ -48,75 +47,77 @@ def main() -> None:
 
 
 def compare_speed(folder: Path, count: int) -> None:
-    """Index the same passages both ways and print the ratio."""
+    """Index the same passages by both and print the ratio."""
     source = folder / "mixed.jsonl"
-    write(source, mixed(DATA, count))
+    write_passages(source, mix_passages(DATA, count))
     run([*SHRAG, "corpus", "add", "mixed", "--format", "miracl", str(source)])
-    plain, plain_work, _, _ = run([*PLAIN, "build", str(source), str(folder / "plain")])
-    ours, our_work, memory, said = run([*SHRAG, "index", "mixed"])
+    baseline, baseline_work, _, _ = run([*BASELINE, "build", str(source), str(folder / "baseline")])
+    ours, our_work, memory, output = run([*SHRAG, "index", "mixed"])
     print(f"{count:,} mixed passages, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}:")
-    print(f"  the plain way {count / plain:8,.0f} passages/s ({plain:.1f} s, {plain_work:.1f} processor seconds)")
-    print(f"  SHRAG         {count / ours:8,.0f} passages/s ({ours:.1f} s, {our_work:.1f} processor seconds)")
-    print(f"  {plain / ours:.1f} times as fast, with {plain_work / our_work:.1f} times less work; {memory:,.0f} MiB")
-    print(f"  {busy(said)}\n")
+    print(f"  baseline {count / baseline:8,.0f} passages/s ({baseline:.1f} s, {baseline_work:.1f} processor seconds)")
+    print(f"  SHRAG    {count / ours:8,.0f} passages/s ({ours:.1f} s, {our_work:.1f} processor seconds)")
+    print(
+        f"  {baseline / ours:.1f} times as fast, with {baseline_work / our_work:.1f} times less work; {memory:,.0f} MiB"
+    )
+    print(f"  {busy(output)}\n")
 
 
 def compare_quality(folder: Path) -> None:
-    """Index wiki-ko both ways and judge a run of each by nDCG@10."""
+    """Index wiki-ko by both and evaluate a run of each by nDCG@10."""
     source = DATA / "wiki-ko" / "corpus" / "docs-0.jsonl.gz"
     topics, qrels = DATA / "wiki-ko" / "topics.tsv", DATA / "wiki-ko" / "qrels.txt"
     run([*SHRAG, "corpus", "add", "wiki-ko", "--format", "miracl", str(source)])
     run([*SHRAG, "index", "wiki-ko"])
-    run([*PLAIN, "build", str(source), str(folder / "plain-ko")])
-    run([*PLAIN, "search", str(folder / "plain-ko"), str(topics), str(folder / "plain.run")])
-    runs = {"the plain way": folder / "plain.run"}
+    run([*BASELINE, "build", str(source), str(folder / "baseline-ko")])
+    run([*BASELINE, "search", str(folder / "baseline-ko"), str(topics), str(folder / "baseline.run")])
+    runs = {"baseline": folder / "baseline.run"}
     for strategy in ("bm25", "shrag"):
         runs[f"SHRAG, {strategy}"] = folder / f"{strategy}.run"
         arguments = ("--topics", str(topics), "--output", str(folder / f"{strategy}.run"), "-k", "10")
         run([*SHRAG, "run", "wiki-ko", *arguments, "--strategy", strategy])
     for name, path in runs.items():
-        _, _, _, said = run([*SHRAG, "evaluate", "--qrels", str(qrels), "--run", str(path), "--measures", "nDCG@10"])
-        print(f"  nDCG@10 on wiki-ko, {name:<13} {said.split()[-1]}")
+        _, _, _, output = run([*SHRAG, "evaluate", "--qrels", str(qrels), "--run", str(path), "--measures", "nDCG@10"])
+        print(f"  nDCG@10 on wiki-ko, {name:<13} {output.split()[-1]}")
     print()
 
 
 def measure_growth(folder: Path, count: int) -> None:
-    """Index ``count`` resampled passages and print what it took."""
+    """Index ``count`` resampled passages and print speed and memory."""
     source = folder / "grown.jsonl"
-    write(source, resampled(DATA, count))
+    write_passages(source, resample_passages(DATA, count))
     run([*SHRAG, "corpus", "add", f"grown-{count}", "--format", "miracl", str(source)])
     source.unlink()
-    seconds, work, memory, said = run([*SHRAG, "index", f"grown-{count}"])
+    seconds, work, memory, output = run([*SHRAG, "index", f"grown-{count}"])
     print(
         f"{count:>9,} resampled passages: {count / seconds:,.0f} passages/s, {work / count * 1e6:,.0f} processor "
-        f"microseconds each, {memory:,.0f} MiB in all processes, Java's included\n  {busy(said)}"
+        f"microseconds each, {memory:,.0f} MiB in all processes, Java's included\n  {busy(output)}"
     )
 
 
-def busy(said: str) -> str:
-    """Return the line in which a build says how busy its stages were."""
-    found = re.search(r"^busy: .*$", said, re.MULTILINE)
+def busy(output: str) -> str:
+    """Return the line of a build's output with the utilization of its stages."""
+    found = re.search(r"^busy: .*$", output, re.MULTILINE)
     return found.group() if found else ""
 
 
 def run(command: Sequence[str]) -> tuple[float, float, float, str]:
-    """Run a command; return its seconds, its processes' processor seconds and most memory (MiB), and its output."""
+    """Run a command; return its seconds, processor seconds of its processes, peak memory in MiB, and output."""
     started = time.perf_counter()
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
-    watch = Watch(process.pid)
-    watch.start()
-    said, _ = process.communicate()
+    monitor = ResourceMonitor(process.pid)
+    monitor.start()
+    output, _ = process.communicate()
     seconds = time.perf_counter() - started
-    watch.join()
+    monitor.join()
     if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {said}")
-    return seconds, watch.work, watch.memory, said
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {output}")
+    return seconds, monitor.work, monitor.memory, output
 
 
-class Watch(threading.Thread):
-    """Reads, ten times a second, what the processes of a session take: processor seconds, and proportional memory."""
+class ResourceMonitor(threading.Thread):
+    """Samples processor seconds (ten times per second) and memory (once per second) of a session's processes."""
 
     def __init__(self, session: int) -> None:
         super().__init__(daemon=True)
@@ -126,17 +127,17 @@ class Watch(threading.Thread):
 
     @property
     def work(self) -> float:
-        """Processor seconds of all processes seen, to a tenth of a second each."""
+        """Processor seconds of all processes of the session, each to a tenth of a second."""
         return sum(self._work.values())
 
     def run(self) -> None:
-        """Watch until the session's first process ends."""
-        turn = 0
+        """Sample until the session's first process ends."""
+        tick = 0
         while Path(f"/proc/{self._session}/stat").exists() and (members := self._members()):
             self._work.update(members)
-            if turn % 10 == 0:
+            if tick % 10 == 0:
                 self.memory = max(self.memory, sum(map(_memory, members)))
-            turn += 1
+            tick += 1
             time.sleep(0.1)
 
     def _members(self) -> dict[int, float]:
@@ -152,7 +153,7 @@ class Watch(threading.Thread):
 
 
 def _memory(process: int) -> float:
-    """Return a process's memory in MiB, what it shares counted in equal parts."""
+    """Return a process's proportional set size in MiB."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Asking an HTTP server from many connections at once: by raw sockets, which keep what is answered, and by ``wrk``."""
+"""HTTP load from many connections: by asyncio sockets, which check each response, or by ``wrk``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_PATIENCE_SECONDS = 60.0
-_COME_AGAIN = 429
+_TIMEOUT_SECONDS = 60.0
+_TOO_MANY_REQUESTS = 429
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 _LUA = """
@@ -44,10 +44,14 @@ end
 
 
 @dataclass(slots=True)
-class Tally:
-    """What clients met: seconds of each answer, and what was wrong with answers, by what it was.
+class LoadResult:
+    """Result of a load test.
 
-    ``refused`` are those told to come again later (429), which is as it should be where more ask than may wait.
+    Attributes:
+        seconds: Seconds of each response.
+        wrong: Number of failures by kind.
+        elapsed: Seconds of the whole test.
+        refused: Number of responses 429, which are expected under overload and not failures.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -56,16 +60,16 @@ class Tally:
     refused: int = 0
 
     def count(self, what: str) -> None:
-        """Count an answer that was not as it should be."""
+        """Count a failure of the kind ``what``."""
         self.wrong[what] = self.wrong.get(what, 0) + 1
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Responses per second."""
         return len(self.seconds) / self.elapsed if self.elapsed else 0.0
 
     def __str__(self) -> str:
-        """Return a line of the figures."""
+        """Return the figures on one line."""
         p50, p95, p99 = (percentile(self.seconds, share) * 1e3 for share in (50, 95, 99))
         wrong = ", ".join(f"{name} {count}" for name, count in sorted(self.wrong.items())) or "nothing"
         times = f"p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms"
@@ -73,14 +77,14 @@ class Tally:
 
 
 def percentile(seconds: Sequence[float], share: int) -> float:
-    """Return the nearest-rank percentile; 0 of none."""
+    """Return the nearest-rank percentile, 0 of an empty list."""
     ranked = sorted(seconds)
     return ranked[max(0, -(-len(ranked) * share // 100) - 1)] if ranked else 0.0
 
 
 @asynccontextmanager
 async def connection(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Keep one connection to the server on this machine open."""
+    """Open a connection to ``port`` on loopback."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
     try:
         yield reader, writer
@@ -91,14 +95,14 @@ async def connection(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asy
 async def post(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, asked: object
 ) -> tuple[int, bytes]:
-    """Return the status and the body of one answer, a stream's too, on a connection that stays open.
+    """Return status and body of one response (a stream is read to its end) on a keep-alive connection.
 
-    Raises ``OSError``, ``EOFError`` (:class:`asyncio.IncompleteReadError`) where it is cut, and ``TimeoutError``.
+    Raises ``OSError``, ``EOFError`` (:class:`asyncio.IncompleteReadError`) if the connection is cut, ``TimeoutError``.
     """
     data = json.dumps(asked).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(data)}"
     writer.write(f"{head}\r\n\r\n".encode() + data)
-    async with asyncio.timeout(_PATIENCE_SECONDS):
+    async with asyncio.timeout(_TIMEOUT_SECONDS):
         answered = await reader.readuntil(b"\r\n\r\n")
         length = _LENGTH.search(answered)
         body = await (reader.readexactly(int(length.group(1))) if length else _chunks(reader))
@@ -106,26 +110,26 @@ async def post(
 
 
 async def _chunks(reader: asyncio.StreamReader) -> bytes:
-    whole = b""
+    body = b""
     while size := int(await reader.readuntil(b"\r\n"), 16):
-        whole += (await reader.readexactly(size + 2))[:-2]
+        body += (await reader.readexactly(size + 2))[:-2]
     await reader.readexactly(2)
-    return whole
+    return body
 
 
-async def ask_for(
+async def ask_concurrently(
     port: int,
     path: str,
     clients: int,
     seconds: float,
     draw: Callable[[], object],
     judge: Callable[[object, bytes], str],
-) -> Tally:
-    """Ask from so many connections for so long, each again as soon as it is answered.
+) -> LoadResult:
+    """Send requests from ``clients`` connections for ``seconds``, each as soon as its last one is answered.
 
-    ``draw`` gives what is asked next, ``judge`` says what is wrong with an answer: nothing where it is empty.
+    ``draw`` returns the next request; ``judge`` returns what is wrong with a response, empty if nothing is.
     """
-    tally = Tally()
+    result = LoadResult()
     started = time.perf_counter()
 
     async def client() -> None:
@@ -135,61 +139,61 @@ async def ask_for(
                     while time.perf_counter() - started < seconds:
                         await _once(reader, writer)
             except (OSError, EOFError, TimeoutError) as error:
-                tally.count(type(error).__name__)
+                result.count(type(error).__name__)
 
     async def _once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = draw()
-        begun = time.perf_counter()
+        sent = time.perf_counter()
         status, body = await post(reader, writer, path, asked)
-        if status == _COME_AGAIN:
-            tally.refused += 1
+        if status == _TOO_MANY_REQUESTS:
+            result.refused += 1
             return
-        tally.seconds.append(time.perf_counter() - begun)
+        result.seconds.append(time.perf_counter() - sent)
         wrong = judge(asked, body) if status == 200 else str(status)
         if wrong:
-            tally.count(wrong)
+            result.count(wrong)
 
     await asyncio.gather(*(client() for _ in range(clients)))
-    tally.elapsed = time.perf_counter() - started
-    return tally
+    result.elapsed = time.perf_counter() - started
+    return result
 
 
-def press(port: int, path: str, bodies: Sequence[str], clients: int, seconds: int) -> tuple[float, str]:
-    """Return the answers a second to ``wrk``, or to raw sockets where it is not installed, and a line of figures.
+def run_load(port: int, path: str, bodies: Sequence[str], clients: int, seconds: int) -> tuple[float, str]:
+    """Return responses per second by ``wrk`` (by sockets where it is not installed), and a line of figures.
 
-    What was answered by another status than 200 is none of them, and is told by its status.
+    Responses with another status than 200 do not count and are listed by status.
     """
     wrk = shutil.which("wrk")
     if wrk is None:
         turn = iter(range(1 << 62))
         asked = [json.loads(body) for body in bodies]
-        tally = asyncio.run(
-            ask_for(port, path, clients, seconds, lambda: asked[next(turn) % len(asked)], lambda *_: "")
+        result = asyncio.run(
+            ask_concurrently(port, path, clients, seconds, lambda: asked[next(turn) % len(asked)], lambda *_: "")
         )
-        return tally.rate, f"{tally} (raw sockets: wrk is not installed)"
+        return result.rate, f"{result} (raw sockets: wrk is not installed)"
     with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "press.lua"
+        script = Path(folder) / "load.lua"
         script.write_text(_LUA % (", ".join(map(_lua, bodies)), path), encoding="utf-8")
         command = [wrk, "-t", "1", "-c", str(clients), "-d", f"{seconds}s", "--timeout", "30s", "-s", str(script)]
         done = subprocess.run([*command, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
     figures, others = _read(done.stderr.strip().splitlines()[-1])
     requests, micros, p50, p95, p99, connect, read, timeout = figures
     rate = (requests - sum(others.values())) / micros * 1e6
-    refused = others.pop(_COME_AGAIN, 0)
-    met = {f"status {status}": count for status, count in sorted(others.items())}
-    met |= {"connect": connect, "read": read, "timeout": timeout}
-    wrong = ", ".join(f"{name} {count}" for name, count in met.items() if count) or "nothing"
+    refused = others.pop(_TOO_MANY_REQUESTS, 0)
+    failures = {f"status {status}": count for status, count in sorted(others.items())}
+    failures |= {"connect": connect, "read": read, "timeout": timeout}
+    wrong = ", ".join(f"{name} {count}" for name, count in failures.items() if count) or "nothing"
     times = f"p50 {p50 / 1e3:.1f} ms, p95 {p95 / 1e3:.1f} ms, p99 {p99 / 1e3:.1f} ms"
     return rate, f"{rate:.0f} requests/s, {times}; refused (429): {refused}; wrong: {wrong}"
 
 
 def _read(line: str) -> tuple[list[int], dict[int, int]]:
-    """Return the figures that the script above writes, and how often each status other than 200 came."""
+    """Return the figures that the script above writes, and the count of each status other than 200."""
     words = line.split()
     others = [word.split(":") for word in words if ":" in word]
     return [int(word) for word in words if ":" not in word], {int(status): int(count) for status, count in others}
 
 
 def _lua(text: str) -> str:
-    """Return a string as Lua writes it; JSON's escapes are not all Lua's."""
+    """Return ``text`` as a Lua string literal; not all escapes of JSON are valid in Lua."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

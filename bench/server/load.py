@@ -1,17 +1,17 @@
-"""The server under load, on loopback: ``make load``, or ``python -m bench.server.load [--seconds N] [--clients N] [NAME]``.
+"""Load test of the server on loopback (``make load``).
 
-A server of its own over the index NAME, with no answer kept, is first asked alone, then by CLIENTS at once, each
-asking again as soon as it is answered: four of five search, one of five asks and reads the stream to its end. Every
-answer is held to the one that the same question got alone. Printed are requests a second, p50/p95/p99, what went wrong,
-the memory of the first third against the last, and the server's own share of a search: all but Lucene and vectors, of
-the median request. There is no language model: answers are extractive. Exit status 1 where an answer was wrong or
-memory grew.
+    python -m bench.server.load [--seconds N] [--clients N] [NAME]
 
-With ``--pyserini PYTHON``, an interpreter that can import ``pyserini.server.rest``, its server is asked in the same run
-over the same terms of the same passages, taking turns with SHRAG's: each question worked out, and questions repeated as
-people repeat them (the n-th most frequent 1/n times as often), which SHRAG answers from memory. Answers a second of a
-server's own processor time say how they compare where other work shares the machine. Refusals (429) are counted apart
-from what is wrong.
+A server over the index NAME, without answer cache, first gets each question alone, then from CLIENTS concurrent
+clients: four of five search, one of five asks and reads the stream to its end. Every response is compared with the one
+to the same question alone. Printed are requests per second, p50/p95/p99, failures, mean memory of the first and the
+last third, and the server's own share of the median search (all but Lucene and vectors). There is no language model:
+answers are extractive. Exit status 1 if a response was wrong or memory grew.
+
+``--pyserini PYTHON`` (an interpreter that can import ``pyserini.server.rest``) compares with Pyserini's server over the
+same terms of the same passages, in alternating windows: once without caching, once with questions repeated by Zipf's
+law, which SHRAG answers from its cache. Responses per processor second make the servers comparable while other work
+shares the machine. Refusals (429) are not counted as failures.
 """
 
 from __future__ import annotations
@@ -30,53 +30,53 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.data import DEMO, home
-from bench.server.http_client import Tally, ask_for, connection, post, press
+from bench.server.http_client import LoadResult, ask_concurrently, connection, post, run_load
 from bench.server.pyserini_comparison import PATH, build_pyserini, pyserini_bodies, pyserini_server
-from bench.server.served import Served, processor_seconds, served
+from bench.server.served import RunningServer, processor_seconds, run_server
 from shrag.corpora.formats.topics import read_topics
 from shrag.serving.engine import open_engine
 
 TOPICS = DEMO / "topics.tsv"
 MOST_SECONDS, MOST_CLIENTS = 1_800, 512
 STREAM_SHARE = 5
-ALONE = 150
-"""Questions that are asked alone first, and under load from then on."""
+REFERENCE_QUESTIONS = 150
+"""Number of questions; each is asked alone first, then under load."""
 
 ROUNDS, WINDOW_SECONDS, WARM_SECONDS, PAUSE_SECONDS = 5, 8, 4, 1
 REPEATED = 10_000
 PYSERINI_PORT = 8392
 MOST_GROWTH = 1.10
-"""The last third's mean memory over the first third's; Java's heap still grows a little in a short run."""
+"""Largest ratio of the last third's mean memory to the first third's; Java's heap grows a little in a short run."""
 
-_NEVER_THE_SAME = {"seconds", "trace_id", "cached"}
+_VARYING_FIELDS = {"seconds", "trace_id", "cached"}
 
 
 def main() -> None:
-    """Measure and print; exit status 1 where an answer was wrong or memory grew."""
+    """Measure and print; exit status 1 if a response was wrong or memory grew."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="?", default="demo", help="the index (%(default)s)")
     parser.add_argument("--seconds", type=int, default=30, help=f"of load, at most {MOST_SECONDS} (%(default)s)")
     parser.add_argument("--clients", type=int, default=64, help=f"at most {MOST_CLIENTS} (%(default)s)")
     parser.add_argument(
-        "--topics", type=Path, nargs="+", default=[TOPICS], help="the questions, id TAB question a line"
+        "--topics", type=Path, nargs="+", default=[TOPICS], help="the questions, one line each: id TAB question"
     )
-    parser.add_argument("--pyserini", type=Path, help="a Python with all that Pyserini declares")
-    parser.add_argument("--server-options", default="", help="given to shrag-serve, in one string")
+    parser.add_argument("--pyserini", type=Path, help="a Python with Pyserini and its dependencies")
+    parser.add_argument("--server-options", default="", help="options of shrag-serve, in one string")
     chosen = parser.parse_args()
     seconds, clients = min(chosen.seconds, MOST_SECONDS), min(chosen.clients, MOST_CLIENTS)
     questions = [topic.text for path in chosen.topics for topic in read_topics(path)]
     random.Random(1).shuffle(questions)
     options = chosen.server_options.split()
-    sound = under_load(chosen.name, questions, seconds, clients, options)
+    passed = measure_load(chosen.name, questions, seconds, clients, options)
     if chosen.pyserini:
-        beside_pyserini(chosen.name, chosen.pyserini, questions, clients, options)
-    raise SystemExit(0 if sound else 1)
+        compare_with_pyserini(chosen.name, chosen.pyserini, questions, clients, options)
+    raise SystemExit(0 if passed else 1)
 
 
-def under_load(name: str, questions: Sequence[str], seconds: int, clients: int, options: Sequence[str]) -> bool:
-    """Ask alone, then from all clients at once; print, and return whether every answer was right and memory flat."""
-    with served(name, ["--no-cache", *options]) as server:
-        alone = asyncio.run(_ask_alone(server.port, questions[:ALONE]))
+def measure_load(name: str, questions: Sequence[str], seconds: int, clients: int, options: Sequence[str]) -> bool:
+    """Ask alone, then from all clients; print, and return whether all responses were right and memory was flat."""
+    with run_server(name, ["--no-cache", *options]) as server:
+        alone = asyncio.run(_ask_alone(server.port, questions[:REFERENCE_QUESTIONS]))
         server.searches.clear()
         again = asyncio.run(_search(server.port, alone, 1, WARM_SECONDS))
         print(f"search, 1 client: {again}")
@@ -98,14 +98,14 @@ def under_load(name: str, questions: Sequence[str], seconds: int, clients: int, 
 
 
 @dataclass(frozen=True)
-class Alone:
-    """The answers that questions got alone: of a search and of a stream, without what differs from time to time."""
+class ReferenceAnswers:
+    """Responses to each question alone, by search and by streamed answer, without fields that vary."""
 
     search: Mapping[str, object]
     stream: Mapping[str, object]
 
 
-async def _ask_alone(port: int, questions: Sequence[str]) -> Alone:
+async def _ask_alone(port: int, questions: Sequence[str]) -> ReferenceAnswers:
     search: dict[str, object] = {}
     stream: dict[str, object] = {}
     async with connection(port) as (reader, writer):
@@ -118,29 +118,33 @@ async def _ask_alone(port: int, questions: Sequence[str]) -> Alone:
                 if status != 200:
                     raise SystemExit(f"{path} answered {status} to {question!r}: {body[:300]!r}")
                 answers[question] = read(body)
-    return Alone(search, stream)
+    return ReferenceAnswers(search, stream)
 
 
-async def _mixed(port: int, alone: Alone, searching: int, asking: int, seconds: int) -> tuple[Tally, Tally]:
+async def _mixed(
+    port: int, alone: ReferenceAnswers, searching: int, asking: int, seconds: int
+) -> tuple[LoadResult, LoadResult]:
     return await asyncio.gather(_search(port, alone, searching, seconds), _ask(port, alone, asking, seconds))
 
 
-async def _search(port: int, alone: Alone, clients: int, seconds: float) -> Tally:
+async def _search(port: int, alone: ReferenceAnswers, clients: int, seconds: float) -> LoadResult:
     turn = itertools.cycle(alone.search)
 
     def judge(asked: object, body: bytes) -> str:
         return "" if _read_search(body) == alone.search[_question(asked)] else "another answer than alone"
 
-    return await ask_for(port, "/v1/search", clients, seconds, lambda: {"question": next(turn)}, judge)
+    return await ask_concurrently(port, "/v1/search", clients, seconds, lambda: {"question": next(turn)}, judge)
 
 
-async def _ask(port: int, alone: Alone, clients: int, seconds: float) -> Tally:
+async def _ask(port: int, alone: ReferenceAnswers, clients: int, seconds: float) -> LoadResult:
     turn = itertools.cycle(alone.stream)
 
     def judge(asked: object, body: bytes) -> str:
         return "" if _read_stream(body) == alone.stream[_question(asked)] else "another answer than alone"
 
-    return await ask_for(port, "/v1/ask", clients, seconds, lambda: {"question": next(turn), "stream": True}, judge)
+    return await ask_concurrently(
+        port, "/v1/ask", clients, seconds, lambda: {"question": next(turn), "stream": True}, judge
+    )
 
 
 def _question(asked: object) -> str:
@@ -149,42 +153,47 @@ def _question(asked: object) -> str:
 
 
 def _read_search(body: bytes) -> object:
-    return _lasting(json.loads(body))
+    return _comparable(json.loads(body))
 
 
 def _read_stream(body: bytes) -> object:
-    """Return a stream's events in order; one that was cut ends in what is not JSON or lacks the last event."""
+    """Return the events of a stream in order, marked as complete or cut; invalid JSON raises."""
     events = [block.split("\n") for block in body.decode().strip().split("\n\n")]
     read = [
-        (line.partition(": ")[0], _lasting(json.loads(line.partition(": ")[2])) if line.startswith("data:") else line)
+        (
+            line.partition(": ")[0],
+            _comparable(json.loads(line.partition(": ")[2])) if line.startswith("data:") else line,
+        )
         for lines in events
         for line in lines
     ]
-    return [*read, "whole" if b"event: timings" in body[-2_000:] else "cut"]
+    return [*read, "complete" if b"event: timings" in body[-2_000:] else "cut"]
 
 
-def _lasting(value: object) -> object:
+def _comparable(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _lasting(part) for key, part in value.items() if key not in _NEVER_THE_SAME}
-    return [_lasting(part) for part in value] if isinstance(value, list) else value
+        return {key: _comparable(part) for key, part in value.items() if key not in _VARYING_FIELDS}
+    return [_comparable(part) for part in value] if isinstance(value, list) else value
 
 
-def _watch(server: Served, memory: list[float], stop: threading.Event) -> None:
+def _watch(server: RunningServer, memory: list[float], stop: threading.Event) -> None:
     while not stop.wait(0.5):
         memory.append(server.memory())
 
 
-def beside_pyserini(name: str, python: Path, questions: Sequence[str], clients: int, options: Sequence[str]) -> None:
-    """Ask SHRAG's server and Pyserini's in turn, by the same questions over the same passages; print the ratios."""
+def compare_with_pyserini(
+    name: str, python: Path, questions: Sequence[str], clients: int, options: Sequence[str]
+) -> None:
+    """Load SHRAG's and Pyserini's servers in turn with the same questions and passages; print the ratios."""
     engine = open_engine(home() / "indexes", name)
-    repeated = _as_people_repeat(questions)
+    repeated = _zipf_sample(questions)
     with tempfile.TemporaryDirectory() as scratch:
         index = build_pyserini(engine, Path(scratch))
         theirs = {"worked out": pyserini_bodies(engine, questions), "repeated": pyserini_bodies(engine, repeated)}
         engine.close()
         with (
-            served(name, ["--no-cache", *options]) as working,
-            served(name, options) as keeping,
+            run_server(name, ["--no-cache", *options]) as working,
+            run_server(name, options) as keeping,
             pyserini_server(python, index, PYSERINI_PORT) as pyserini,
         ):
             rates: dict[str, list[float]] = {}
@@ -204,12 +213,12 @@ def beside_pyserini(name: str, python: Path, questions: Sequence[str], clients: 
                 (f"Pyserini's server, questions {kind}", pyserini, PYSERINI_PORT, PATH, theirs[kind]) for kind in theirs
             ]
             for _, _, port, path, bodies in plan:
-                press(port, path, bodies, clients, WARM_SECONDS)
+                run_load(port, path, bodies, clients, WARM_SECONDS)
             for _, (what, pid, port, path, bodies) in itertools.product(range(ROUNDS), plan):
-                # What the last window broke off is let go of first: it would be refused room in this one.
+                # Requests cut off at the end of the last window must finish, or they take slots in this one.
                 time.sleep(PAUSE_SECONDS)
                 before = processor_seconds(pid)
-                rate, line = press(port, path, bodies, clients, WINDOW_SECONDS)
+                rate, line = run_load(port, path, bodies, clients, WINDOW_SECONDS)
                 share = rate * WINDOW_SECONDS / (processor_seconds(pid) - before)
                 rates.setdefault(what, []).append(rate)
                 shares.setdefault(what, []).append(share)
@@ -217,10 +226,10 @@ def beside_pyserini(name: str, python: Path, questions: Sequence[str], clients: 
     best = {what: statistics.median(found) for what, found in rates.items()}
     each = {what: statistics.median(found) for what, found in shares.items()}
     for kind in theirs:
-        beside = best[f"Pyserini's server, questions {kind}"]
+        baseline = best[f"Pyserini's server, questions {kind}"]
         for strategy in ("bm25", "shrag"):
             ours = best[f"SHRAG {strategy}, questions {kind}"]
-            ratio = f"{ours / beside:.2f} times Pyserini's {beside:.0f}"
+            ratio = f"{ours / baseline:.2f} times Pyserini's {baseline:.0f}"
             own, other = each[f"SHRAG {strategy}, questions {kind}"], each[f"Pyserini's server, questions {kind}"]
             by_work = f"{own:.0f} a processor second, {own / other:.2f} times Pyserini's {other:.0f}"
             print(f"questions {kind}: SHRAG {strategy} {ours:.0f} requests/s, {ratio}; {by_work}")
@@ -232,8 +241,8 @@ def _bodies(questions: Sequence[str], strategy: str) -> list[str]:
     ]
 
 
-def _as_people_repeat(questions: Sequence[str]) -> list[str]:
-    """Return questions drawn by Zipf's law: the n-th 1/n times as often as the first."""
+def _zipf_sample(questions: Sequence[str]) -> list[str]:
+    """Return questions drawn by Zipf's law: the n-th is 1/n times as frequent as the first."""
     weights = [1 / rank for rank in range(1, len(questions) + 1)]
     return random.Random(2).choices(questions, weights, k=REPEATED)
 

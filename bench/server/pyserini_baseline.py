@@ -1,6 +1,6 @@
-"""The plain way to index and search, for comparison: Kiwi as it comes, and Pyserini's own indexer and searcher.
+"""Baseline for indexing and search: Kiwi with default options, Pyserini's indexer and BM25.
 
-``plain_way.py build SOURCE FOLDER`` and ``plain_way.py search FOLDER TOPICS RUN``.
+``pyserini_baseline.py build SOURCE FOLDER`` and ``pyserini_baseline.py search FOLDER TOPICS RUN``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shrag.indexing.lexical.jvm import java, lucene, lucene_jar
 
 
 def build(source: Path, folder: Path) -> None:
-    """Tokenise whole texts on all cores into JSON files, and have Anserini index them on all cores."""
+    """Tokenize whole texts on all cores into JSON files, and index them by Anserini on all cores."""
     collection = folder / "json"
     collection.mkdir(parents=True)
     cores = os.cpu_count() or 1
@@ -38,7 +38,7 @@ def build(source: Path, folder: Path) -> None:
 
 
 def search(folder: Path, topics: Path, run: Path) -> None:
-    """Write a TREC run of the ten best by BM25 as Pyserini has it (k1 0.9, b 0.4)."""
+    """Write a TREC run of the ten best documents by BM25 with Pyserini's defaults (k1 0.9, b 0.4)."""
     directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder / "index")))
     searcher = lucene("search.IndexSearcher")(lucene("index.DirectoryReader").open(directory))
     searcher.setSimilarity(lucene("search.similarities.BM25Similarity")(0.9, 0.4))
@@ -53,7 +53,7 @@ def search(folder: Path, topics: Path, run: Path) -> None:
                 builder.add(term, lucene("search.BooleanClause$Occur").SHOULD)
             for rank, hit in enumerate(searcher.search(builder.build(), 10).scoreDocs, 1):
                 docid = fields.document(hit.doc).get("id")
-                stream.write(f"{qid} Q0 {docid} {rank} {float(hit.score):.6f} plain\n")
+                stream.write(f"{qid} Q0 {docid} {rank} {float(hit.score):.6f} baseline\n")
 
 
 def _texts(source: Path, docids: list[str]) -> Iterator[str]:

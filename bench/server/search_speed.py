@@ -1,10 +1,10 @@
-"""Searching a large index, as ratios in one run: ``python -m bench.server.search_speed [--passages N] [--pyserini PYTHON]``.
+"""Search speed over a large index: ``python -m bench.server.search_speed [--passages N] [--pyserini PYTHON]``.
 
-Measured are the ladder of ten queries against its longest query alone, records fetched, for 1, 4 and 16 callers in one
-process; and the questions a second that the server answers. ``--pyserini`` names the interpreter of an environment
-whose ``pyserini.server.rest`` can be imported (it wants torch, transformers and faiss): that server then answers the
-same questions over the same terms of the same passages. Passages are made of the development sets' words; questions are
-theirs, two joined, so that each has ten keywords.
+Compares the ten reduced queries of a question with the longest one alone, records fetched, for 1, 4 and 16 callers in
+one process, and measures the server's questions per second. ``--pyserini`` is an interpreter that can import
+``pyserini.server.rest`` (which needs torch, transformers and faiss): its server then answers the same questions over
+the same terms of the same passages. Passages consist of resampled words of the development sets; two of the sets'
+questions are joined into one, so that each has ten keywords.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.corpora import resampled, write
-from bench.data import DATA, need_data
+from bench.corpora import resample_passages, write_passages
+from bench.data import DATA, require_data
 from bench.server.pyserini_comparison import PATH, build_pyserini, pyserini_bodies, pyserini_server
-from bench.server.served import served
+from bench.server.served import run_server
 from shrag.corpora.formats.topics import read_topics
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import Query
@@ -47,10 +47,10 @@ def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--passages", type=int, default=1_000_000, help="passages of the index (%(default)s)")
-    parser.add_argument("--pyserini", type=Path, help="a Python with all that Pyserini declares")
-    parser.add_argument("--home", type=Path, help="where the index is kept for another run (thrown away)")
+    parser.add_argument("--pyserini", type=Path, help="a Python with Pyserini and its dependencies")
+    parser.add_argument("--home", type=Path, help="folder of the index for later runs (default: temporary)")
     chosen = parser.parse_args()
-    need_data()
+    require_data()
     with tempfile.TemporaryDirectory() as scratch:
         home = chosen.home or Path(scratch, "home")
         os.environ["SHRAG_HOME"] = str(home)
@@ -59,28 +59,28 @@ def main() -> None:
             build(home, name, chosen.passages)
         engine = open_engine(home / "indexes", name)
         questions = joined_questions()
-        compare_ladder(engine, questions)
+        compare_queries(engine, questions)
         ours = measure_server(name, questions)
         if chosen.pyserini:
             theirs = measure_pyserini(chosen.pyserini, engine, Path(scratch), questions)
             print(
-                f"  SHRAG's one query {ours['bm25'] / theirs:.1f} times, its ladder {ours['shrag'] / theirs:.1f} times"
+                f"  SHRAG, one query {ours['bm25'] / theirs:.1f} times; ten queries: {ours['shrag'] / theirs:.1f} times"
             )
         engine.close()
 
 
 def build(home: Path, name: str, count: int) -> None:
-    """Build the index by the commands a user has."""
+    """Build the index by the command line."""
     home.mkdir(parents=True, exist_ok=True)
     source = home / "passages.jsonl"
-    write(source, resampled(DATA, count))
+    write_passages(source, resample_passages(DATA, count))
     for command in (["corpus", "add", name, "--format", "miracl", str(source)], ["index", name]):
         subprocess.run([str(BIN / "shrag"), *command], check=True)
     source.unlink()
 
 
 def joined_questions() -> list[str]:
-    """Return questions of the development sets, two of one language joined."""
+    """Return questions made of two of one development set each."""
     rng = random.Random(1)
     questions = []
     for name in ("wiki-ko", "wiki-en"):
@@ -89,33 +89,33 @@ def joined_questions() -> list[str]:
     return questions
 
 
-def compare_ladder(engine: Engine, questions: Sequence[str]) -> None:
-    """Print the times of the ladder and of its longest query alone, side by side for each number of callers."""
+def compare_queries(engine: Engine, questions: Sequence[str]) -> None:
+    """Print the times of the ten reduced queries and of the longest query alone for each number of callers."""
     index = engine.open_index
-    ladders = []
+    query_lists = []
     for question in questions:
         words = searchable(query_terms(analyze_question(question, index.analyzer, index.engine)))
         keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][: PRODUCT.keywords]
         if len(keywords) == PRODUCT.keywords:
-            ladders.append(build_subqueries(keywords))
-    print(f"{engine.manifest.records:,} passages, {len(ladders)} questions of {PRODUCT.keywords} keywords:")
+            query_lists.append(build_subqueries(keywords))
+    print(f"{engine.manifest.records:,} passages, {len(query_lists)} questions of {PRODUCT.keywords} keywords:")
 
     def take(queries: Sequence[Query]) -> None:
         search_candidates(queries, index, DEPTH)
 
-    for ladder in ladders:
-        take(ladder)
+    for queries in query_lists:
+        take(queries)
     for callers in CALLERS:
-        longest, ladder_times = [], []
-        for _ in range(3):  # alternating, so that both meet the same load of the machine
-            longest += timed(callers, [ladder[:1] for ladder in ladders], take)
-            ladder_times += timed(callers, ladders, take)
-        print(f"  {callers:>2} callers: longest query {spread(longest)}; ladder {spread(ladder_times)}")
-        print(f"     ratio {sum(ladder_times) / sum(longest):.2f} of the means, {median_ratio(ladder_times, longest)}")
+        longest, all_times = [], []
+        for _ in range(3):  # alternating, so that both run under the same load of the machine
+            longest += timed(callers, [queries[:1] for queries in query_lists], take)
+            all_times += timed(callers, query_lists, take)
+        print(f"  {callers:>2} callers: longest query {spread(longest)}; ten queries {spread(all_times)}")
+        print(f"     ratio {sum(all_times) / sum(longest):.2f} of the means, {median_ratio(all_times, longest)}")
 
 
 def timed(callers: int, work: Sequence[Sequence[Query]], take: Callable[[Sequence[Query]], None]) -> list[float]:
-    """Do all ``work`` once, shared between the callers; return the seconds of each piece."""
+    """Do all ``work`` once, shared among ``callers`` threads; return the seconds of each piece."""
     pieces = itertools.count()
     seconds: list[float] = []
 
@@ -125,14 +125,14 @@ def timed(callers: int, work: Sequence[Sequence[Query]], take: Callable[[Sequenc
             take(work[number])
             seconds.append(time.perf_counter() - started)
 
-    together(callers, call)
+    run_in_threads(callers, call)
     return seconds
 
 
 def measure_server(name: str, questions: Sequence[str]) -> dict[str, float]:
-    """Return the most questions a second of ``shrag-serve``, by strategy."""
+    """Return the highest rate of ``shrag-serve`` in questions per second, by strategy."""
     best = {}
-    with served(name, ["--no-cache"]) as server:
+    with run_server(name, ["--no-cache"]) as server:
         for strategy in ("bm25", "shrag"):
             bodies = [json.dumps({"question": question, "k": 10, "strategy": strategy}) for question in questions]
             best[strategy] = load(f"shrag-serve, {strategy}", server.port, "/v1/search", bodies)
@@ -140,14 +140,14 @@ def measure_server(name: str, questions: Sequence[str]) -> dict[str, float]:
 
 
 def measure_pyserini(python: Path, engine: Engine, scratch: Path, questions: Sequence[str]) -> float:
-    """Index the same terms by Anserini; return the most questions a second of Pyserini's server."""
+    """Index the same terms by Anserini; return the highest rate of Pyserini's server in questions per second."""
     index = build_pyserini(engine, scratch)
     with pyserini_server(python, index, 8392):
         return load("Pyserini's server", 8392, PATH, pyserini_bodies(engine, questions))
 
 
 def load(name: str, port: int, path: str, bodies: Sequence[str]) -> float:
-    """Ask from 1, 4 and 16 connections, print the figures, and return the most questions a second."""
+    """Ask from 1, 4 and 16 connections, print the figures, and return the highest rate."""
     best = 0.0
     ask(port, path, bodies, 1, len(bodies))  # warm
     for callers in CALLERS:
@@ -160,7 +160,7 @@ def load(name: str, port: int, path: str, bodies: Sequence[str]) -> float:
 
 
 def ask(port: int, path: str, bodies: Sequence[str], callers: int, count: int) -> list[float]:
-    """Post ``count`` bodies over ``callers`` kept-alive connections; return the seconds of each."""
+    """Post ``count`` bodies over ``callers`` keep-alive connections; return the seconds of each."""
     numbers = itertools.count()
     seconds: list[float] = []
 
@@ -178,12 +178,12 @@ def ask(port: int, path: str, bodies: Sequence[str], callers: int, count: int) -
             seconds.append(time.perf_counter() - started)
         connection.close()
 
-    together(callers, call)
+    run_in_threads(callers, call)
     return seconds
 
 
-def together(callers: int, call: Callable[[], None]) -> None:
-    """Run ``call`` in so many threads at once, to their end."""
+def run_in_threads(callers: int, call: Callable[[], None]) -> None:
+    """Run ``call`` in ``callers`` threads and wait for them."""
     threads = [threading.Thread(target=call) for _ in range(callers)]
     for thread in threads:
         thread.start()
@@ -192,13 +192,13 @@ def together(callers: int, call: Callable[[], None]) -> None:
 
 
 def spread(seconds: Sequence[float]) -> str:
-    """Return the median and the 95th percentile in milliseconds."""
+    """Return median and 95th percentile in milliseconds as text."""
     ordered = sorted(seconds)
     return f"p50 {ordered[len(ordered) // 2] * 1e3:.1f} ms, p95 {ordered[int(len(ordered) * 0.95)] * 1e3:.1f} ms"
 
 
 def median_ratio(ones: Sequence[float], others: Sequence[float]) -> str:
-    """Return the ratio of the medians, in words."""
+    """Return the ratio of the medians as text."""
     return f"{sorted(ones)[len(ones) // 2] / sorted(others)[len(others) // 2]:.2f} of the medians"
 
 

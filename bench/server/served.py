@@ -1,4 +1,4 @@
-"""A server of SHRAG's own to be measured: its port, its memory, and what its log says of searches."""
+"""Run a SHRAG server for a benchmark: its port, memory, and log lines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SERVER = Path(sys.executable).with_name("shrag-serve")
 
 
 @dataclass
-class Served:
-    """A running server: its process, its port, and the lines of its log about searches."""
+class RunningServer:
+    """A running server; ``searches`` are its log lines of searches."""
 
     process: subprocess.Popen[str]
     port: int
@@ -32,7 +32,7 @@ class Served:
         return sum(_resident(pid) for pid in (self.process.pid, *_children(self.process.pid))) / 1024
 
     def own_share(self) -> float:
-        """Return the median milliseconds of a search that are neither Lucene's nor the vectors'."""
+        """Return the median milliseconds of a search outside Lucene and vector search."""
         own = []
         for line in self.searches:
             stages, seconds = line.get("stages"), line["seconds"]
@@ -42,10 +42,10 @@ class Served:
 
 
 @contextmanager
-def served(name: str, options: Sequence[str] = ()) -> Iterator[Served]:
-    """Run a server on a free port and read its log; stop it in order."""
-    with started(name, options) as (process, port, log):
-        running = Served(process, port)
+def run_server(name: str, options: Sequence[str] = ()) -> Iterator[RunningServer]:
+    """Run a server on a free port and collect its log lines of searches; stop it at exit."""
+    with start_server(name, options) as (process, port, log):
+        running = RunningServer(process, port)
 
         def read_log() -> None:
             for line in log:
@@ -57,8 +57,8 @@ def served(name: str, options: Sequence[str] = ()) -> Iterator[Served]:
 
 
 @contextmanager
-def started(name: str, options: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[str], int, IO[str]]]:
-    """Run a server on a free port, stopped in order: its process, its port, and its log, which is to be read."""
+def start_server(name: str, options: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[str], int, IO[str]]]:
+    """Run a server on a free port; yield process, port and log, which the caller must read; stop it at exit."""
     command = [str(SERVER), name, "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -74,10 +74,10 @@ def started(name: str, options: Sequence[str] = ()) -> Iterator[tuple[subprocess
 
 
 def processor_seconds(pid: int) -> float:
-    """Return what a process and those it started have had of the processors so far."""
+    """Return the processor seconds of a process and its children so far."""
     ticks = 0
     for each in (pid, *_children(pid)):
-        # Behind the name, which may hold spaces; the 14th and 15th fields of proc(5).
+        # After the name, which may contain spaces; fields 14 and 15 of proc(5).
         fields = Path(f"/proc/{each}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""``shrag agreement``: how far annotators agree on labels or scores."""
+"""``shrag agreement``: inter-annotator agreement on labels or scores."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from shrag.cli.output import json_option, print_json
 @level_option
 @json_option
 def command(file: Path, level: float, as_json: bool) -> None:
-    """Say how far the annotators of FILE agree.
+    """Compute the agreement of the annotators of FILE.
 
-    FILE is a table with a header, or JSON lines: item, annotator, and label or score. Labels give Krippendorff's alpha,
-    Fleiss' kappa and Cohen's of each two annotators; scores give alpha, and Pearson's, Spearman's and Kendall's
-    correlation of each two. Every figure has its interval and the number of items it is over.
+    FILE is a table with a header, or JSON Lines: item, annotator, and label or score. For labels: Krippendorff's alpha,
+    Fleiss' kappa, and Cohen's kappa of each pair of annotators. For scores: alpha, and the correlations of Pearson,
+    Spearman and Kendall of each pair. Each figure has its interval and number of items.
 
     Example: shrag agreement judgements.tsv
     """
     from shrag.evaluation.statistics.agreement import agreement
     from shrag.evaluation.statistics.annotations import read_annotations
 
-    found = agreement(read_annotations(file), level=level)
+    figures = agreement(read_annotations(file), level=level)
     if not as_json:
         click.echo("figure\tannotators\titems\tvalue\tlow\thigh")
-    for each in found:
+    for each in figures:
         if as_json:
             print_json(each._asdict())
             continue

@@ -1,4 +1,4 @@
-"""``shrag ask``: a cited answer to a question."""
+"""``shrag ask``: answer a question with citations."""
 
 from __future__ import annotations
 
@@ -6,64 +6,52 @@ from typing import get_args
 
 import click
 
-from shrag.cli.options.model import asked_language_model, no_model_option
-from shrag.cli.options.search import strategy_option
+from shrag.cli.options.search import SearchOptions, search_options
 from shrag.cli.output import print_json
-from shrag.cli.settings import Home, keyword_order_option, reranker_options, verify_option
-from shrag.indexing.storage.checksums import Verify
+from shrag.cli.settings import Home
 from shrag.serving.answering.formats import DOUBTS, FALLBACKS, AnswerFormat, answer_label, answer_text, choice_line
-from shrag.serving.engine import open_engine
-from shrag.serving.events import Answer, KeywordOrder
+from shrag.serving.events import Answer
 
 
 @click.command()
 @click.argument("name")
 @click.argument("question")
-@strategy_option
+@search_options
 @click.option(
     "--format",
     "form",
     type=click.Choice(get_args(AnswerFormat)),
     default="cited",
     show_default=True,
-    help="With citations, as the ScienceON challenge asked for it, or the bare text.",
+    help="With citations; in the form of the ScienceON challenge; or plain text.",
 )
 @click.option(
-    "--choice", "choices", multiple=True, metavar="TEXT", help="A choice to answer by; give this once for each of them."
+    "--choice", "choices", multiple=True, metavar="TEXT", help="One choice of a multiple-choice question; repeatable."
 )
-@keyword_order_option
-@click.option("--json", "as_json", is_flag=True, help="The events of answering, one JSON object a line.")
-@reranker_options
-@no_model_option
-@verify_option
+@click.option("--json", "as_json", is_flag=True, help="Print the events of answering, one JSON object per line.")
 @click.pass_obj
 def command(
     home: Home,
     name: str,
     question: str,
-    strategy: str,
     form: AnswerFormat,
     choices: tuple[str, ...],
-    keyword_order: KeywordOrder | None,
     as_json: bool,
-    reranker: str,
-    min_score: float | None,
-    no_model: bool,
-    verify: Verify,
+    options: SearchOptions,
 ) -> None:
     """Answer QUESTION, Korean or English, from the records of the index NAME, with citations.
 
     Example: shrag ask demo "How long should a lecture video be?"
     """
-    model = asked_language_model(no_model=no_model)
-    engine = open_engine(home.indexes, name, question, verify, model=model, reranker=reranker, min_score=min_score)
+    engine = options.open_engine(home, name, question)
+    strategy, order = options.strategy, options.keyword_order
     if as_json:
-        for event in engine.events(question, strategy=strategy, keyword_order=keyword_order, choices=choices):
+        for event in engine.events(question, strategy=strategy, keyword_order=order, choices=choices):
             print_json(event)
         return
-    result = engine.ask(question, strategy=strategy, keyword_order=keyword_order, choices=choices)
-    says = FALLBACKS[result.answer.language]
-    for line in dict.fromkeys(f"{says[each.cause]} ({each.message})" for each in result.search.fallbacks):
+    result = engine.ask(question, strategy=strategy, keyword_order=order, choices=choices)
+    causes = FALLBACKS[result.answer.language]
+    for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         click.echo(line, err=True)
     if choices:
         click.echo(choice_line(result.answer, result.search.question.choices) + "\n")
@@ -74,7 +62,7 @@ def command(
 
 
 def print_answer(answer: Answer) -> None:
-    """Print the answer with what wrote it, the records it cites, and what did not pass a check."""
+    """Print the answer, what wrote it, the cited records, and the sentences that failed a check."""
     if answer.reason:
         click.echo(answer_text(answer))
         return

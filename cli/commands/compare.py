@@ -1,4 +1,4 @@
-"""``shrag compare``: two runs side by side, and the questions that changed most."""
+"""``shrag compare``: compare two runs, and list the questions that changed most."""
 
 from __future__ import annotations
 
@@ -21,10 +21,21 @@ if TYPE_CHECKING:
 @click.option("--qrels", type=click.Path(path_type=Path), help="Judgements, for two run files: TREC's, or BEIR's TSV.")
 @measures_option
 @level_option
-@click.option("--topics", type=click.Path(path_type=Path), help="The questions, to print those that changed.")
-@click.option("-n", "count", type=click.IntRange(0), default=10, show_default=True, help="Questions that changed most.")
-@click.option("--by", metavar="MEASURE", help="The measure they changed by; the first of --measures where not given.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line: the measures, then the questions.")
+@click.option(
+    "--topics", type=click.Path(path_type=Path), help="The questions' file, to print the text of those that changed."
+)
+@click.option(
+    "-n",
+    "count",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Number of questions to print, those that changed most.",
+)
+@click.option("--by", metavar="MEASURE", help="The measure of the changes.  [default: the first of --measures]")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per line: the measures, then the questions."
+)
 def command(
     a: str,
     b: str,
@@ -38,11 +49,11 @@ def command(
 ) -> None:
     """Compare run B with run A, topic by topic.
 
-    A and B are run files, to be judged by --qrels, or folders of results, FOLDER:CONDITION, whose own questions,
-    judgements and measures are taken.
+    A and B are run files, evaluated with --qrels, or conditions of results folders (FOLDER:CONDITION), with the
+    folder's questions, judgements and measures.
 
-    For each measure: both means, their difference (B less A) with its interval, p of a paired randomisation test, the
-    same corrected for the number of measures (Holm), and the topics that B wins, ties and loses.
+    For each measure: both means, the difference (B - A) with its interval, p of a paired randomisation test, p after
+    Holm's correction for the number of measures, and the numbers of topics that B wins, ties and loses.
 
     Example: shrag compare old.run new.run --qrels corpora/demo/qrels.txt --topics corpora/demo/topics.tsv
     """
@@ -64,12 +75,12 @@ def command(
 
 
 def _compare_results(a: str, b: str, *, level: float, count: int, by: str | None, as_json: bool) -> None:
-    """Compare two conditions of folders of results, a table for each set."""
-    from shrag.evaluation.reports.comparison import choose_condition, compare_conditions, names_results
+    """Compare two conditions of results folders, with a table for each set."""
+    from shrag.evaluation.reports.comparison import choose_condition, compare_conditions, is_results_path
 
     for given in (a, b):
-        if not names_results(given):
-            raise click.UsageError(f"{given} is no folder of results: compare two run files with --qrels.")
+        if not is_results_path(given):
+            raise click.UsageError(f"{given} is not a results folder: give two of them, or two run files with --qrels.")
     one, other = choose_condition(a), choose_condition(b)
     for each in compare_conditions(one, other, count=count, by=by, level=level):
         click.echo(f"{each.set}: A {one.condition.name}, B {other.condition.name}", err=True)
@@ -85,7 +96,7 @@ def print_comparison(
     *,
     as_json: bool,
 ) -> None:
-    """Print the paired table and, behind a blank line, the questions that changed most by ``measure``."""
+    """Print the table of differences and, after a blank line, the questions that changed most by ``measure``."""
     if as_json:
         for each in differences:
             print_json(each._asdict())

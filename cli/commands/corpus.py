@@ -1,4 +1,4 @@
-"""``shrag corpus``: reading records in, and what a corpus says of itself."""
+"""``shrag corpus``: add records to a corpus; show, list, and print rejects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shrag.cli.options.jsonl import chosen_format, jsonl_options
+from shrag.cli.options.jsonl import jsonl_options, select_format
 from shrag.cli.output import json_option, print_json, progress
 from shrag.cli.settings import Home
 from shrag.corpora.formats.registry import FORMATS
@@ -24,26 +24,26 @@ _ON_DUPLICATE = ("error", "first", "newest")
 
 @click.group()
 def command() -> None:
-    """Read records into a corpus, and see what is in one."""
+    """Add records to a corpus, and show what it has."""
 
 
 @command.command()
 @click.argument("name")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--format", "format_name", required=True, type=click.Choice(list(FORMATS)), help="How the files are laid out."
+    "--format", "format_name", required=True, type=click.Choice(list(FORMATS)), help="The format of the files."
 )
 @click.option(
-    "--max-rejects", type=click.IntRange(min=0), default=0, show_default=True, help="Lines that may be no records."
+    "--max-rejects", type=click.IntRange(min=0), default=0, show_default=True, help="Most lines that may be rejected."
 )
 @click.option(
     "--on-duplicate",
     type=click.Choice(_ON_DUPLICATE),
     default="error",
     show_default=True,
-    help="Which record to keep where an identifier comes with different contents.",
+    help="Which record to keep if an identifier occurs with different contents.",
 )
-@click.option("--merge", is_flag=True, help="Add to what is stored; without it PATHS are the whole corpus.")
+@click.option("--merge", is_flag=True, help="Add to the stored corpus; without it PATHS replace the corpus.")
 @jsonl_options
 @click.pass_obj
 def add(
@@ -57,15 +57,15 @@ def add(
     merge: bool,
     **keys: str | tuple[str, ...],
 ) -> None:
-    """Read, clean and check PATHS (files or folders) into the corpus NAME.
+    """Read, clean and validate PATHS (files or folders), and store them as the corpus NAME.
 
-    The formats are described in docs/formats.md; any file may be gzip.
+    docs/formats.md describes the formats; any file may be gzip.
 
     Example: shrag corpus add sci --format scienceon records.jsonl.gz
     """
     from shrag.corpora.ingest.add import add_corpus
 
-    format = chosen_format(format_name, keys)
+    format = select_format(format_name, keys)
     with progress() as report:
         manifest, changes, stored = add_corpus(
             home.corpora,
@@ -89,10 +89,10 @@ def add(
 
 @command.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="The corpus's manifest as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the corpus's manifest as one JSON object.")
 @click.pass_obj
 def show(home: Home, name: str, as_json: bool) -> None:
-    """Say what is in the corpus NAME, and what became of every line of its sources.
+    """Show what the corpus NAME has, and count the lines of its sources by outcome.
 
     Example: shrag corpus show sci
     """
@@ -115,7 +115,7 @@ def show(home: Home, name: str, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def rejects(home: Home, name: str, as_json: bool) -> None:
-    """List what the corpus NAME left out, and why; first what the latest addition failed for, if it did.
+    """List the rejected records of the corpus NAME with reasons; first those of a failed latest addition.
 
     Example: shrag corpus rejects sci
     """
@@ -123,7 +123,7 @@ def rejects(home: Home, name: str, as_json: bool) -> None:
 
     failed = failed_rejects(home.corpora, name)
     if failed is not None:
-        click.echo(f"The latest addition to {name} was refused for these, and stored nothing:", err=True)
+        click.echo(f"The latest addition to {name} was refused because of these, and stored nothing:", err=True)
         for reject in failed:
             _print_reject(reject, as_json, stored=False)
     if failed is None or name in list_corpora(home.corpora):
@@ -135,7 +135,7 @@ def rejects(home: Home, name: str, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def list_command(home: Home, as_json: bool) -> None:
-    """List the corpora there are.
+    """List all corpora.
 
     Example: shrag corpus list
     """
@@ -146,17 +146,19 @@ def list_command(home: Home, as_json: bool) -> None:
         if as_json:
             print_json(manifest)
         else:
-            click.echo(f"{name}  {_in_short(manifest)}  {manifest.created[:10]}")
+            click.echo(f"{name}  {_summary(manifest)}  {manifest.created[:10]}")
 
 
 def _print_counts(manifest: CorpusManifest) -> None:
-    click.echo(f"corpus {manifest.name}: {_in_short(manifest)}")
+    click.echo(f"corpus {manifest.name}: {_summary(manifest)}")
     click.echo(f"  {_sum_of_lines(manifest.sources)}")
     if manifest.linked:
-        click.echo(f"  {manifest.linked:,} records are the same paper as an earlier one, and linked to it")
+        click.echo(
+            f"  {manifest.linked:,} records are duplicates of an earlier record of the same paper, and linked to it"
+        )
 
 
-def _in_short(manifest: CorpusManifest) -> str:
+def _summary(manifest: CorpusManifest) -> str:
     languages = ", ".join(f"{count:,} {language}" for language, count in manifest.languages.items())
     return f"{manifest.records:,} records ({languages}), {manifest.complete:,} complete"
 
@@ -165,8 +167,8 @@ def _sum_of_lines(accounts: Sequence[Account]) -> str:
     kinds = ("records", "rejected", "duplicates", "superseded", "blank")
     sums = {kind: sum(getattr(account, kind) for account in accounts) for kind in kinds}
     lines = sum(account.lines for account in accounts)
-    told = " + ".join(f"{count:,} {kind}" for kind, count in sums.items() if count or kind != "superseded")
-    return f"{lines:,} lines read = {told}"
+    outcomes = " + ".join(f"{count:,} {kind}" for kind, count in sums.items() if count or kind != "superseded")
+    return f"{lines:,} lines read = {outcomes}"
 
 
 def _print_reject(reject: Reject, as_json: bool, *, stored: bool) -> None:

@@ -1,4 +1,4 @@
-"""``shrag doctor``: what is here, what is missing, what would not fit."""
+"""``shrag doctor``: check the installation, the machine, indexes and models."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _MARKS = {"ok": ("ok", "green"), "note": ("--", "yellow"), "fail": ("FAIL", "red
 @json_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """Say what is here, what is missing, and how to mend it.
+    """Check the installation, the machine, indexes and models, and say how to fix problems.
 
-    Exit status 6 where a needed part is missing, 4 where an index is damaged, else 0.
+    Exit status 6 if a required part is missing, 4 if an index is damaged, else 0.
     """
     home: Home = ctx.obj
-    findings = [
+    results = [
         *check_parts(),
         *check_machine(home.path),
         *check_indexes(home.indexes),
         *check_models(home.weights),
         *check_language_model(llm_settings()),
     ]
-    for finding in findings:
+    for result in results:
         if as_json:
-            click.echo(json.dumps(finding._asdict(), ensure_ascii=False))
+            click.echo(json.dumps(result._asdict(), ensure_ascii=False))
         else:
-            mark, colour = _MARKS[finding.status]
-            click.echo(f"{click.style(f'{mark:>4}', fg=colour)}  {finding.what:<20} {finding.says}")
-    ctx.exit(max((finding.exit_status for finding in findings), default=0))
+            mark, colour = _MARKS[result.status]
+            click.echo(f"{click.style(f'{mark:>4}', fg=colour)}  {result.what:<20} {result.says}")
+    ctx.exit(max((result.exit_status for result in results), default=0))

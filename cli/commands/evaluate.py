@@ -1,4 +1,4 @@
-"""``shrag evaluate``: measures of runs against judgements."""
+"""``shrag evaluate``: compute measures of runs with judgements."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from shrag.cli.options.judging import judge_runs, level_option, measures_option,
 from shrag.cli.output import json_line, json_option
 
 if TYPE_CHECKING:
-    from shrag.evaluation.measures.judge_run import Judged
-    from shrag.evaluation.reports.run_table import Cell
+    from shrag.evaluation.measures.judge_run import TopicScores
+    from shrag.evaluation.reports.run_table import RunCell
 
 
 @click.command()
 @qrels_option
-@click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run; repeatable.")
-@click.option(
-    "--against", type=click.Path(path_type=Path), help="A run too: the one that the others are tested against."
-)
+@click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run file; repeatable.")
+@click.option("--against", type=click.Path(path_type=Path), help="A run file that the others are tested against.")
 @measures_option
-@click.option("--intervals", is_flag=True, help="The confidence interval of every mean.")
+@click.option("--intervals", is_flag=True, help="Add the confidence interval of every mean.")
 @level_option
-@click.option("--per-topic", is_flag=True, help="A line for each run and topic instead of the means.")
+@click.option("--per-topic", is_flag=True, help="Print a line for each run and topic instead of the means.")
 @json_option
 def command(
     qrels: Path,
@@ -37,20 +35,20 @@ def command(
     per_topic: bool,
     as_json: bool,
 ) -> None:
-    """Judge runs: a line for each, a column for each measure, separated by tabs.
+    """Evaluate runs: one line per run, one column per measure, separated by tabs.
 
-    --intervals adds the columns .low and .high to each measure, --against .difference, .p and .holm (p of a paired
-    randomisation test, and the same corrected for all tests of the table).
+    --intervals adds the columns .low and .high to each measure; --against adds .difference, .p and .holm (p of a paired
+    randomisation test, and p after Holm's correction for all tests of the table).
 
     Example: shrag evaluate --qrels corpora/demo/qrels.txt --run demo.run --intervals
     """
     from shrag.evaluation.reports.run_table import run_table
 
     if per_topic and (intervals or against):
-        raise click.UsageError("--per-topic gives values as they are: leave out --intervals and --against.")
+        raise click.UsageError("--per-topic excludes --intervals and --against.")
     paths = [*([against] if against else []), *runs]
     if not paths:
-        raise click.UsageError("Missing option '--run': give one run or more.")
+        raise click.UsageError("Missing option '--run': give at least one run.")
     names = split_measures(measures)
     judged = judge_runs(qrels, paths, names)
     if per_topic:
@@ -62,7 +60,7 @@ def command(
         click.echo(line)
 
 
-def _topic_lines(judged: Mapping[str, Judged], names: Iterable[str], as_json: bool) -> Iterator[str]:
+def _topic_lines(judged: Mapping[str, TopicScores], names: Iterable[str], as_json: bool) -> Iterator[str]:
     if not as_json:
         yield "\t".join(["run", "qid", *names])
     for run, each in judged.items():
@@ -74,7 +72,7 @@ def _topic_lines(judged: Mapping[str, Judged], names: Iterable[str], as_json: bo
                 yield "\t".join([run, qid, *(f"{value:.4f}" for value in values.values())])
 
 
-def _table_lines(table: Mapping[str, Mapping[str, Cell]], names: Iterable[str]) -> Iterator[str]:
+def _table_lines(table: Mapping[str, Mapping[str, RunCell]], names: Iterable[str]) -> Iterator[str]:
     cells = [cell for row in table.values() for cell in row.values()]
     parts = [""]
     if any(cell.interval for cell in cells):
@@ -86,23 +84,25 @@ def _table_lines(table: Mapping[str, Mapping[str, Cell]], names: Iterable[str]) 
         yield "\t".join([run, *(_values(row[name])[part] for name in names for part in parts)])
 
 
-def _values(cell: Cell) -> dict[str, str]:
-    found = {"": f"{cell.mean:.4f}", ".difference": "", ".p": "", ".holm": ""}
+def _values(cell: RunCell) -> dict[str, str]:
+    columns = {"": f"{cell.mean:.4f}", ".difference": "", ".p": "", ".holm": ""}
     if cell.interval:
-        found |= {".low": f"{cell.interval.low:.4f}", ".high": f"{cell.interval.high:.4f}"}
+        columns |= {".low": f"{cell.interval.low:.4f}", ".high": f"{cell.interval.high:.4f}"}
     if cell.difference:
-        found[".difference"] = f"{cell.difference.difference:+.4f}"
-        found |= {".p": f"{cell.difference.p:.4g}", ".holm": f"{cell.difference.p_holm:.4g}"}
-    return found
+        columns[".difference"] = f"{cell.difference.difference:+.4f}"
+        columns |= {".p": f"{cell.difference.p:.4g}", ".holm": f"{cell.difference.p_holm:.4g}"}
+    return columns
 
 
-def _json_line(run: str, row: Mapping[str, Cell]) -> str:
+def _json_line(run: str, row: Mapping[str, RunCell]) -> str:
     measures: dict[str, dict[str, Any]] = {}
     for name, cell in row.items():
         measures[name] = {"mean": cell.mean}
         if cell.interval:
             measures[name]["interval"] = list(cell.interval)
         if cell.difference:
-            kept = ("difference", "interval", "p", "p_holm", "wins", "ties", "losses")
-            measures[name]["against"] = {key: value for key, value in cell.difference._asdict().items() if key in kept}
+            fields = ("difference", "interval", "p", "p_holm", "wins", "ties", "losses")
+            measures[name]["against"] = {
+                key: value for key, value in cell.difference._asdict().items() if key in fields
+            }
     return json_line({"run": run, "measures": measures})

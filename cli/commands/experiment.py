@@ -1,4 +1,4 @@
-"""``shrag experiment``: an experiment's run files, table and plots."""
+"""``shrag experiment``: run an experiment and write its results folder."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     default=Path("data"),
     show_default=True,
     envvar="SHRAG_DATA",
-    help="Folder of the corpora, topics and judgements it names (SHRAG_DATA).",
+    help="Folder that the experiment's paths are relative to (SHRAG_DATA).",
 )
 @click.option(
-    "--output", type=click.Path(path_type=Path, file_okay=False), help="Folder of the results.  [default: runs/NAME]"
+    "--output", type=click.Path(path_type=Path, file_okay=False), help="The results folder.  [default: runs/NAME]"
 )
-@click.option("--resume", is_flag=True, help="Go on with what the folder holds; nothing is asked again.")
-@click.option("--sets", default="", metavar="NAME,…", help="These sets alone.")
-@click.option("--conditions", default="", metavar="NAME,…", help="These conditions, and the baseline, alone.")
-@click.option("--sample", type=click.IntRange(1), help="Questions of each set, instead of what the experiment says.")
+@click.option("--resume", is_flag=True, help="Continue the results in the folder; no question is asked again.")
+@click.option("--sets", default="", metavar="NAME,…", help="Run these sets only.")
+@click.option("--conditions", default="", metavar="NAME,…", help="Run these conditions and the baseline only.")
+@click.option("--sample", type=click.IntRange(1), help="Number of questions of each set, instead of the experiment's.")
 @click.option(
-    "--threads", type=click.IntRange(0), default=0, help="Questions at once; 0 is one for each core, 4 at most."
+    "--threads", type=click.IntRange(0), default=0, help="Questions asked at once; 0 is one for each core, 4 at most."
 )
-@click.option("--no-plots", is_flag=True, help="Draw nothing, so that matplotlib is not needed.")
+@click.option("--no-plots", is_flag=True, help="Draw no plots, so that matplotlib is not needed.")
 @no_model_option
 @click.pass_obj
 def command(
@@ -58,24 +58,23 @@ def command(
 ) -> None:
     """Run the EXPERIMENT, a TOML file or the name of one that comes with SHRAG, and write its results.
 
-    The table goes to stdout too. Ctrl-C, or anything else that ends it, loses at most the question being asked:
-    --resume goes on there.
+    The table is also printed. After Ctrl-C or a crash, --resume continues; only questions in progress are lost.
 
     Example: shrag experiment demo
     """
-    from shrag.evaluation.experiments.spec_file import find_experiment, narrow, read_experiment
+    from shrag.evaluation.experiments.spec_file import find_experiment, narrow_experiment, read_experiment
 
     if listed:
         _list()
         return
     if experiment is None:
-        raise click.UsageError("Name an experiment: a TOML file, or one of those that --list shows.")
+        raise click.UsageError("No experiment is given: name a TOML file or one of --list.")
     from shrag.evaluation.experiment_runner import RunOptions, run_experiment
-    from shrag.evaluation.experiments.engines import Places
+    from shrag.evaluation.experiments.engines import Folders
     from shrag.evaluation.reports.markdown import table_text
 
     path = find_experiment(experiment)
-    wanted = narrow(read_experiment(path), _names(sets), _names(conditions), sample)
+    spec = narrow_experiment(read_experiment(path), _names(sets), _names(conditions), sample)
     folder = output or home.runs / path.stem
     with progress() as report:
         options = RunOptions(
@@ -84,18 +83,20 @@ def command(
             plots=not no_plots,
             command=("shrag", *sys.argv[1:]),
             report=report,
-            tell=lambda sentence: click.echo(sentence, err=True),
+            log=lambda line: click.echo(line, err=True),
         )
-        places = Places(home.corpora, home.indexes, data, report)
-        ran = run_experiment(wanted, folder, places, None if no_model else _model(llm_settings()), options)
-    click.echo(table_text(ran.table), nl=False)
-    click.echo(f"{folder}: {ran.asked:,} questions asked; next: shrag report {shlex.quote(str(folder))}", err=True)
+        folders = Folders(home.corpora, home.indexes, data, report)
+        result = run_experiment(spec, folder, folders, None if no_model else _model(llm_settings()), options)
+    click.echo(table_text(result.table), nl=False)
+    click.echo(
+        f"{folder}: {result.questions_asked:,} questions asked; next: shrag report {shlex.quote(str(folder))}", err=True
+    )
 
 
 def _list() -> None:
-    from shrag.evaluation.experiments.spec_file import built_in, read_experiment
+    from shrag.evaluation.experiments.spec_file import built_in_experiments, read_experiment
 
-    for name, path in built_in().items():
+    for name, path in built_in_experiments().items():
         click.echo(f"{name}\t{read_experiment(path).title}")
 
 
@@ -104,7 +105,7 @@ def _names(given: str) -> list[str]:
 
 
 def _model(settings: LlmSettings) -> ModelChoice | None:
-    """Return how the configured model is had, once for each seed; None where none is configured."""
+    """Return the configured language model, to be opened with any seed; None where none is configured."""
     if not settings.url:
         return None
     from collections.abc import Iterator
@@ -120,7 +121,7 @@ def _model(settings: LlmSettings) -> ModelChoice | None:
     def opened(seed: int) -> Iterator[LanguageModel]:
         model = open_language_model(msgspec.structs.replace(settings, seed=seed))
         if model is None:
-            raise click.UsageError("The language model has no address: set [llm] url.")
+            raise click.UsageError("The language model has no URL: set [llm] url.")
         with closing(model):
             yield model
 

@@ -1,4 +1,4 @@
-"""``shrag glossary``: the pairs of Korean and English terms an index has found."""
+"""``shrag glossary``: list an index's bilingual glossary or look up a term."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shrag.indexing.glossary.store import Entry
 def command(home: Home, name: str, term: str | None, as_json: bool) -> None:
     """List the bilingual glossary of the index NAME, or look up TERM, Korean or English.
 
-    Columns: Korean, English, in how many records the pair was seen, where it comes from, how sure it is.
+    Columns: Korean, English, number of records with the pair, source, confidence.
 
     Example: shrag glossary sci 인공신경망
     """
@@ -38,7 +38,7 @@ def command(home: Home, name: str, term: str | None, as_json: bool) -> None:
 
 
 def print_entries(entries: Iterable[Entry], *, as_json: bool) -> None:
-    """Print one entry a line."""
+    """Print one entry per line."""
     for entry in entries:
         if as_json:
             print_json(entry._asdict())

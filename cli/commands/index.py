@@ -1,4 +1,4 @@
-"""``shrag index``: building and publishing an index, and looking after what is published."""
+"""``shrag index``: build, verify, list, show and roll back indexes."""
 
 from __future__ import annotations
 
@@ -38,33 +38,37 @@ def command(ctx: click.Context) -> None:
 @click.option(
     "--dictionary",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Words to keep whole: a TSV of WORD, and if wanted TAG and SCORE. The index keeps them for later builds.",
+    help="Words not to be split: a TSV of WORD and optionally TAG and SCORE. Later builds use them too.",
 )
-@click.option("--no-dictionary", is_flag=True, help="Build without the words that an earlier --dictionary gave.")
+@click.option("--no-dictionary", is_flag=True, help="Build without the words of an earlier --dictionary.")
 @click.option(
     "--glossary",
     type=click.Path(path_type=Path),
-    help="Your corrections to the glossary, lines of Korean, a tab, English; the index keeps them.",
+    help="Corrections of the glossary: lines of Korean, tab, English. Later builds use them too.",
 )
 @click.option(
     "--encoder",
     metavar="lsa|gte|NAME|PATH|none",
-    help="Vectors for `--strategy hybrid` and `--reranker vectors`: lsa is counted from the corpus itself, gte and "
-    "others are models whose weights are under SHRAG_HOME/weights or at PATH; gte:256 gives shorter vectors.  "
-    "[default: as the current index has, none for a new one]",
+    help="Vectors for `--strategy hybrid` and `--reranker vectors`: lsa is computed from the corpus; gte and others "
+    "are models with weights under SHRAG_HOME/weights or at PATH; gte:256 gives shorter vectors.  "
+    "[default: that of the current index, none for a new one]",
 )
-@click.option("--force", is_flag=True, help="Build even where the current index is up to date.")
-@click.option("--update", is_flag=True, help="Write what the corpus added, changed and deleted, and nothing else.")
+@click.option("--force", is_flag=True, help="Build even if the current index is up to date.")
+@click.option("--update", is_flag=True, help="Write only the records that the corpus added, changed and deleted.")
 @click.option(
-    "--keep", type=click.IntRange(min=1), default=_KEEP, show_default=True, help="Generations kept, the new one too."
+    "--keep",
+    type=click.IntRange(min=1),
+    default=_KEEP,
+    show_default=True,
+    help="Generations to keep, including the new one.",
 )
-@click.option("--workers", type=click.IntRange(0), default=0, help="Processes that analyse; 0 is one for each core.")
+@click.option("--workers", type=click.IntRange(0), default=0, help="Processes for analysis; 0 is one for each core.")
 @click.option(
     "--max-rejected",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Publish with up to this many records left out because they cannot be analysed.",
+    help="Most records that may be left out because they cannot be analysed.",
 )
 @click.pass_obj
 def build(
@@ -94,11 +98,11 @@ def build(
     from shrag.indexing.glossary.corrections import read_corrections
 
     if force and update:
-        raise click.UsageError("--force builds all of the index and --update as little as can be: choose one.")
+        raise click.UsageError("--force builds the whole index, --update only what changed: choose one.")
     if update and (dictionary or no_dictionary or glossary or encoder):
         raise click.UsageError(
-            "An update keeps the words, glossary corrections and encoder its index was made with: build without "
-            "--update for others."
+            "An update has the dictionary, glossary corrections and encoder of its index: build without --update to "
+            "change them."
         )
     words = NO_WORDS if no_dictionary else None
     if dictionary:
@@ -108,7 +112,7 @@ def build(
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
-        options = BuildOptions(workers, max_rejected, keep, report, lambda sentence: click.echo(sentence, err=True))
+        options = BuildOptions(workers, max_rejected, keep, report, lambda line: click.echo(line, err=True))
         if update:
             manifest, changes = update_index(home.corpora, home.indexes, name, options=options)
             what = f"updated ({changes})" if changes else ""
@@ -137,13 +141,13 @@ def build(
 
 @command.command()
 @click.argument("name")
-@click.option("--generation", type=click.IntRange(min=1), help="Another than the current one.")
+@click.option("--generation", type=click.IntRange(min=1), help="The generation.  [default: the current one]")
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool) -> None:
-    """Check all of the index NAME: every byte, Lucene's own check, counts, queries asked when it was sealed.
+    """Check the whole index NAME: every byte, Lucene's own check, counts, and the results of stored queries.
 
-    Every problem is told with its file. Exit status 4 where there is one.
+    Every problem is printed with its file. Exit status 4 if there is one.
 
     Example: shrag index verify sci
     """
@@ -163,7 +167,7 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     if as_json:
         click.echo(json.dumps({"index": name, "generation": found.generation, "whole": not found.problems}))
     elif not found.problems:
-        click.echo(f"index {name}: generation {found.generation} is whole")
+        click.echo(f"index {name}: generation {found.generation} is intact")
     if found.problems:
         click.echo(
             f"shrag: generation {found.generation} of index {name} is damaged: build it again with "
@@ -175,12 +179,12 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
 
 @command.command()
 @click.argument("name")
-@click.option("--to", type=click.IntRange(min=1), help="The generation; default: the newest before the current one.")
+@click.option("--to", type=click.IntRange(min=1), help="The generation.  [default: the newest before the current one]")
 @click.pass_obj
 def rollback(home: Home, name: str, to: int | None) -> None:
     """Make an earlier generation of the index NAME the current one again.
 
-    It is checked first, and nothing is removed: `--to` leads forward again.
+    It is verified first. Nothing is deleted, so `--to` can go back to the newer one.
 
     Example: shrag index rollback sci
     """
@@ -188,7 +192,7 @@ def rollback(home: Home, name: str, to: int | None) -> None:
 
     manifest = roll_back(home.indexes, name, to)
     click.echo(f"index {name}: generation {manifest.generation} is current, {manifest.records:,} records")
-    click.echo("A running server takes it up within seconds.", err=True)
+    click.echo("Running servers switch to it within seconds.", err=True)
 
 
 @command.command("list")
@@ -196,7 +200,7 @@ def rollback(home: Home, name: str, to: int | None) -> None:
 @json_option
 @click.pass_obj
 def list_(home: Home, name: str | None, as_json: bool) -> None:
-    """List the generations of every index, or of NAME; a star marks the current one. Files are not checked.
+    """List the generations of every index, or of NAME; * marks the current one. Files are not checked.
 
     Example: shrag index list
     """
@@ -211,10 +215,10 @@ def list_(home: Home, name: str | None, as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--generation", type=click.IntRange(min=1), help="Another than the current one.")
+@click.option("--generation", type=click.IntRange(min=1), help="The generation.  [default: the current one]")
 @click.pass_obj
 def show(home: Home, name: str, generation: int | None) -> None:
-    """Print the manifest of the index NAME: what it was made of, by what, and every file's checksum.
+    """Print the manifest of the index NAME: its sources, versions, options, and every file's checksum.
 
     Example: shrag index show sci
     """

@@ -1,4 +1,4 @@
-"""``shrag judge``: the answers in a folder of results, marked by the configured language model."""
+"""``shrag judge``: have the configured language model judge the answers of a results folder."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _HEADER = ("set", "condition", "judge", "marked", "unmarked", "refused", "releva
 @click.argument("run", type=click.Path(path_type=Path))
 @click.pass_obj
 def command(home: Home, run: Path) -> None:
-    """Have the language model of the settings mark the answers of RUN, a folder or the name of one under runs.
+    """Have the configured language model judge the answers of RUN, a results folder or its name under runs.
 
     Relevance is from 1 to 10, answerability and validity are shares, each with its 95 % interval; each line has the
-    judge's name. Marks are kept in the folder (judgements.jsonl), and none is asked for twice. They are a model's
-    opinion: hold them against people's with shrag agreement.
+    judge's name. Marks are stored in the folder (judgements.jsonl), and each answer is judged once. They are a model's
+    opinion: compare them with people's by shrag agreement.
 
     Example: SHRAG_LLM_URL=http://127.0.0.1:8000/v1 shrag judge challenge
     """
@@ -37,11 +37,11 @@ def command(home: Home, run: Path) -> None:
     results, _ = open_results(folder)
     model = open_language_model(llm_settings())
     if model is None:
-        raise click.UsageError("Judging needs a language model and none is configured: set [llm] url or SHRAG_LLM_URL.")
+        raise click.UsageError("No language model is configured: set [llm] url or SHRAG_LLM_URL.")
     with closing(model), progress() as report:
-        found = judge_results(results, model, report)
+        conditions = judge_results(results, model, report)
     click.echo("\t".join(_HEADER))
-    for each in found:
+    for each in conditions:
         summary = each.summary
         counts = (str(count) for count in (summary.marked, summary.unmarked, each.refused))
         means = (_mean(mean) for mean in (summary.relevance, summary.answerability, summary.valid))

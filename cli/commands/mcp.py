@@ -1,4 +1,4 @@
-"""``shrag mcp``: the indexes as tools for agents."""
+"""``shrag mcp``: serve indexes to agents by the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from pathlib import Path
 
 import click
 
-from shrag.cli.commands.key import access_options, chosen_key
-from shrag.cli.options.model import asked_language_model, llm_settings, no_model_option
-from shrag.cli.options.server import cache_options, chosen_cache, limit_options
-from shrag.cli.settings import Home, reranker_options, verify_option
+from shrag.cli.options.model import configured_model, llm_settings, no_model_option
+from shrag.cli.options.search import reranker_options, verify_option
+from shrag.cli.options.server import access_options, cache_options, limit_options, open_cache, read_api_key
+from shrag.cli.settings import Home
 from shrag.indexing.storage.checksums import Verify
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--http", is_flag=True, help="Serve by HTTP at /mcp, not by standard input and output.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="With --http; others need a key.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="With --http.")
+@click.option("--http", is_flag=True, help="Serve by HTTP at /mcp instead of standard input and output.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on, with --http; others need an API key."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="Port, with --http.")
 @access_options
 @reranker_options
 @no_model_option
@@ -45,7 +47,7 @@ def command(
 ) -> None:
     """Serve the indexes NAME (default: demo) to agents by the Model Context Protocol.
 
-    The first is asked where an agent names none; no other index can be reached. A client starts this command itself.
+    The first one is the default of all tools; other indexes cannot be reached. Clients start this command themselves.
 
     Example: shrag mcp sci wiki
     """
@@ -55,9 +57,9 @@ def command(
     from shrag.serving.runtime.index_registry import ServedIndexes
 
     check_installed()
-    key = chosen_key(api_key_file) if http else None
-    model = asked_language_model(no_model=no_model)
-    cache = chosen_cache(cache_mib, llm_settings(), reranker, min_score, no_cache=no_cache)
+    key = read_api_key(api_key_file) if http else None
+    model = configured_model(no_model=no_model)
+    cache = open_cache(cache_mib, llm_settings(), reranker, min_score, no_cache=no_cache)
     limits = ServerLimits(asks=asks, queued_asks=queued_asks, deadline=deadline)
 
     def open_named(name: str, checked: Verify) -> Engine:

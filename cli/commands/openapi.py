@@ -1,4 +1,4 @@
-"""``shrag openapi``: the description of the HTTP interface, as it stands in ``docs/openapi.json``."""
+"""``shrag openapi``: print the OpenAPI document of the HTTP API (``docs/openapi.json``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shrag plan``: what a card will hold under a budget, the flags that follow, how many sequences fit."""
+"""``shrag plan``: plan GPU memory under a budget, with vLLM's flags and the number of sequences that fit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Size(click.ParamType[int]):
-    """A size of memory with its unit, as bytes."""
+    """A memory size with a unit, such as 50GB, as bytes."""
 
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """See click."""
+        """Parse the size (see click)."""
         if isinstance(value, int):
             return value
         try:
@@ -33,23 +33,27 @@ class Size(click.ParamType[int]):
 
 
 @click.command()
-@click.option("--budget", type=Size(), default="50GB", show_default=True, help="All that SHRAG may take of the card.")
-@click.option("--card", help=f"Plan for this card ({', '.join(load_cards())}) and not for the one here.")
+@click.option("--budget", type=Size(), default="50GB", show_default=True, help="Most GPU memory that SHRAG may use.")
+@click.option("--card", help=f"Plan for this card ({', '.join(load_cards())}) instead of this machine's.")
 @click.option("--llm", default=DEFAULT_PROFILE, show_default=True, help="A profile, or a folder of weights.")
 @click.option("--encoder", default=DEFAULT_ENCODER, show_default=True, help="A name, a folder, or none.")
 @click.option("--reranker", default=DEFAULT_RERANKER, show_default=True, help="A name, a folder, or none.")
-@click.option("--index", "index_name", help="An index whose vectors are searched on the card.")
+@click.option("--index", "index_name", help="An index whose vectors are searched on the GPU.")
 @click.option("--max-model-len", type=click.IntRange(1), help="Tokens of prompt and answer.  [default: 16384]")
 @click.option("--max-num-seqs", type=click.IntRange(1), help="Sequences at once.  [default: what fits, to 16]")
 @click.option("--max-num-batched-tokens", "batch", type=click.IntRange(1), default=8192, show_default=True)
 @click.option("--kv-cache-dtype", "kv_dtype", type=click.Choice(get_args(KvDtype)), default="auto", show_default=True)
-@click.option("--kv-bytes-per-token", type=click.IntRange(1), help="In 16 bits, where config.json is not understood.")
-@click.option("--prefix-caching/--no-prefix-caching", default=None, help="Default: not with recurrent states.")
-@click.option("--enforce-eager", "eager", is_flag=True, help="Without CUDA graphs: slower, and less memory.")
-@click.option("--slack", type=Size(), default="1.5GiB", show_default=True, help="Kept free for what is not known.")
-@click.option("--command", "as_command", is_flag=True, help="Print the command that starts vLLM, and nothing else.")
-@click.option("--compare", is_flag=True, help="Compare with what the GPU here holds now.")
-@click.option("--pid", "processes", type=int, multiple=True, help="With --compare: only this process; repeatable.")
+@click.option(
+    "--kv-bytes-per-token", type=click.IntRange(1), help="In 16 bits, for models whose config.json is not understood."
+)
+@click.option("--prefix-caching/--no-prefix-caching", default=None, help="Default: on, except with recurrent states.")
+@click.option("--enforce-eager", "eager", is_flag=True, help="No CUDA graphs: slower, less memory.")
+@click.option("--slack", type=Size(), default="1.5GiB", show_default=True, help="Reserve for what cannot be planned.")
+@click.option("--command", "as_command", is_flag=True, help="Print only the command that starts vLLM.")
+@click.option("--compare", is_flag=True, help="Compare with the memory in use on this GPU.")
+@click.option(
+    "--pid", "processes", type=int, multiple=True, help="With --compare: count only this process; repeatable."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_obj
 def command(
@@ -73,10 +77,10 @@ def command(
     processes: tuple[int, ...],
     as_json: bool,
 ) -> None:
-    """Plan the memory of a GPU card, with none at hand if need be.
+    """Plan the memory of a GPU, which need not be in this machine.
 
-    What is exact was read from files or computed; the rest says that it is an estimate. Exit status 5 where it does not
-    fit, with the smallest change that would.
+    Sizes are exact where they were read from files or computed; others are marked as estimates. Exit status 5 if the
+    plan does not fit, with the smallest change that makes it fit.
 
     Example: shrag plan --budget 50GB --card H200
     """
@@ -89,7 +93,7 @@ def command(
     from shrag.models.model_server.command import shell_line, vllm_command
 
     if (processes and not compare) or (as_command and (compare or as_json)):
-        raise click.UsageError("--pid goes with --compare, and --command with neither --compare nor --json.")
+        raise click.UsageError("--pid needs --compare, and --command excludes --compare and --json.")
     use = read_gpu() if compare or card is None else None
     vectors = _vectors(home, index_name) if index_name else None
     request = PlanRequest(
@@ -121,7 +125,7 @@ def command(
 
 
 def _vectors(home: Home, name: str) -> VectorTable | None:
-    """Return how many vectors an index has and how long, None where it has none."""
+    """Return number and dimension of an index's vectors, None where it has none."""
     from shrag.corpora.files import check_name
     from shrag.indexing.storage.generations import current_generation
     from shrag.models.memory_plan.retrieval_memory import VectorTable
@@ -129,6 +133,6 @@ def _vectors(home: Home, name: str) -> VectorTable | None:
     check_name(name)
     _, manifest = current_generation(home.indexes / name)
     if manifest.vectors is None:
-        click.echo(f"Index {name} has no vectors: nothing of it is planned for the card.", err=True)
+        click.echo(f"Index {name} has no vectors: no GPU memory is planned for it.", err=True)
         return None
     return VectorTable(manifest.vectors.rows, manifest.vectors.dimension)

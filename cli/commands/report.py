@@ -1,4 +1,4 @@
-"""``shrag report``: folders of results as one HTML page, or as a document in Markdown."""
+"""``shrag report``: write results folders as one HTML page or a Markdown document."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from shrag.cli.settings import Home
     type=click.Path(path_type=Path, dir_okay=False),
     help="The file to write.  [default: report.html or results.md in the first RUN]",
 )
-@click.option("--markdown", is_flag=True, help="Write a document in Markdown: verdicts, tables, cards, no questions.")
+@click.option(
+    "--markdown", is_flag=True, help="Write a Markdown document with verdicts, tables and run cards, without questions."
+)
 @click.option(
     "--questions",
     type=click.IntRange(0),
     default=100,
     show_default=True,
-    help="Questions of each set whose way is shown, those that differ most.",
+    help="Questions of each set shown with their traces: those that differ most between conditions.",
 )
 @click.pass_obj
 def command(home: Home, runs: tuple[Path, ...], output: Path | None, markdown: bool, questions: int) -> None:
     """Write one HTML page of the results in RUN..., folders or names of folders under runs.
 
-    It has tables, plots, cards and each question's way, needs no other file and asks no address for anything.
-    With --markdown it is a document for people who read a repository: what was claimed, and what was found.
+    The page has tables, plots, run cards and traces of questions, and needs no other file and no network.
+    --markdown writes a document for a repository instead: claims, verdicts and tables.
 
     Example: shrag report demo --output demo.html
     """

@@ -1,4 +1,4 @@
-"""``shrag run``: a TREC run of a strategy's ranking over a topics file."""
+"""``shrag run``: write a TREC run of a strategy over a topics file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from pathlib import Path
 
 import click
 
-from shrag.cli.options.model import asked_language_model, no_model_option
-from shrag.cli.options.search import strategy_option
+from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
 from shrag.cli.output import progress
-from shrag.cli.settings import Home, keyword_order_option, read_settings, reranker_options, set_option, verify_option
-from shrag.indexing.storage.checksums import Verify
-from shrag.serving.engine import open_engine
-from shrag.serving.events import KeywordOrder
+from shrag.cli.settings import Home
 from shrag.serving.request import LARGEST_K
 
 
@@ -25,13 +21,9 @@ from shrag.serving.request import LARGEST_K
     help="TSV of qid and question, BEIR's queries.jsonl, or TREC topics.",
 )
 @click.option("--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The run file to write.")
-@click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Records a topic at most.")
-@strategy_option
-@keyword_order_option
+@click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Most records per topic.")
+@search_options
 @set_option
-@reranker_options
-@no_model_option
-@verify_option
 @click.pass_obj
 def command(
     home: Home,
@@ -39,36 +31,32 @@ def command(
     topics: Path,
     output: Path,
     k: int,
-    strategy: str,
-    keyword_order: KeywordOrder | None,
     settings: tuple[str, ...],
-    reranker: str,
-    min_score: float | None,
-    no_model: bool,
-    verify: Verify,
+    options: SearchOptions,
 ) -> None:
-    """Ask the index NAME every topic and write the ranking as a TREC run.
+    """Search the index NAME for every topic and write the ranking as a TREC run.
 
     Example: shrag run demo --topics corpora/demo/topics.tsv --output demo.run
     """
     from shrag.corpora.formats.topics import read_topics
     from shrag.evaluation.questions.batch import write_run
 
-    varied = read_settings(settings)
-    asked = read_topics(topics)
-    model = asked_language_model(no_model=no_model)
-    engine = open_engine(home.indexes, name, verify=verify, model=model, reranker=reranker, min_score=min_score)
-    with progress(len(asked)) as report:
+    search_settings = read_settings(settings)
+    questions = read_topics(topics)
+    engine = options.open_engine(home, name)
+    with progress(len(questions)) as report:
         written = write_run(
             engine,
-            asked,
+            questions,
             output,
             k=k,
-            strategy=strategy,
-            keyword_order=keyword_order,
-            settings=varied,
+            strategy=options.strategy,
+            keyword_order=options.keyword_order,
+            settings=search_settings,
             report=report,
         )
-    click.echo(f"{output}: {len(asked):,} topics, {written.empty:,} of them without a record", err=True)
+    click.echo(f"{output}: {len(questions):,} topics, {written.empty:,} of them without a record", err=True)
     if written.fallbacks:
-        click.echo(f"The language model failed for {written.fallbacks:,} of them, ranked without it.", err=True)
+        click.echo(
+            f"The language model failed for {written.fallbacks:,} topics, which were ranked without it.", err=True
+        )

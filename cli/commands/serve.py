@@ -1,4 +1,4 @@
-"""``shrag serve`` and ``shrag-serve``: the local endpoint and the page."""
+"""``shrag serve`` and ``shrag-serve``: the HTTP server with its API and web page."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from pathlib import Path
 
 import click
 
-from shrag.cli.commands.key import access_options, chosen_key
-from shrag.cli.options.server import cache_options, chosen_cache, limit_options
-from shrag.cli.settings import Home, reranker_options, verify_option
+from shrag.cli.options.search import reranker_options, verify_option
+from shrag.cli.options.server import access_options, cache_options, limit_options, open_cache, read_api_key
+from shrag.cli.settings import Home
 from shrag.indexing.storage.checksums import Verify
 
 
 @click.command()
 @click.argument("name", default="demo")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; others need a key.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need an API key.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port; 0 takes any free one."
+)
 @access_options
 @reranker_options
 @verify_option
@@ -28,10 +30,10 @@ from shrag.indexing.storage.checksums import Verify
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Processes that answer, each with its own half gigabyte, places, kept answers and figures.",
+    help="Server processes. Each has its own limits, answer cache and metrics, and takes half a gigabyte.",
 )
 @cache_options
-@click.option("--log-questions", is_flag=True, help="Let the log have the words of questions.")
+@click.option("--log-questions", is_flag=True, help="Write the text of questions to the log.")
 @click.pass_obj
 def command(
     home: Home,
@@ -51,11 +53,11 @@ def command(
     no_cache: bool,
     log_questions: bool,
 ) -> int:
-    """Serve the index NAME (default: demo): the page at /, the interface under /v1, its description at /docs.
+    """Serve the index NAME (default: demo): the web page at /, the API under /v1, its description at /docs.
 
-    Other machines can ask where --host is an address of the network and there is an API key (shrag key).
+    Other machines have access if --host is a network address and there is an API key (shrag key).
 
-    The log goes to stderr, one JSON object a line.
+    The log goes to stderr, one JSON object per line.
 
     Example: shrag-serve sci --port 8080
     """
@@ -66,23 +68,23 @@ def command(
     from shrag.serving.http.workers import run_workers
     from shrag.serving.runtime.admission import ServerLimits, searches_at_once
 
-    # Before there are workers, so that a browser signed in at one of them is at all.
-    access = access_for_host(host, chosen_key(api_key_file), names_allowed)
+    # Created before the workers, so that a browser that signs in at one is signed in at all.
+    access = access_for_host(host, read_api_key(api_key_file), names_allowed)
     llm = llm_settings()
     if workers > 1 and llm.command:
         raise click.UsageError(
-            "Each worker would start a language model of its own by [llm] command: "
-            "start its server by itself and give its url, or use one worker."
+            "With [llm] command each worker would start its own language model: start the model's server separately "
+            "and set [llm] url, or use one worker."
         )
 
-    def work(port: int, tell: Callable[[str], None]) -> None:
-        cache = chosen_cache(cache_mib, llm, reranker, min_score, no_cache=no_cache)
+    def work(port: int, log: Callable[[str], None]) -> None:
+        cache = open_cache(cache_mib, llm, reranker, min_score, no_cache=no_cache)
         with running_language_model(llm, home, name) as model:
 
             def ready(engine: Engine, address: str) -> None:
                 by = f" by {workers} workers" if workers > 1 else ""
                 writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
-                tell(
+                log(
                     f"SHRAG serves {engine.name} ({engine.manifest.records:,} records) at {address}{by}\n"
                     f"{writes} Ctrl-C stops."
                 )
@@ -109,18 +111,18 @@ def command(
                 shared=workers > 1,
             )
 
-    def say(text: str) -> None:
+    def print_message(text: str) -> None:
         click.echo(text, err=True)
 
     if workers == 1:
-        work(port, say)
+        work(port, print_message)
         return 0
-    with reserve(host, port) as held:
-        return run_workers(workers, partial(work, held.getsockname()[1]), say)
+    with reserve(host, port) as reserved:
+        return run_workers(workers, partial(work, reserved.getsockname()[1]), print_message)
 
 
 def main() -> None:
-    """Run ``shrag-serve``: ``shrag serve`` under a name of its own."""
+    """Run ``shrag-serve``, which is ``shrag serve``."""
     from shrag.cli.main import main as shrag
 
     sys.argv.insert(1, "serve")

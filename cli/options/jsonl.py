@@ -1,4 +1,4 @@
-"""Options of ``shrag corpus add`` that map the keys of JSON objects."""
+"""Options of ``shrag corpus add`` that name the keys of JSON objects: ``--id-key`` and others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def jsonl_options(command: _Command) -> _Command:
-    """Give a command one option for each field: ``--id-key`` to ``--keyword-key``; ``--text-key`` may be repeated."""
+    """Add one option for each field to a command: ``--id-key`` to ``--keyword-key``; some are repeatable."""
     for field in reversed(fields(JsonlKeys)):
         several = isinstance(field.default, tuple)
         shown = field.default[0] if isinstance(field.default, tuple) else field.default
@@ -24,16 +24,16 @@ def jsonl_options(command: _Command) -> _Command:
             f"{field.name}_key",
             metavar="KEY",
             multiple=several,
-            help=f"jsonl: where the {field.name} stands, as in a.b{'; repeatable' if several else ''}. [{shown}]",
+            help=f"jsonl: key of the {field.name}, such as a.b{'; repeatable' if several else ''}. [{shown}]",
         )(command)
     return command
 
 
-def chosen_format(name: str, keys: dict[str, Any]) -> Format:
-    """Return the format with the keys that were given; raises a usage error where the format has none to give."""
+def select_format(name: str, keys: dict[str, Any]) -> Format:
+    """Return the format with the given keys; raise ``click.UsageError`` if the format has fixed keys."""
     given = {key.removesuffix("_key"): value for key, value in keys.items() if value not in (None, ())}
     if not given:
         return FORMATS[name]
     if name != "jsonl":
-        raise click.UsageError(f"--{min(given)}-key goes with --format jsonl, not with {name}, which has its own keys.")
+        raise click.UsageError(f"--{min(given)}-key needs --format jsonl: the keys of {name} are fixed.")
     return jsonl_format(JsonlKeys(**given))

@@ -1,4 +1,4 @@
-"""Options and file arguments of the commands that evaluate runs."""
+"""Options of the commands that evaluate runs, and reading of their files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from shrag.evaluation.measures.judge_run import Judged
+    from shrag.evaluation.measures.judge_run import TopicScores
 
 qrels_option = click.option(
-    "--qrels", required=True, type=click.Path(path_type=Path), help="Judgements: TREC's or MIRACL's, or BEIR's TSV."
+    "--qrels", required=True, type=click.Path(path_type=Path), help="Judgements: TREC or MIRACL qrels, or BEIR's TSV."
 )
 measures_option = click.option(
     "--measures",
     default="nDCG@10 R@100 Success@1 Success@10",
     show_default=True,
-    help="ir-measures names, and QSR@k, QSR(level='article')@k, EvidenceRecall@k, AllRecall@k.",
+    help="Measures by ir-measures' names, and QSR@k, QSR(level='article')@k, EvidenceRecall@k, AllRecall@k.",
 )
 level_option = click.option(
     "--level",
@@ -30,22 +30,33 @@ level_option = click.option(
 
 
 def split_measures(measures: str) -> list[str]:
-    """Return the names in ``measures``, each once."""
+    """Return the names in ``measures`` without repetition; raise ``click.UsageError`` if there is none."""
     names = list(dict.fromkeys(measures.split()))
     if not names:
-        raise click.UsageError("--measures names no measure: give one or more, such as nDCG@10.")
+        raise click.UsageError("--measures is empty: give at least one measure, such as nDCG@10.")
     return names
 
 
-def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> dict[str, Judged]:
-    """Return what each run is worth, by its path as it was given; how many topics a run lacks is said on stderr."""
+def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> dict[str, TopicScores]:
+    """Evaluate runs.
+
+    The number of judged topics that a run lacks is printed on stderr.
+
+    Args:
+        qrels: The judgements.
+        runs: The run files.
+        measures: Names of measures.
+
+    Returns:
+        Path as given → measure → qid → value.
+    """
     from shrag.corpora.formats.topics import read_qrels
     from shrag.evaluation.measures.judge_run import judge
     from shrag.evaluation.measures.trec_run import read_run
 
     judgements = read_qrels(qrels)
     topics = {qrel.qid for qrel in judgements}
-    judged: dict[str, Judged] = {}
+    judged: dict[str, TopicScores] = {}
     for path in dict.fromkeys(runs):
         lines = read_run(path)
         if lacking := len(topics - {line.qid for line in lines}):

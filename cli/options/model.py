@@ -1,4 +1,4 @@
-"""Options of the language model: the ``[llm]`` table and ``SHRAG_LLM_*``."""
+"""Settings of the language model: the table ``[llm]`` of ``shrag.toml`` and ``SHRAG_LLM_*``; opening the model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PREFIX = "SHRAG_LLM_"
 
 
 def llm_settings(environment: Mapping[str, str] | None = None) -> LlmSettings:
-    """Return the settings of the command being run: a variable goes before the table's key of the same name."""
+    """Return the settings of the running command; a variable takes precedence over the table's key."""
     root = click.get_current_context().find_root()
     return read_llm_settings(
         (root.default_map or {}).get(TABLE, {}), os.environ if environment is None else environment
@@ -34,9 +34,9 @@ def llm_settings(environment: Mapping[str, str] | None = None) -> LlmSettings:
 
 
 def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) -> LlmSettings:
-    """Return what ``table`` and ``SHRAG_LLM_*`` say; raises ``click.UsageError`` for what they cannot."""
+    """Return the settings of ``table`` and ``SHRAG_LLM_*``; raise ``click.UsageError`` for unknown or invalid ones."""
     if not isinstance(table, Mapping):
-        raise click.UsageError(f"{TABLE} in {CONFIG_FILE} is a table: write [{TABLE}] and its keys below.")
+        raise click.UsageError(f"{TABLE} in {CONFIG_FILE} must be a table: write [{TABLE}] and its keys below it.")
     given = {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()
@@ -52,13 +52,13 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
     try:
         return msgspec.convert({**table, **given}, LlmSettings, strict=False)
     except msgspec.ValidationError as error:
-        raise click.UsageError(f"The language model's settings cannot be used: {error}.") from None
+        raise click.UsageError(f"The settings of the language model are invalid: {error}.") from None
 
 
 def open_language_model(settings: LlmSettings) -> OpenAIModel | None:
-    """Return the model at ``settings.url``, asked for nothing yet and the caller's to close; None without an address.
+    """Return a client of the model at ``settings.url``, which the caller closes; None without a URL.
 
-    A model that is only started by the server (``command``) is none to other commands.
+    No request is sent yet. A model that ``shrag-serve`` starts by ``command`` is not available to other commands.
     """
     if not settings.url:
         return None
@@ -67,22 +67,25 @@ def open_language_model(settings: LlmSettings) -> OpenAIModel | None:
     return OpenAIModel(settings)
 
 
-no_model_option = click.option("--no-model", is_flag=True, help="Ask no language model, though one is configured.")
-"""For commands that ask questions."""
+no_model_option = click.option("--no-model", is_flag=True, help="Do not use the configured language model.")
 
 
-def asked_language_model(*, no_model: bool) -> LanguageModel | None:
-    """Return the model that the command being run asks: the configured one, none where the user wants none."""
+def configured_model(*, no_model: bool) -> LanguageModel | None:
+    """Return a client of the configured language model; None with ``--no-model`` or without a URL."""
     return None if no_model else open_language_model(llm_settings())
 
 
 @contextmanager
 def running_language_model(settings: LlmSettings, home: Home, index: str) -> Iterator[LanguageModel | None]:
-    """Give the model as :func:`open_language_model` does, or, with ``command``, one whose server runs meanwhile.
+    """Yield a client of the configured model; with ``command`` set, run the model's server meanwhile.
 
-    With a ``budget`` the server is held to a plan beside the vectors and the encoder of ``index``, and what the card
-    really holds is compared with it once the server is ready. Raises
-    :class:`~shrag.models.errors.EngineMissing`, :class:`~shrag.models.errors.WeightsMissing` and what planning does.
+    With a ``budget``, GPU memory is planned for the server, the vectors and the encoder of ``index``; the plan is
+    compared with the memory in use once the server is ready.
+
+    Raises:
+        EngineMissing: The model server is not installed.
+        WeightsMissing: The model's weights are missing.
+        ModelError: The memory cannot be planned.
     """
     if not settings.command:
         model = open_language_model(settings)
@@ -95,21 +98,21 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
 
     plan = plan_server(settings, _retrieval(home, index), home.weights) if settings.budget else None
 
-    def told(state: ServerState) -> None:
+    def report_state(state: ServerState) -> None:
         click.echo(f"Language model: {state}", err=True)
         if plan is not None and state.phase == "ready":
-            click.echo(f"Memory of the card: {_held(plan)}", err=True)
+            click.echo(f"GPU memory: {_compare_with_gpu(plan)}", err=True)
 
     planned = within_plan(settings, plan)
     with (
-        ModelServer(planned, home.path / TABLE, told=told) as server,
+        ModelServer(planned, home.path / TABLE, told=report_state) as server,
         closing(ServedModel(planned, server)) as served,
     ):
         yield served
 
 
 def _retrieval(home: Home, index: str) -> tuple[Part, ...]:
-    """Return what the index's encoder and vectors take of the card."""
+    """Return the GPU memory of the index's encoder and vectors."""
     from shrag.indexing.storage.generations import current_generation
     from shrag.indexing.storage.vector_card import LSA
     from shrag.models.memory_plan.retrieval_memory import NONE, VectorTable, retrieval_parts
@@ -121,7 +124,7 @@ def _retrieval(home: Home, index: str) -> tuple[Part, ...]:
     return retrieval_parts(card.encoder, NONE, VectorTable(card.rows, card.dimension), home.weights)
 
 
-def _held(plan: BudgetPlan) -> str:
+def _compare_with_gpu(plan: BudgetPlan) -> str:
     from shrag.models.memory_plan.gpu_use import compare_use, read_gpu
 
     try:

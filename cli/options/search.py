@@ -1,21 +1,34 @@
-"""Option ``--strategy``."""
+"""Options of the commands that open an index and search: ``ask``, ``search``, ``run``, ``mcp`` and ``serve``."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args
+
 import click
 
+from shrag.cli.options.model import configured_model, no_model_option
+from shrag.cli.settings import Home
+from shrag.indexing.storage.checksums import Verify
+from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import UnknownStrategy
+from shrag.serving.events import KeywordOrder
 from shrag.serving.request import DEFAULT_STRATEGY
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class StrategyName(click.ParamType[str]):
-    """A name that :func:`~shrag.serving.engine.find_strategy` knows or a line that it can read."""
+    """The name of a strategy or a pipeline, as :func:`~shrag.serving.engine.find_strategy` accepts it."""
 
     name = "strategy"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """See click; what cannot be read is said before an index is opened."""
+        """Check the name before an index is opened (see click)."""
         try:
             find_strategy(value)
         except UnknownStrategy as error:
@@ -28,6 +41,89 @@ strategy_option = click.option(
     type=StrategyName(),
     default=DEFAULT_STRATEGY,
     show_default=True,
-    help=f"One of {', '.join(STRATEGIES)}; or stages, as in 'augment(2) > retrieve(10) > rrf(15) > rerank(5)'.",
+    help=f"One of {', '.join(STRATEGIES)}; or a pipeline such as 'augment(2) > retrieve(10) > rrf(15) > rerank(5)'.",
 )
-"""For commands that ask questions."""
+
+keyword_order_option = click.option(
+    "--keyword-order",
+    type=click.Choice(get_args(KeywordOrder)),
+    show_default="tfidf",
+    help="What keywords are ranked by; the model's order exists only where a language model chooses them.",
+)
+
+verify_option = click.option(
+    "--verify",
+    type=click.Choice(get_args(Verify)),
+    default="full",
+    show_default=True,
+    help="full: check every byte of the index first; quick: check names and sizes, and the bytes while answering.",
+)
+
+set_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A search setting for experiments (docs/search-settings.md), such as ands=1; repeatable.",
+)
+
+
+def reranker_options(command: _Command) -> _Command:
+    """Add the options ``--reranker`` and ``--min-score`` to a command."""
+    reranker = click.option(
+        "--reranker",
+        default="auto",
+        show_default=True,
+        help="auto; lexical; vectors (the index's own); cross-encoder, or the name or folder of one.",
+    )
+    min_score = click.option(
+        "--min-score", type=click.FloatRange(0, 1), help="Leave out records that a cross-encoder scores lower."
+    )
+    return reranker(min_score(command))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The values of :func:`search_options`; each is the command-line option of the same name."""
+
+    strategy: str
+    keyword_order: KeywordOrder | None
+    reranker: str
+    min_score: float | None
+    no_model: bool
+    verify: Verify
+
+    def open_engine(self, home: Home, name: str, question: str | None = None) -> Engine:
+        """Open the index ``name`` with the configured language model; ``question`` is the first to be asked."""
+        model = configured_model(no_model=self.no_model)
+        return open_engine(
+            home.indexes,
+            name,
+            question,
+            self.verify,
+            model=model,
+            reranker=self.reranker,
+            min_score=self.min_score,
+        )
+
+
+def search_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that ``ask``, ``search`` and ``run`` share; pass them as one ``options: SearchOptions``."""
+    names = SearchOptions.__slots__
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - any command's parameters
+        options = SearchOptions(**{name: kwargs.pop(name) for name in names})
+        return command(*args, options=options, **kwargs)
+
+    add = (strategy_option, keyword_order_option, reranker_options, no_model_option, verify_option)
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(add), wrapped)
+
+
+def read_settings(pairs: Sequence[str]) -> SearchSettings:
+    """Return the settings of ``--set KEY=VALUE``; of two values for one key the last one counts."""
+    for pair in pairs:
+        if "=" not in pair:
+            raise click.UsageError(f"--set {pair} has no value: write KEY=VALUE, such as ands=1.")
+    keys_and_values = (pair.partition("=") for pair in pairs)
+    return SearchSettings.from_mapping({key.strip(): value.strip() for key, _, value in keys_and_values})

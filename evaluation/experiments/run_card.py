@@ -1,7 +1,7 @@
 """Run card of a results folder: what was run, by which code, on which machine.
 
-What decides a number is its ``identity``: two results with the same one hold the same numbers, and only then may the
-one be gone on with as the other. The rest is for people.
+``identity`` is everything that affects a figure: two results with the same identity have the same figures, and a run
+can be resumed only under the same identity. The other fields are information for people.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shrag.corpora.files import replace_durably
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.engines import ModelChoice, OpenIndexes, index_name
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions
-from shrag.evaluation.experiments.provenance import Code, Hardware, code_digest, package_versions
+from shrag.evaluation.experiments.provenance import CodeVersion, Hardware, code_digest, package_versions
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.glossary.store import FILE as GLOSSARY
@@ -29,11 +29,14 @@ from shrag.prompts.prompt import prompts_fingerprint
 CARD_FILE = "card.json"
 
 FORMAT_VERSION = 2
-"""Raised whenever what a folder of results holds changes."""
+"""Version of the layout of a results folder; increased with every change of it."""
 
 
 class IndexIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an index ranks by. ``corpus`` is the fingerprint of its records, ``glossary`` the digest of its glossary."""
+    """What affects the ranking of an index.
+
+    ``corpus`` is the fingerprint of its records, ``glossary`` the SHA-256 of its glossary (empty without one).
+    """
 
     corpus: str
     records: int
@@ -46,7 +49,7 @@ class IndexIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QuestionsIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``asked`` questions; the digest is over them and their judgements."""
+    """The questions of a set: ``digest`` covers their texts, judgements and references; ``asked`` is their number."""
 
     digest: str
     asked: int
@@ -55,14 +58,17 @@ class QuestionsIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class ModelIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The language model, empty where there is none."""
+    """The language model; empty fields without one."""
 
     name: str = ""
     fingerprint: str = ""
 
 
-class Identity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What decides every number of a result. ``chance`` are the conditions that are repeated, chance being in them."""
+class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that affects a figure of a result.
+
+    ``chance`` names the conditions that depend on chance (:func:`uses_model`) and are therefore repeated.
+    """
 
     format_version: int
     experiment: Experiment
@@ -76,7 +82,11 @@ class Identity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One go at it, in UTC; ``ended`` is empty where it was stopped. ``threads`` asked at once: times depend on it."""
+    """One call of ``shrag experiment`` on the folder.
+
+    Times are in UTC, ISO 8601; ``ended`` is empty where the session was stopped. ``threads`` is the number of questions
+    asked at once, which affects times.
+    """
 
     command: tuple[str, ...]
     started: str
@@ -85,21 +95,25 @@ class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``files`` is the SHA-256 of every file that a run of the same identity has byte for byte, once all are there."""
+    """The run card.
 
-    identity: Identity
+    ``files`` has the SHA-256 of every file that is the same, byte for byte, in any run of this identity; it is empty
+    until the run is complete. ``fingerprint`` is the SHA-256 of the identity.
+    """
+
+    identity: RunIdentity
     fingerprint: str
-    code: Code
+    code: CodeVersion
     hardware: Hardware
     sessions: tuple[Session, ...]
     files: dict[str, str] = {}
 
 
 def index_identity(manifest: IndexManifest) -> IndexIdentity:
-    """Return what an index ranks by: not its generation, nor when it was built."""
+    """Return the identity of an index; its generation and build time are not part of it."""
     glossary, vectors = manifest.files.get(GLOSSARY), manifest.vectors
     if vectors is not None:
-        # An encoder may be a folder of this machine; its digest tells which it is.
+        # An encoder may be a folder on this machine; its digest identifies it.
         vectors = msgspec.structs.replace(vectors, encoder=Path(vectors.encoder).name)
     return IndexIdentity(
         corpus=manifest.source.fingerprint,
@@ -113,28 +127,23 @@ def index_identity(manifest: IndexManifest) -> IndexIdentity:
     )
 
 
-def questions_identity(questions: JudgedQuestions) -> QuestionsIdentity:
-    """Return what was asked of a set."""
-    return QuestionsIdentity(questions.digest, len(questions.topics), questions.unjudged, questions.unasked)
-
-
-def identity_fingerprint(identity: Identity) -> str:
+def identity_fingerprint(identity: RunIdentity) -> str:
     """Return the SHA-256 of an identity as JSON with sorted keys."""
     return hashlib.sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
 
 
-def now() -> str:
-    """Return the time in UTC, to the second."""
+def utc_now() -> str:
+    """Return the current time in UTC, to the second, in ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def write_card(folder: Path, card: RunCard) -> None:
-    """Make ``card`` the folder's."""
+    """Write ``card`` into the results folder."""
     replace_durably(folder / CARD_FILE, msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
 
 
 def read_card(folder: Path) -> RunCard:
-    """Return the folder's card; raises :class:`ResultsMismatch` where there is none that this SHRAG reads."""
+    """Return the folder's card; raise :class:`ResultsMismatch` where it is missing or of another layout."""
     path = folder / CARD_FILE
     try:
         data = path.read_bytes()
@@ -147,32 +156,33 @@ def read_card(folder: Path) -> RunCard:
         return msgspec.json.decode(data, type=RunCard)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ResultsMismatch(
-            f"{path} is no card that this SHRAG reads ({error}): run the experiment again into another folder."
+            f"{path} is not a run card of this version of SHRAG ({error}): run the experiment again into another "
+            "folder."
         ) from None
 
 
-def check_same(folder: Path, stored: Identity, wanted: Identity) -> None:
-    """Raise :class:`ResultsMismatch`, naming what differs, where results of another identity lie in ``folder``."""
-    differing = list(_differences(msgspec.to_builtins(stored), msgspec.to_builtins(wanted)))
+def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> None:
+    """Raise :class:`ResultsMismatch`, naming the first difference, where ``stored`` is not ``expected``."""
+    differing = list(_differences(msgspec.to_builtins(stored), msgspec.to_builtins(expected)))
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
         raise ResultsMismatch(
-            f"The results in {folder} were made otherwise ({differing[0]}{more}): go on as they were begun, or give "
-            "another folder with --output."
+            f"The results in {folder} come from a different configuration ({differing[0]}{more}): resume it as it was "
+            "started, or give another folder with --output."
         )
 
 
-def _differences(stored: Any, wanted: Any, where: str = "") -> Iterator[str]:  # noqa: ANN401 - any JSON
-    if stored == wanted:
+def _differences(stored: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - any JSON
+    if stored == expected:
         return
-    if isinstance(stored, dict) and isinstance(wanted, dict):
-        for key in sorted({*stored, *wanted}):
-            yield from _differences(stored.get(key), wanted.get(key), f"{where}.{key}" if where else key)
-    elif isinstance(stored, list | tuple) and isinstance(wanted, list | tuple) and len(stored) == len(wanted):
-        for place, (one, other) in enumerate(zip(stored, wanted, strict=True)):
-            yield from _differences(one, other, f"{where}[{place}]")
+    if isinstance(stored, dict) and isinstance(expected, dict):
+        for key in sorted({*stored, *expected}):
+            yield from _differences(stored.get(key), expected.get(key), f"{path}.{key}" if path else key)
+    elif isinstance(stored, list | tuple) and isinstance(expected, list | tuple) and len(stored) == len(expected):
+        for position, (one, other) in enumerate(zip(stored, expected, strict=True)):
+            yield from _differences(one, other, f"{path}[{position}]")
     else:
-        yield f"{where} was {_brief(stored)} and is {_brief(wanted)}"
+        yield f"{path} was {_brief(stored)} and is {_brief(expected)}"
 
 
 def _brief(value: object) -> str:
@@ -180,20 +190,23 @@ def _brief(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
-def identify(
+def build_identity(
     experiment: Experiment,
     questions: Mapping[str, JudgedQuestions],
     indexes: OpenIndexes,
     model: ModelChoice | None,
-) -> Identity:
-    """Return the identity of the experiment's results; opens and checks every index that is asked."""
+) -> RunIdentity:
+    """Return the identity of the experiment's results; this opens and checks every index it uses."""
     chance = tuple(each.name for each in experiment.conditions if uses_model(each, model))
-    names = sorted({index_name(judged_set, encoder) for judged_set, encoder in indexes_of(experiment)})
-    return Identity(
+    names = sorted({index_name(judged_set, encoder) for judged_set, encoder in required_indexes(experiment)})
+    return RunIdentity(
         format_version=FORMAT_VERSION,
         experiment=experiment,
         chance=chance,
-        questions={name: questions_identity(each) for name, each in questions.items()},
+        questions={
+            name: QuestionsIdentity(each.digest, len(each.topics), each.unjudged, each.unasked)
+            for name, each in questions.items()
+        },
         indexes={name: index_identity(indexes[name].manifest) for name in names},
         prompts=prompts_fingerprint(),
         model=ModelIdentity(model.name, model.fingerprint) if model and chance else ModelIdentity(),
@@ -202,17 +215,17 @@ def identify(
     )
 
 
-def indexes_of(experiment: Experiment) -> list[tuple[JudgedSet, str]]:
-    """Return each set with each encoder that a condition asks of it, once, in order."""
+def required_indexes(experiment: Experiment) -> list[tuple[JudgedSet, str]]:
+    """Return each pair of a set and an encoder that some condition needs, once, in order."""
     pairs = [(each, condition.encoder) for each in experiment.sets for condition in experiment.conditions]
-    return [pair for place, pair in enumerate(pairs) if pair not in pairs[:place]]
+    return [pair for position, pair in enumerate(pairs) if pair not in pairs[:position]]
 
 
 def uses_model(condition: Condition, model: ModelChoice | None) -> bool:
-    """Say whether the condition asks a language model, which is all the chance there is in one."""
+    """Return whether the condition uses a language model, the only source of chance in a condition."""
     return model is not None and condition.model is not False and not condition.peer
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
-    """Return the seed of a repeat: the experiment's own for the only or the first, the next ones for the others."""
+    """Return the seed of a repeat: the experiment's for the first or only one, then the following numbers."""
     return seed + max(repeat - 1, 0)

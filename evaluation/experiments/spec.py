@@ -1,4 +1,4 @@
-"""An experiment as plain values: judged sets, conditions, measures."""
+"""The specification of an experiment as data: judged sets, conditions, measures, plots, claims."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import msgspec
 from shrag.evaluation.questions.reference_answers import ReferenceSource
 
 DEFAULT_MEASURES = ("nDCG@10", "R@100", "Success@10")
-"""What is measured where the experiment does not say."""
+"""The measures of an experiment that names none."""
 
 
 class CorpusSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Files a set's corpus is read from, by a format of :mod:`shrag.corpora.formats`; paths are relative to the data.
+    """The files that a set's corpus is read from.
 
-    ``max_rejects`` lines may be no record before nothing is stored.
+    Attributes:
+        format: A name of :mod:`shrag.corpora.formats.registry`.
+        paths: Files or folders, relative to the data folder.
+        max_rejects: Most lines that may be rejected; with more the corpus is not stored.
     """
 
     format: str
@@ -24,18 +27,25 @@ class CorpusSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The questions of a list: a file whose lines end in a qid; those count whose first columns are ``where``."""
+    """A list of questions: a file whose lines end in a qid. Lines whose first columns equal ``where`` are selected."""
 
     path: str
     where: tuple[str, ...] = ()
 
 
 class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A corpus, questions and judgements, and ``references`` where answers are looked at too, alone without ``qrels``.
+    """A corpus with questions, judgements and reference answers.
 
-    ``index`` names an index that is there; without it the ``corpus`` is read and indexed under the set's own ``name``.
-    ``encoder`` makes that index's vectors. ``sample`` of its judged questions are asked, drawn by the experiment's
-    seed; ``only`` limits them to a list.
+    Attributes:
+        name: The set's name; files are named after it.
+        topics: The questions' file.
+        qrels: The judgements' file. It may be empty for a set with ``references``, whose answers alone are evaluated.
+        corpus: Source files, indexed under ``name``. Exactly one of ``corpus`` and ``index`` is given.
+        index: The name of an existing index.
+        encoder: The encoder of the vectors of the index built from ``corpus``; empty for none.
+        sample: Number of evaluated questions, drawn by the experiment's seed; None for all.
+        only: A list that limits the questions.
+        references: The file of reference answers, or its path alone; empty for none.
     """
 
     name: str
@@ -50,18 +60,26 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def reference_source(self) -> ReferenceSource | None:
-        """Where the references are, None where there are none."""
+        """The file of reference answers, None for a set without."""
         if isinstance(self.references, ReferenceSource):
             return self.references
         return ReferenceSource(self.references) if self.references else None
 
 
 class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way to answer the questions: a strategy with its settings, or a ``peer``.
+    """One configuration that the questions are asked under: a strategy with settings, or a peer.
 
-    ``encoder`` asks an index of the set with those vectors. ``model``: a language model is used where one is configured
-    (None), is needed (true), is left out (false). With ``answers`` the questions are answered, not only searched for.
-    ``group`` is the condition that a ``grid`` was expanded from, the condition itself where there was none.
+    Attributes:
+        name: The condition's name; files are named after it.
+        label: The name shown in reports; ``name`` where empty.
+        strategy: A strategy or a pipeline.
+        settings: Its search settings.
+        peer: The name of another system (:mod:`shrag.evaluation.peers.base`) to ask instead.
+        reranker: As the option ``--reranker``.
+        encoder: Ask the set's index with vectors by this encoder; empty for the set's own.
+        model: None uses a language model if one is configured, true needs one, false uses none.
+        answers: Answer the questions, not only search.
+        group: The condition whose ``grid`` this one was expanded from, else its own name.
     """
 
     name: str
@@ -76,13 +94,13 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     group: str = ""
 
     @property
-    def shown(self) -> str:
-        """What people read."""
+    def display_name(self) -> str:
+        """The label, or the name where there is none."""
         return self.label or self.name
 
 
 class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A picture: one panel for each of ``y``, which are measures; ``x`` is a setting, empty for the conditions."""
+    """A plot with one panel for each measure in ``y``. ``x`` is a setting; empty puts the conditions on the axis."""
 
     kind: Literal["line", "bars"]
     y: tuple[str, ...]
@@ -91,9 +109,9 @@ class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is expected: the baseline has more of ``measure`` (less, with ``lower``) than each of ``over``.
+    """A hypothesis: the baseline's mean of ``measure`` is higher (with ``lower``: lower) than that of each of ``over``.
 
-    ``over`` names conditions or the grids they are of; without it, all others.
+    ``over`` names conditions or groups; empty means all other conditions.
     """
 
     text: str
@@ -103,10 +121,21 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every set is asked under every condition, ``k`` records a question.
+    """An experiment: every set is asked under every condition.
 
-    A condition with chance in it is run ``repeats`` times, each time by a seed of its own. ``baseline`` is the
-    condition that the others are compared with, and ``claims`` say what that is expected to show.
+    Attributes:
+        title: Its title in reports.
+        question: The research question, in one sentence.
+        sets: The judged sets.
+        conditions: The conditions, grids expanded.
+        source: Where the question comes from, such as a paper.
+        measures: Measures in ir-measures' notation.
+        k: Records per question.
+        seed: Of samples, intervals, tests and the language model.
+        repeats: Runs of each condition that uses a language model, each with a seed of its own.
+        baseline: The condition that the others are compared with; empty for no comparison.
+        plots: The plots of the results.
+        claims: Hypotheses about the baseline.
     """
 
     title: str

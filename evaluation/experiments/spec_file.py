@@ -1,4 +1,4 @@
-"""Read an experiment's TOML file; find those that come with SHRAG."""
+"""Read and check the TOML file of an experiment; list the experiments that come with SHRAG."""
 
 from __future__ import annotations
 
@@ -21,29 +21,36 @@ from shrag.serving.request import LARGEST_K
 from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.registry import find_strategy
 
-FOLDER = Path(__file__).parent / "specs"
-"""Where the experiments lie that come with SHRAG."""
+SPECS_FOLDER = Path(__file__).parent / "specs"
+"""The folder of the experiments that come with SHRAG."""
 
 
-def built_in() -> dict[str, Path]:
+def built_in_experiments() -> dict[str, Path]:
     """Return the experiments that come with SHRAG, by name."""
-    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+    return {path.stem: path for path in sorted(SPECS_FOLDER.glob("*.toml"))}
 
 
 def find_experiment(given: str) -> Path:
-    """Return the file that ``given`` names: a path, or a name of :func:`built_in`."""
+    """Return the file of an experiment.
+
+    Args:
+        given: A path, or a name of :func:`built_in_experiments`.
+
+    Raises:
+        ExperimentRejected: There is neither.
+    """
     if Path(given).is_file():
         return Path(given)
     try:
-        return built_in()[given]
+        return built_in_experiments()[given]
     except KeyError:
         raise ExperimentRejected(
-            f"There is no experiment {given!r}: give a TOML file or one of {', '.join(built_in())}."
+            f"There is no experiment {given!r}: give a TOML file or one of {', '.join(built_in_experiments())}."
         ) from None
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Read an experiment, its grids expanded; raises :class:`ExperimentRejected` naming what is wrong with it."""
+    """Read an experiment and expand its grids; raise :class:`ExperimentRejected` naming what is invalid."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         conditions = table.get("conditions", [])
@@ -55,13 +62,15 @@ def read_experiment(path: Path) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ExperimentRejected(f"{path} is not TOML: {error}.") from None
     except msgspec.ValidationError as error:
-        raise ExperimentRejected(f"{path} is no experiment: {error} (docs/experiments.md has the layout).") from None
+        raise ExperimentRejected(
+            f"{path} is not an experiment: {error} (docs/experiments.md has the layout)."
+        ) from None
     check_experiment(path, experiment)
     return experiment
 
 
 def check_experiment(path: Path, experiment: Experiment) -> None:
-    """Raise :class:`ExperimentRejected`, naming the file ``path``, for what would fail once questions are asked."""
+    """Raise :class:`ExperimentRejected`, naming the file ``path``, for what would fail later in the run."""
     from shrag.evaluation.measures.providers import parse_measure
 
     for problem in _problems(experiment):
@@ -78,63 +87,74 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
         raise ExperimentRejected(f"{path}: {error}") from None
 
 
-def narrow(experiment: Experiment, sets: Sequence[str], conditions: Sequence[str], sample: int | None) -> Experiment:
-    """Return the experiment with the ``sets`` and ``conditions`` named alone, none named for all of them.
+def narrow_experiment(
+    experiment: Experiment, sets: Sequence[str], conditions: Sequence[str], sample: int | None
+) -> Experiment:
+    """Return the experiment limited to some sets and conditions.
 
-    A condition is named by itself or by the one whose grid it is of. The baseline stays; a plot along a setting that no
-    condition kept has goes, and so does a claim about none of them. Raises :class:`ExperimentRejected` for a name there
-    is not.
+    The baseline is always included. Plots and claims about what is left out are dropped.
+
+    Args:
+        experiment: The experiment.
+        sets: Names of the sets to include; empty for all.
+        conditions: Names of conditions or of groups to include; empty for all.
+        sample: Questions of each set; None leaves it as the experiment says.
+
+    Raises:
+        ExperimentRejected: There is no set or condition of a given name.
     """
-    _check_named("set", sets, [each.name for each in experiment.sets])
-    _check_named("condition", conditions, [name for each in experiment.conditions for name in (each.name, each.group)])
-    kept_sets = tuple(
+    _check_known("set", sets, [each.name for each in experiment.sets])
+    _check_known("condition", conditions, [name for each in experiment.conditions for name in (each.name, each.group)])
+    chosen_sets = tuple(
         each if sample is None else msgspec.structs.replace(each, sample=sample)
         for each in experiment.sets
         if not sets or each.name in sets
     )
-    kept = tuple(
+    chosen = tuple(
         each
         for each in experiment.conditions
         if not conditions or {each.name, each.group} & {*conditions, experiment.baseline}
     )
-    plots = tuple(plot for plot in experiment.plots if not plot.x or any(plot.x in each.settings for each in kept))
-    named = {name for each in kept for name in (each.name, each.group)}
+    plots = tuple(plot for plot in experiment.plots if not plot.x or any(plot.x in each.settings for each in chosen))
+    named = {name for each in chosen for name in (each.name, each.group)}
     claims = tuple(
         msgspec.structs.replace(claim, over=tuple(name for name in claim.over if name in named))
         for claim in experiment.claims
         if not claim.over or named & set(claim.over)
     )
-    return msgspec.structs.replace(experiment, sets=kept_sets, conditions=kept, plots=plots, claims=claims)
+    return msgspec.structs.replace(experiment, sets=chosen_sets, conditions=chosen, plots=plots, claims=claims)
 
 
-def _check_named(kind: str, named: Iterable[str], there: Sequence[str]) -> None:
-    for name in named:
-        if name not in there:
-            raise ExperimentRejected(f"There is no {kind} {name!r}: use one of {', '.join(dict.fromkeys(there))}.")
+def _check_known(kind: str, given: Iterable[str], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise ExperimentRejected(f"There is no {kind} {name!r}: use one of {', '.join(dict.fromkeys(known))}.")
 
 
 def _expand(path: Path, given: object) -> Iterator[object]:
-    """Yield a condition for each combination of the values of its ``grid``, named and labelled after them."""
+    """Yield a condition for each combination of the values in its ``grid``, named and labelled after them."""
     if not isinstance(given, dict) or "grid" not in given:
         yield {**given, "group": given.get("name", "")} if isinstance(given, dict) else given
         return
     condition = {key: value for key, value in given.items() if key != "grid"}
     grid = given["grid"]
     if not isinstance(grid, dict) or not all(isinstance(values, list) and values for values in grid.values()):
-        raise ExperimentRejected(f"{path}: a grid gives each setting a list of values, such as {{ands = [0, 1]}}.")
+        raise ExperimentRejected(f"{path}: a grid has a list of values for each setting, such as {{ands = [0, 1]}}.")
     name, settings = condition.get("name", ""), condition.get("settings", {})
     for values in itertools.product(*grid.values()):
         chosen: dict[str, Any] = dict(zip(grid, values, strict=True))
         yield {
             **condition,
-            "name": "-".join([str(name), *(f"{key}-{_word(value)}" for key, value in chosen.items())]),
-            "label": ", ".join([condition.get("label") or str(name), *(f"{k} {_word(v)}" for k, v in chosen.items())]),
+            "name": "-".join([str(name), *(f"{key}-{_value_text(value)}" for key, value in chosen.items())]),
+            "label": ", ".join(
+                [condition.get("label") or str(name), *(f"{k} {_value_text(v)}" for k, v in chosen.items())]
+            ),
             "settings": {**settings, **chosen} if isinstance(settings, Mapping) else settings,
             "group": name,
         }
 
 
-def _word(value: object) -> str:
+def _value_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -143,30 +163,30 @@ def _problems(experiment: Experiment) -> Iterator[str]:
     if not experiment.measures:
         yield "measures names none: name at least one, such as nDCG@10"
     if not 1 <= experiment.k <= LARGEST_K:
-        yield f"k is {experiment.k} and must be from 1 to {LARGEST_K}"
+        yield f"k is {experiment.k} but must be from 1 to {LARGEST_K}"
     if experiment.repeats < 1:
-        yield f"repeats is {experiment.repeats} and must be at least 1"
+        yield f"repeats is {experiment.repeats} but must be at least 1"
     for each in experiment.sets:
         yield from _set_problems(each)
     for condition in experiment.conditions:
         yield from _condition_problems(condition)
     if experiment.baseline and experiment.baseline not in {each.name for each in experiment.conditions}:
-        yield f"the baseline {experiment.baseline!r} is no condition"
+        yield f"the baseline {experiment.baseline!r} is not a condition"
     yield from _plot_problems(experiment)
     yield from _claim_problems(experiment)
 
 
 def _set_problems(each: JudgedSet) -> Iterator[str]:
     if not each.corpus and not each.index:
-        yield f"the set {each.name} has neither a corpus nor an index to ask: give one of them"
+        yield f"the set {each.name} has neither a corpus nor an index: give one of them"
     if each.corpus and each.index:
-        yield f"the set {each.name} names an index and a corpus to build one from: give one of them"
+        yield f"the set {each.name} has a corpus and an index: give one of them"
     if each.encoder and each.index:
-        yield f"the set {each.name} names an encoder for the index {each.index}, which has the vectors it has"
+        yield f"the set {each.name} has an encoder for the existing index {each.index}: leave it out"
     if not each.qrels and each.reference_source is None:
-        yield f"the set {each.name} has neither qrels nor references to hold anything against: give one of them"
+        yield f"the set {each.name} has neither qrels nor references: give one of them"
     if each.sample is not None and each.sample < 1:
-        yield f"sample of the set {each.name} is {each.sample} and must be at least 1"
+        yield f"sample of the set {each.name} is {each.sample} but must be at least 1"
 
 
 def _bad_names(experiment: Experiment) -> Iterator[str]:
@@ -175,49 +195,52 @@ def _bad_names(experiment: Experiment) -> Iterator[str]:
         ("condition", [each.name for each in experiment.conditions]),
     ):
         if not names:
-            yield f"there is no {kind}: give at least one [[{kind}s]]"
+            yield f"there is no {kind}: write at least one table [[{kind}s]]"
         for name, count in Counter(names).items():
             if count > 1:
-                yield f"two {kind}s are called {name!r}: names tell them apart"
+                yield f"two {kind}s are called {name!r}: give each another name"
             if not is_name(name):
                 yield (
-                    f"{name!r} cannot name a {kind}, files are called by it: use up to 64 lower-case letters, digits, "
-                    "- and _"
+                    f"{name!r} cannot name a {kind}, because files are named after it: use up to 64 lower-case "
+                    "letters, digits, - and _"
                 )
 
 
 def _condition_problems(condition: Condition) -> Iterator[str]:
     if condition.peer and (condition.settings or condition.answers or condition.model or condition.encoder):
-        yield f"the condition {condition.name} is the peer {condition.peer}, which takes no settings of ours"
+        yield (
+            f"the condition {condition.name} is the peer {condition.peer}: leave out settings, answers, model and "
+            "encoder"
+        )
 
 
 def _plot_problems(experiment: Experiment) -> Iterator[str]:
-    known = _known(experiment)
+    known = _measure_names(experiment)
     settings = {key for condition in experiment.conditions for key in condition.settings}
     for plot in experiment.plots:
         for name in plot.y:
             if name not in known:
-                yield f"a plot shows {name!r}, which is not measured: measure it, or use {', '.join(sorted(known))}"
+                yield f"a plot shows {name!r}, which is not a measure: use {', '.join(sorted(known))}"
         if not plot.y:
-            yield "a plot shows nothing: name what in y"
+            yield "a plot has no measure: name one in y"
         if plot.x and plot.x not in settings:
-            yield f"a plot has {plot.x!r} as x, which no condition sets"
+            yield f"a plot has x = {plot.x!r}, which no condition sets"
         if plot.kind == "line" and not plot.x:
-            yield "a plot of lines has no x: name the setting that changes along it"
+            yield "a line plot has no x: name the setting on its axis"
 
 
 def _claim_problems(experiment: Experiment) -> Iterator[str]:
     named = {name for condition in experiment.conditions for name in (condition.name, condition.group)}
     for claim in experiment.claims:
         if not experiment.baseline:
-            yield f"it claims {claim.text!r} of a baseline and has none: name one"
-        if claim.measure not in _known(experiment):
-            yield f"a claim is about {claim.measure!r}, which is not measured: measure it, or leave the claim out"
+            yield f"there is a claim ({claim.text!r}) but no baseline: name one"
+        if claim.measure not in _measure_names(experiment):
+            yield f"a claim is about {claim.measure!r}, which is not measured: add it to measures"
         for name in claim.over:
             if name not in named:
-                there = ", ".join(sorted(named))
-                yield f"a claim is about the condition {name!r}, which there is not: use one of {there}"
+                known = ", ".join(sorted(named))
+                yield f"a claim is about the condition {name!r}, which does not exist: use one of {known}"
 
 
-def _known(experiment: Experiment) -> set[str]:
+def _measure_names(experiment: Experiment) -> set[str]:
     return {*experiment.measures, *PROCESS_FIGURES, *ANSWER_FIGURES}

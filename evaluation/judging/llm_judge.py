@@ -1,8 +1,8 @@
 """A language model as judge of answers: relevance, answerability, validity.
 
-The three marks are those of ToQ's evaluator (semantic coherence, answerability, response validity); the words that ask
-for them are SHRAG's own. What a model thinks of an answer is no measurement: set it beside people's marks by
-``shrag agreement`` before anything rests on it, and never compare marks of two judges.
+The three marks are those of ToQ's evaluator (semantic coherence, answerability, response validity); the prompts are
+SHRAG's own. A model's opinion of an answer is not a measurement: compare it with people's marks by ``shrag agreement``
+first, and never compare the marks of two judges.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from shrag.prompts.prompt import Language
 from shrag.serving.llm.structured_call import Step, ask, unfenced
 
 LONGEST_ANSWER = 6_000
-"""Characters of an answer, and of its references together, that the judge is shown."""
+"""Most characters of an answer, and of its references together, in the judge's prompt."""
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """What the judge is asked to write: relevance from 1 to 10, answerability in per cent, and whether it will do."""
+    """A judge's marks: relevance from 1 to 10, answerability in per cent, and whether the answer is valid."""
 
     relevance: Annotated[int, msgspec.Meta(ge=1, le=10)]
     answerability: Annotated[int, msgspec.Meta(ge=0, le=100)]
@@ -32,7 +32,7 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The marks of one answer by the model called ``judge``; None, and why, where it gave none that can be read."""
+    """One answer's marks by the model ``judge``; None, with the reason, where its reply could not be parsed."""
 
     judge: str
     marks: Marks | None
@@ -40,9 +40,10 @@ class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JudgeSummary(NamedTuple):
-    """Means over the answers that ``judge`` marked, with intervals; None where it marked none.
+    """Means of one judge's marks with their 95 % intervals; None without marks.
 
-    ``answerability`` and ``valid`` are shares from 0 to 1. ``unmarked`` answers got no marks and are in no mean.
+    ``answerability`` and ``valid`` are shares from 0 to 1. ``unmarked`` is the number of answers whose marks could not
+    be parsed; they are left out of the means.
     """
 
     judge: str
@@ -56,13 +57,15 @@ class JudgeSummary(NamedTuple):
 def judge_answer(
     model: LanguageModel, question: str, answer: str, language: Language, references: Sequence[str] = ()
 ) -> Judgement:
-    """Have ``model`` mark an answer to ``question``, in that language, beside ``references`` where there are some.
+    """Have ``model`` mark one answer by a prompt in ``language``, with reference answers if there are any.
 
-    Marks that are out of bounds are asked for once more and then left out, with the reason. Raises
-    :class:`~shrag.models.errors.ModelUnavailable` and :class:`~shrag.models.errors.ModelRefused`.
+    Marks that cannot be parsed are requested once more, then left out with the reason.
+
+    Raises:
+        ModelUnavailable, ModelRefused: The model fails.
     """
     values = {"question": question, "answer": answer, "references": "\n".join(references)}
-    # As for records: what is marked cannot pretend that it ends.
+    # The text to judge must not contain the marks that delimit it in the prompt.
     shown = {name: unfenced(value[:LONGEST_ANSWER]) for name, value in values.items()}
     try:
         marks, _ = ask(model, Step("evaluate", "judge", language, shown, max_tokens=128), Marks)
@@ -72,11 +75,15 @@ def judge_answer(
 
 
 def summarise_judgements(judge: str, given: Iterable[Judgement], seed: int = 0) -> JudgeSummary:
-    """Return the means of one judge's marks; ``ValueError`` for those of another among them."""
+    """Return the means of one judge's marks.
+
+    Raises:
+        ValueError: A judgement is by another judge.
+    """
     judgements = list(given)
     if others := {each.judge for each in judgements} - {judge}:
         raise ValueError(
-            f"marks of {', '.join(sorted(others))} are none of {judge}'s: each judge has a mean of its own"
+            f"there are marks of {', '.join(sorted(others))}, not only of {judge}: summarise each judge separately"
         )
     marks = [each.marks for each in judgements if each.marks is not None]
 

@@ -1,7 +1,7 @@
-"""LLM relevance judgements against human ones (only bench and tests use it).
+"""Relevance judgements by a language model, and their agreement with human ones.
 
-A record that is about the same thing need not help: the second level is for that. The prompt is our own. How far a
-judge can be trusted is for :func:`agreement` to say, over pairs that people have judged.
+The levels are those of the RAISE paper. A record on the same topic need not help to answer; it has the second level.
+The prompt is SHRAG's own. :func:`judge_agreement` measures how far a judge can be trusted.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from shrag.serving.llm.structured_call import Step, ask, fence_records
 from shrag.serving.request import Question
 
 
-class Level(IntEnum):
-    """The levels, as the paper has them; from ``PARTIAL`` on a record helps."""
+class RelevanceLevel(IntEnum):
+    """The paper's levels of relevance. A record helps to answer from ``PARTIAL`` on."""
 
     NONE = 1
     SUPERFICIAL = 2
@@ -31,24 +31,28 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """One judgement, with the name of the model that gave it and what it said for it."""
+    """One judgement, with the model's name and its reason."""
 
-    level: Level
+    level: RelevanceLevel
     judge: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far two judges agree over ``pairs`` pairs: on the very level, on whether a record helps, and by weight.
+class JudgeAgreement:
+    """Agreement of two judges.
 
-    ``kappa`` is Cohen's with quadratic weights (Cohen 1968): 1 is agreement, 0 is what chance gives; it is None where
-    a judge gave one level throughout, since chance then explains everything.
+    Attributes:
+        pairs: Number of records that both judged.
+        same_level: Share with the same level.
+        same_usefulness: Share on which both or neither judge says that the record helps.
+        kappa: Cohen's kappa with quadratic weights (Cohen 1968); 1 is perfect agreement, 0 that of chance. None where a
+            judge gave only one level.
     """
 
     pairs: int
     same_level: float
-    same_side: float
+    same_usefulness: float
     kappa: float | None
 
 
@@ -58,9 +62,9 @@ class _Judgement(msgspec.Struct, frozen=True):
 
 
 def judge_relevance(question: Question, record: Record, model: LanguageModel, step: str = "") -> Relevance:
-    """Return how much ``record`` helps to work out ``step``, a step of ``question`` or, where empty, all of it.
+    """Return how far ``record`` helps to answer ``question``, or one ``step`` of it.
 
-    Raises as :func:`~shrag.serving.llm.structured_call.ask` does: a judge that fails gives no level.
+    Raises as :func:`~shrag.serving.llm.structured_call.ask` does.
     """
     values = {
         "question": question.text,
@@ -68,19 +72,30 @@ def judge_relevance(question: Question, record: Record, model: LanguageModel, st
         "record": fence_records([record], question.language),
     }
     judged, _ = ask(model, Step("evaluate", "relevance", question.language, values, max_tokens=256), _Judgement)
-    return Relevance(Level(judged.level), model.name, plain_line(judged.reason))
+    return Relevance(RelevanceLevel(judged.level), model.name, plain_line(judged.reason))
 
 
-def agreement(one: Sequence[Level], other: Sequence[Level]) -> Agreement:
-    """Return how far two judges agree, their levels in the same order; raises ``ValueError`` without a pair."""
+def judge_agreement(one: Sequence[RelevanceLevel], other: Sequence[RelevanceLevel]) -> JudgeAgreement:
+    """Return the agreement of two judges.
+
+    Args:
+        one: One judge's levels.
+        other: The other judge's levels of the same records, in the same order.
+
+    Raises:
+        ValueError: There are no levels, or not as many of both.
+    """
     if not one or len(one) != len(other):
-        raise ValueError(f"Two judges give as many levels each, at least one, got {len(one)} and {len(other)}.")
+        raise ValueError(
+            f"Agreement needs the levels of both judges for the same records, got {len(one)} and {len(other)} levels."
+        )
     pairs = list(zip(one, other, strict=True))
-    apart = sum((first - second) ** 2 for first, second in pairs) / len(pairs)
+    disagreement = sum((first - second) ** 2 for first, second in pairs) / len(pairs)
     by_chance = sum((first - second) ** 2 for first in one for second in other) / len(pairs) ** 2
-    return Agreement(
+    useful = [(first >= RelevanceLevel.PARTIAL, second >= RelevanceLevel.PARTIAL) for first, second in pairs]
+    return JudgeAgreement(
         pairs=len(pairs),
         same_level=sum(first == second for first, second in pairs) / len(pairs),
-        same_side=sum((first >= Level.PARTIAL) == (second >= Level.PARTIAL) for first, second in pairs) / len(pairs),
-        kappa=1 - apart / by_chance if by_chance and len(set(one)) > 1 and len(set(other)) > 1 else None,
+        same_usefulness=sum(first == second for first, second in useful) / len(pairs),
+        kappa=1 - disagreement / by_chance if by_chance and len(set(one)) > 1 and len(set(other)) > 1 else None,
     )

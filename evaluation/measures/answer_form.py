@@ -1,4 +1,4 @@
-"""Form of an answer: its sections in order, and the language of the question."""
+"""Check the form of an answer: its sections, their order, and its language."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ _SIGN = re.compile(r"[*-]")
 
 
 class AnswerForm(NamedTuple):
-    """What is right and wrong about a written answer.
+    """The form of a written answer.
 
-    ``missing`` are the sections it lacks or leaves empty, ``ordered`` says that those there stand in their order,
-    ``language`` that its text is in the language asked for, ``signs`` how many of the signs ``*`` and ``-`` it has,
-    which the challenge's form forbids.
+    Attributes:
+        missing: Sections that it lacks or leaves empty.
+        ordered: Whether the sections it has are in the required order.
+        language: Whether its text is in the language of the question.
+        signs: Number of ``*`` and ``-`` in it, which the ScienceON challenge forbids.
     """
 
     missing: tuple[Part, ...]
@@ -29,7 +31,7 @@ class AnswerForm(NamedTuple):
 
     @property
     def correct(self) -> bool:
-        """Nothing is missing, the order is right, and so is the language; signs are the challenge's matter alone."""
+        """Whether no section is missing and order and language are right. ``signs`` do not count."""
         return not self.missing and self.ordered and self.language
 
 
@@ -38,34 +40,37 @@ def answer_form(
 ) -> AnswerForm:
     """Return the form of an answer in the formats ``cited`` and ``scienceon`` (docs/answers.md).
 
-    ``parts`` are the sections asked for; the SHRAG paper asks for a title, an introduction and a main body, its
-    prompt for a conclusion as well. An English title may stand inside the marks itself, as the challenge has it.
+    Args:
+        text: The answer. Its title may itself be the first heading, as in the challenge's English answers.
+        language: The language of the question.
+        parts: The required sections. The SHRAG paper requires a title, an introduction and a main body; its prompt
+            also requires a conclusion.
     """
     sections = _sections(text, language)
     order = list(HEADINGS[language])
-    places = [order.index(part) for part, _ in sections]
-    written = "\n".join(body for part, body in sections if part != "title") or text
+    positions = [order.index(part) for part, _ in sections]
+    body_text = "\n".join(body for part, body in sections if part != "title") or text
     return AnswerForm(
-        missing=tuple(part for part in parts if not any(found == part and body for found, body in sections)),
-        ordered=places == sorted(set(places)),
-        language=detect_language(written) == language,
+        missing=tuple(part for part in parts if not any(name == part and body for name, body in sections)),
+        ordered=positions == sorted(set(positions)),
+        language=detect_language(body_text) == language,
         signs=len(_SIGN.findall(text)),
     )
 
 
 def _sections(text: str, language: AnswerLanguage) -> list[tuple[Part, str]]:
-    """Return the sections in the order of the text; headings that name none are part of the section they stand in."""
+    """Return part and text of each section in order; an unknown heading belongs to the section around it."""
     named = {heading.casefold(): part for part, heading in HEADINGS[language].items()}
-    found: list[tuple[Part, str]] = []
-    at: tuple[Part, int] | None = None
-    for place, match in enumerate(_HEADING.finditer(text)):
+    sections: list[tuple[Part, str]] = []
+    current: tuple[Part, int] | None = None
+    for number, match in enumerate(_HEADING.finditer(text)):
         part = named.get(match.group(1).casefold())
-        if part is None and place == 0:
-            found.append(("title", match.group(1)))
+        if part is None and number == 0:
+            sections.append(("title", match.group(1)))
         elif part is not None:
-            if at:
-                found.append((at[0], text[at[1] : match.start()].strip()))
-            at = (part, match.end())
-    if at:
-        found.append((at[0], text[at[1] :].strip()))
-    return found
+            if current:
+                sections.append((current[0], text[current[1] : match.start()].strip()))
+            current = (part, match.end())
+    if current:
+        sections.append((current[0], text[current[1] :].strip()))
+    return sections

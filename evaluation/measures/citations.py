@@ -1,4 +1,4 @@
-"""Citation precision and recall of an answer, and refusals."""
+"""Citation precision and recall of an answer; accuracy, precision and recall of refusals."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from shrag.serving.events import Answer
 
 
 class CitationSupport(NamedTuple):
-    """Of one answer. Precision: the share of citations whose sentence holds; recall: that of sentences that do.
+    """Citation precision and recall of one answer, each from 0 to 1.
 
-    Precision is None where nothing is cited, recall where there is no sentence but a title; both are where the system
-    refused.
+    Attributes:
+        precision: Share of the citations whose sentence is supported; None where nothing is cited.
+        recall: Share of the sentences that are supported; None where there is no sentence besides the title.
     """
 
     precision: float | None
@@ -21,20 +22,23 @@ class CitationSupport(NamedTuple):
 
 
 def citation_support(answer: Answer) -> CitationSupport:
-    """Return how far the answer's citations hold, as the gate marked its sentences.
+    """Return citation precision and recall, by the check that marked the answer's sentences.
 
-    The terms are ALCE's (Gao et al., Enabling Large Language Models to Generate Text with Citations, 2023), which asks
-    a model whether a citation bears its sentence out; here :func:`shrag.serving.answering.citations.doubt_about` says
-    so, by rule. A title is no statement and does not count in recall; a sentence without a citation is one that does
-    not hold.
+    The measures are those of ALCE (Gao et al., Enabling Large Language Models to Generate Text with Citations, 2023).
+    ALCE has a model decide whether a citation supports its sentence; here a rule does
+    (:mod:`shrag.serving.answering.citations`). A title is not a statement and does not count in recall. A sentence
+    without a citation counts as unsupported.
     """
     sentences = [each for section in answer.sections if section.part != "title" for each in section.sentences]
-    held = sum(each.sound and bool(each.citations) for each in sentences)
-    return CitationSupport(citation_precision(answer), held / len(sentences) if sentences else None)
+    supported = sum(each.sound and bool(each.citations) for each in sentences)
+    return CitationSupport(citation_precision(answer), supported / len(sentences) if sentences else None)
 
 
 class Refusals(NamedTuple):
-    """Counts over questions: refused or answered, and whether the collection has an answer."""
+    """Numbers of questions that were refused or answered, rightly or wrongly.
+
+    A refusal is right where the collection has no answer, an answer where it has one.
+    """
 
     refused_rightly: int
     refused_wrongly: int
@@ -43,24 +47,26 @@ class Refusals(NamedTuple):
 
     @property
     def accuracy(self) -> float | None:
-        """The share of questions that were refused or answered as they should be; None over no question."""
+        """Share of the questions that were rightly refused or answered; None without questions."""
         return _share(self.refused_rightly + self.answered_rightly, sum(self))
 
     @property
     def precision(self) -> float | None:
-        """The share of refusals that were right; None where nothing was refused."""
+        """Share of the refusals that were right; None without refusals."""
         return _share(self.refused_rightly, self.refused_rightly + self.refused_wrongly)
 
     @property
     def recall(self) -> float | None:
-        """The share of questions without an answer that were refused; None where there is no such question."""
+        """Share of the questions without an answer that were refused; None without such questions."""
         return _share(self.refused_rightly, self.refused_rightly + self.answered_wrongly)
 
 
 def refusals(outcomes: Iterable[tuple[bool, bool]]) -> Refusals:
-    """Count pairs of whether a question was refused and whether the collection can answer it.
+    """Count refusals and answers.
 
-    An :class:`~shrag.serving.events.Answer` is a refusal where its ``reason`` is not empty.
+    Args:
+        outcomes: Pairs (refused, answerable), one per question. An :class:`~shrag.serving.events.Answer` is a refusal
+            if its ``reason`` is not empty.
     """
     counts = {(refused, answerable): 0 for refused in (True, False) for answerable in (True, False)}
     for refused, answerable in outcomes:
@@ -73,5 +79,5 @@ def refusals(outcomes: Iterable[tuple[bool, bool]]) -> Refusals:
     )
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(part: int, total: int) -> float | None:
+    return part / total if total else None

@@ -1,4 +1,4 @@
-"""Token F1 and ROUGE-L of an answer and a reference."""
+"""Token F1 and ROUGE-L between an answer and a reference."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shrag.evaluation.measures.short_answers import Split
+from shrag.evaluation.measures.short_answers import SplitMorphemes
 from shrag.indexing.analysis.normalization import fold
 
 
 class Overlap(NamedTuple):
-    """Shares of the answer's units that are in the reference (precision), of the reference's in the answer (recall)."""
+    """Precision (share of the answer's units in the reference), recall (the reverse) and their F1."""
 
     precision: float
     recall: float
@@ -20,24 +20,24 @@ class Overlap(NamedTuple):
 
 
 def token_f1(answer: Sequence[str], reference: Sequence[str]) -> Overlap:
-    """Return the overlap of units whatever their order, each as often as it stands in both (Rajpurkar et al., 2016).
+    """Return the overlap of two multisets of units (Rajpurkar et al., SQuAD, 2016).
 
-    Two empty ones are the same; an empty one and another share nothing.
+    Two empty sequences have an overlap of 1, an empty and a non-empty one of 0.
     """
     return _overlap((Counter(answer) & Counter(reference)).total(), len(answer), len(reference))
 
 
 def rouge_l(answer: Sequence[str], reference: Sequence[str]) -> Overlap:
-    """Return ROUGE-L of one text against one reference (Lin, ROUGE, 2004, section 3): units in common in their order.
+    """Return ROUGE-L, the overlap by longest common subsequence (Lin, ROUGE, 2004, section 3).
 
-    f1 weighs precision and recall alike, as the ``rouge-score`` package does. Empty ones as :func:`token_f1`.
+    F1 weighs precision and recall equally, as the package ``rouge-score`` does. Empty sequences as in :func:`token_f1`.
     """
     return _overlap(_longest_common(answer, reference), len(answer), len(reference))
 
 
-def best_overlap(found: Sequence[Overlap]) -> Overlap:
-    """Return the one with the highest f1: a question may have several references. Zeros where there is none."""
-    return max(found, key=lambda each: each.f1, default=Overlap(0.0, 0.0, 0.0))
+def best_overlap(overlaps: Sequence[Overlap]) -> Overlap:
+    """Return the overlap with the highest F1 (a question may have several references), zeros for none."""
+    return max(overlaps, key=lambda each: each.f1, default=Overlap(0.0, 0.0, 0.0))
 
 
 def _overlap(shared: int, answer: int, reference: int) -> Overlap:
@@ -49,18 +49,18 @@ def _overlap(shared: int, answer: int, reference: int) -> Overlap:
 
 
 def _longest_common(a: Sequence[str], b: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence, a row of the table in one number.
+    """Return the length of the longest common subsequence.
 
-    Bits of ``row`` are 0 where the table's row rises (Hyyrö, Bit-parallel LCS-length Computation Revisited, 2004):
-    answers of some thousand characters take milliseconds.
+    A row of the table is one integer whose bits are 0 where the row increases (Hyyrö, Bit-parallel LCS-length
+    Computation Revisited, 2004). Answers of some thousand characters take milliseconds.
     """
-    places: dict[str, int] = {}
-    for at, unit in enumerate(a):
-        places[unit] = places.get(unit, 0) | 1 << at
+    positions: dict[str, int] = {}
+    for position, unit in enumerate(a):
+        positions[unit] = positions.get(unit, 0) | 1 << position
     full = (1 << len(a)) - 1
     row = full
     for unit in b:
-        shared = row & places.get(unit, 0)
+        shared = row & positions.get(unit, 0)
         row = (row + shared | row - shared) & full
     return len(a) - row.bit_count()
 
@@ -70,20 +70,20 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def words(text: str) -> list[str]:
-    """Return the runs of letters and digits in lower case, for English; Latin and other letters are apart.
+    """Return the words of English text in lower case: runs of letters and digits, Latin and other scripts separate.
 
-    Of ASCII text they are what the ``rouge-score`` package counts without stemming.
+    For ASCII text they are the tokens of the package ``rouge-score`` without stemming.
     """
     return _WORD.findall(fold(text).lower())
 
 
 def characters(text: str) -> list[str]:
-    """Return the letters and digits in lower case, a Hangul syllable as one: spacing is no difference in Korean."""
+    """Return the letters and digits in lower case, one per Hangul syllable, so that spacing does not matter."""
     return _LETTER_OR_DIGIT.findall(fold(text).lower())
 
 
-def morphemes(text: str, split: Split) -> list[str]:
-    """Return Kiwi's morphemes in lower case, particles and endings too, without punctuation."""
+def morphemes(text: str, split: SplitMorphemes) -> list[str]:
+    """Return Kiwi's morphemes in lower case, with particles and endings, without punctuation."""
     return [
         each.form.lower()
         for each in split(fold(text))

@@ -1,4 +1,4 @@
-"""Short answers against references: normalisation, exact match, string match, yes or no."""
+"""Measures of short answers: exact match, string match, yes or no; normalisation of answers."""
 
 from __future__ import annotations
 
@@ -9,84 +9,84 @@ from collections.abc import Callable, Iterable, Sequence
 from shrag.indexing.analysis.morphemes import Morpheme
 from shrag.indexing.analysis.normalization import fold
 
-Split = Callable[[str], Sequence[Morpheme]]
+SplitMorphemes = Callable[[str], Sequence[Morpheme]]
 """Folded text → its morphemes, such as :meth:`shrag.indexing.analysis.korean_english.KoreanMorphemes.split`."""
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
-_KEPT_POINT = "\N{ONE DOT LEADER}"
+_POINT_MARK = "\N{ONE DOT LEADER}"
 
 
 def normalise(text: str) -> str:
-    """Return ``text`` in lower case, without punctuation and English articles, words one space apart.
+    """Return ``text`` in lower case, without punctuation and English articles, with single spaces.
 
-    As SQuAD's evaluation does it (Rajpurkar et al., 2016), over the folded form (NFKC, so that decomposed Hangul and
-    full-width letters are no difference); the point inside a number stays, so that 3.5 is not 35.
+    This is the normalisation of SQuAD's evaluation (Rajpurkar et al., 2016), applied to the folded text (NFKC, so that
+    decomposed Hangul and full-width letters do not matter). The point in a number is preserved: 3.5 is not 35.
 
     >>> normalise("The ‘Deep’ Learning, 3.5 of 1,200!")
     'deep learning 3.5 of 1200'
     """
-    lowered = _POINT.sub(_KEPT_POINT, _THOUSANDS.sub("", fold(text).lower()))
-    bare = "".join(each for each in lowered if each == _KEPT_POINT or not unicodedata.category(each).startswith("P"))
-    return " ".join(_ARTICLES.sub(" ", bare).replace(_KEPT_POINT, ".").split())
+    lowered = _POINT.sub(_POINT_MARK, _THOUSANDS.sub("", fold(text).lower()))
+    bare = "".join(each for each in lowered if each == _POINT_MARK or not unicodedata.category(each).startswith("P"))
+    return " ".join(_ARTICLES.sub(" ", bare).replace(_POINT_MARK, ".").split())
 
 
-def without_particles(text: str, split: Split) -> str:
-    """Return a short Korean answer without the particles and the copula at its end: 서울에서, 서울이다 → 서울.
+def without_particles(text: str, split: SplitMorphemes) -> str:
+    """Return a short Korean answer without particles and copula at its end: 서울에서, 서울이다 → 서울.
 
-    Kiwi decides what is a particle, so 종이 and 회의 stay. Text without Hangul, and text that would be empty, is
-    returned as it is, folded.
+    Kiwi decides what is a particle, so 종이 and 회의 are unchanged. Text without Hangul, or of particles alone, is
+    returned folded.
     """
     folded = fold(text).strip()
     if not _HANGUL.search(folded):
         return folded
-    kept = list(split(folded))
+    morphemes = list(split(folded))
     end = len(folded)
-    while kept and _falls_away(kept):
-        end = min(end, kept.pop().start)
+    while morphemes and _is_removable_ending(morphemes):
+        end = min(end, morphemes.pop().start)
     return folded[:end].rstrip() or folded
 
 
-def _falls_away(morphemes: Sequence[Morpheme]) -> bool:
-    """Say whether the last morpheme is punctuation, a particle, a copula, or an ending that a copula carries."""
+def _is_removable_ending(morphemes: Sequence[Morpheme]) -> bool:
+    """Return whether the last morpheme is punctuation, a particle, a copula, or an ending after a copula."""
     tag = morphemes[-1].tag
     if tag in ("SF", "SP", "SS", "SSO", "SSC", "SE") or tag.startswith("J") or tag == "VCP":
         return True
-    carrier = next((each.tag for each in reversed(morphemes) if not each.tag.startswith("E")), "")
-    return tag.startswith("E") and carrier == "VCP"
+    stem_tag = next((each.tag for each in reversed(morphemes) if not each.tag.startswith("E")), "")
+    return tag.startswith("E") and stem_tag == "VCP"
 
 
-def exact_match(answer: str, references: Iterable[str], split: Split | None = None) -> float:
-    """Return 1 where ``answer`` is one of ``references`` once both are normalised, else 0.
+def exact_match(answer: str, references: Iterable[str], split: SplitMorphemes | None = None) -> float:
+    """Return 1 if the normalised ``answer`` equals one of the normalised ``references``, else 0.
 
-    With ``split``, particles at the end of a Korean answer are no difference. An empty answer matches nothing.
+    With ``split``, particles at the end of a Korean answer are ignored. An empty answer matches nothing.
     """
-    given = _compared(answer, split)
-    return float(bool(given) and given in {_compared(reference, split) for reference in references})
+    normalised = _normalise_answer(answer, split)
+    return float(bool(normalised) and normalised in {_normalise_answer(reference, split) for reference in references})
 
 
-def _compared(text: str, split: Split | None) -> str:
+def _normalise_answer(text: str, split: SplitMorphemes | None) -> str:
     return normalise(without_particles(text, split) if split else text)
 
 
 def string_match(answer: str, references: Iterable[str]) -> float:
-    """Return 1 where one of ``references`` stands in ``answer`` once both are normalised, else 0.
+    """Return 1 if the normalised ``answer`` contains one of the normalised ``references``, else 0.
 
-    STR-EM of ASQA (Stelmakh et al., 2022) for a question with one short answer in several wordings. It stands where no
-    letter or digit of its own kind goes on before or behind it: 14 does not stand in 140 or 3.14, 14 and 이온 do in
-    14 QL and 이온을, since Korean particles are written together with what they follow.
+    This is STR-EM of ASQA (Stelmakh et al., 2022) for one short answer in several wordings. A reference must not be
+    part of a longer word or number: 140 and 3.14 do not contain 14. Hangul may follow it, since Korean particles are
+    attached to the word: 이온을 contains 이온.
 
     >>> string_match("The two decouple from 14 QL on.", ["14"]), string_match("At 140 QL.", ["14"])
     (1.0, 0.0)
     """
     text = normalise(answer)
-    return float(any(_stands(normalise(reference), text) for reference in references))
+    return float(any(_contains(text, normalise(reference)) for reference in references))
 
 
-def _stands(wanted: str, text: str) -> bool:
-    return bool(wanted) and re.search(rf"(?<![\w.]){re.escape(wanted)}(?![0-9a-z]|\.[0-9])", text) is not None
+def _contains(text: str, reference: str) -> bool:
+    return bool(reference) and re.search(rf"(?<![\w.]){re.escape(reference)}(?![0-9a-z]|\.[0-9])", text) is not None
 
 
 _YES = ("yes", "true", "correct", "예", "네", "그렇다", "그렇습니다", "맞다", "맞습니다", "참", "참이다")
@@ -97,7 +97,7 @@ _NO = (
 
 
 def read_yes_no(answer: str) -> bool | None:
-    """Return what an answer's first word says, None where that is neither yes nor no.
+    """Return whether an answer's first word means yes (true) or no (false); None for any other word.
 
     >>> read_yes_no("예, 그렇습니다."), read_yes_no("No. It does not."), read_yes_no("Perhaps")
     (True, False, None)
@@ -107,5 +107,5 @@ def read_yes_no(answer: str) -> bool | None:
 
 
 def yes_no_accuracy(answer: str, reference: bool) -> float:
-    """Return 1 where the answer begins with the right one of yes and no; 0 for the wrong one and for neither."""
+    """Return 1 if the answer begins with the right one of yes and no, else 0."""
     return float(read_yes_no(answer) is reference)

@@ -1,4 +1,4 @@
-"""TREC run files, in the order in which trec_eval reads them."""
+"""Read and write TREC run files; order documents as trec_eval does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TAG = re.compile(r"\S+")
 
 
 class RunLine(NamedTuple):
-    """One hit of one topic in a run."""
+    """One line of a run: a document retrieved for a topic."""
 
     qid: str
     docid: str
@@ -33,13 +33,16 @@ class RunLine(NamedTuple):
 
 
 def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None:
-    """Write the hits of one topic, in their order, which is the ranking whatever the scores are.
+    """Write the hits of one topic; their order is the ranking, whatever the scores are.
 
-    Evaluation tools sort by score, as 32-bit numbers, and break ties by docid, each in its own way: scores are written
-    strictly falling, a tied or rising one lowered to the next 32-bit number below its predecessor.
+    Evaluation tools sort by score, as 32-bit numbers, and break ties by docid in different ways. So scores are written
+    strictly decreasing: one that is not below its predecessor is lowered to the next smaller 32-bit number.
+
+    Raises:
+        EvaluationError: ``tag`` is not one word.
     """
     if not _TAG.fullmatch(tag):
-        raise EvaluationError(f"{tag!r} cannot tag a run: use one word without spaces.")
+        raise EvaluationError(f"{tag!r} cannot be the tag of a run: use one word without spaces.")
     score = np.float32(np.inf)
     for rank, hit in enumerate(hits, 1):
         score = min(np.float32(hit.score), np.nextafter(score, np.float32(-np.inf)))
@@ -47,17 +50,18 @@ def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None
 
 
 def read_run(path: Path) -> list[RunLine]:
-    """Read a run file, plain or gzip, in its order.
+    """Read a run file, plain or gzip, in its order. An empty file is an empty run.
 
-    Raises :class:`EvaluationError` naming the first line that is none, whose score is no number, or that has a document
-    of a topic a second time. A file without a line is a run that found nothing.
+    Raises:
+        EvaluationError: A line is not a run line, has a score that is not a number, or repeats a document of a topic.
+            The message names the first such line.
     """
     return list(_parse(path))
 
 
 @contextmanager
 def open_run(path: Path) -> Iterator[TextIO]:
-    """Open ``path`` for writing a run; a name that ends in ``.gz`` is compressed, the same lines to the same bytes."""
+    """Open ``path`` for writing a run; a ``.gz`` file is compressed, without a time stamp."""
     with path.open("wb") as file:
         if path.suffix != ".gz":
             with io.TextIOWrapper(file, encoding="utf-8", newline="\n") as stream:
@@ -76,13 +80,13 @@ def _parse(path: Path) -> Iterator[RunLine]:
         for number, text in read_text_lines(path):
             line = _run_line(text)
             if line is None:
-                raise EvaluationError(f"{path} line {number} is no run line: expected qid Q0 docid rank score tag.")
+                raise EvaluationError(f"{path} line {number} is not a run line: expected qid Q0 docid rank score tag.")
             if isnan(line.score):
-                raise EvaluationError(f"{path} line {number} has a score that is no number: a score orders the hits.")
+                raise EvaluationError(f"{path} line {number} has a score that is not a number: scores order the hits.")
             if (line.qid, line.docid) in seen:
                 raise EvaluationError(
-                    f"{path} line {number} gives topic {line.qid} the document {line.docid} a second time: each may "
-                    "stand once for a topic."
+                    f"{path} line {number} has the document {line.docid} of topic {line.qid} a second time: a document "
+                    "may occur once per topic."
                 )
             seen.add((line.qid, line.docid))
             yield line
@@ -99,11 +103,12 @@ def _run_line(text: str) -> RunLine | None:
 
 
 def trec_order(run: Iterable[RunLine]) -> dict[str, list[str]]:
-    """Return the documents of every topic, best first, as trec_eval 9 orders them.
+    """Return qid → docids, best first, in the order of trec_eval 9.
 
-    It ignores the rank column and sorts by score, as a 32-bit number; documents of one score stand in falling order of
-    their identifiers. Raises :class:`EvaluationError` for a document that a topic has twice, and for a score that is no
-    number.
+    trec_eval ignores the rank column. It sorts by score as a 32-bit number, and ties by decreasing docid.
+
+    Raises:
+        EvaluationError: A topic has a document twice, or a score is not a number.
     """
     topics: dict[str, tuple[list[str], list[float]]] = {}
     for line in run:
@@ -114,13 +119,13 @@ def trec_order(run: Iterable[RunLine]) -> dict[str, list[str]]:
 
 
 def trec_ranking(qid: str, docids: Sequence[str], scores: Sequence[float]) -> list[str]:
-    """Return the documents of one topic in that order; errors as :func:`trec_order`."""
+    """Return the docids of one topic in the order of :func:`trec_order`; raise as it does."""
     if len(set(docids)) < len(docids):
-        twice = Counter(docids).most_common(1)[0][0]
-        raise EvaluationError(f"Topic {qid} has {twice} twice in the run: each document may stand once for a topic.")
-    with np.errstate(over="ignore"):  # trec_eval, too, takes what exceeds 32 bits for infinite
-        narrow = np.array(scores, dtype=np.float64).astype(np.float32)
-    if np.isnan(narrow).any():
-        docid = docids[int(np.isnan(narrow).argmax())]
-        raise EvaluationError(f"Topic {qid} gives {docid} a score that is no number, so it has no place in the order.")
-    return [docid for _, docid in sorted(zip(narrow.tolist(), docids, strict=True), reverse=True)]
+        repeated = Counter(docids).most_common(1)[0][0]
+        raise EvaluationError(f"Topic {qid} has {repeated} twice in the run: a document may occur once per topic.")
+    with np.errstate(over="ignore"):  # trec_eval also turns scores beyond 32 bits into infinity
+        single = np.array(scores, dtype=np.float64).astype(np.float32)
+    if np.isnan(single).any():
+        docid = docids[int(np.isnan(single).argmax())]
+        raise EvaluationError(f"Topic {qid} has a score for {docid} that is not a number, so it cannot be ranked.")
+    return [docid for _, docid in sorted(zip(single.tolist(), docids, strict=True), reverse=True)]

@@ -1,1 +1,1 @@
-"""Other systems' rankings over the same records."""
+"""Peers: other systems that rank the same records for comparison."""

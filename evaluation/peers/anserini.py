@@ -1,8 +1,8 @@
 """BM25 with Anserini's own analysers and parameters, through its jar.
 
-``anserini-ko``: Lucene's CJKAnalyzer, Hangul as pairs of letters, which is what the jar that we pin maps Korean to and
-what most papers on MIRACL report. Anserini 2.2.0 and later use Nori, which is not in this jar. ``anserini-en``:
-DefaultEnglishAnalyzer, Porter's stemmer and Lucene's stop words. Both: k1 0.9, b 0.4, ties by docid.
+``anserini-ko`` uses Lucene's CJKAnalyzer (bigrams of Hangul syllables), which the pinned jar has for Korean and most
+papers on MIRACL report. Anserini 2.2.0 and later use Nori, which is not in this jar. ``anserini-en`` uses
+DefaultEnglishAnalyzer (Porter's stemmer, Lucene's stop words). Both have k1 0.9 and b 0.4; ties are ordered by docid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PARAMETERS = Bm25(k1=0.9, b=0.4)
 
 
 class AnseriniPeer:
-    """Implements :class:`~shrag.evaluation.peers.base.Peer` in a Lucene index of its own, thrown away behind it."""
+    """Implements :class:`~shrag.evaluation.peers.base.Peer` with a temporary Lucene index."""
 
     def __init__(self, name: str) -> None:
         if name not in ANALYSERS:
@@ -76,12 +76,12 @@ def _write(directory: JavaClass, analyser: JavaClass, contents: Sequence[tuple[s
 
 
 def _terms(analyser: JavaClass, question: str) -> Counter[str]:
-    found = java("io.anserini.analysis.AnalyzerUtils").analyze(analyser, question)
-    return Counter(str(term) for term in found)
+    terms = java("io.anserini.analysis.AnalyzerUtils").analyze(analyser, question)
+    return Counter(str(term) for term in terms)
 
 
 def _search(reader: JavaClass, terms: Counter[str], k: int) -> list[Hit]:
-    """Search for a bag of words, a term's weight being how often it is asked for, as BagOfWordsQueryGenerator does."""
+    """Search by a bag of words weighted by their frequency in the question, as BagOfWordsQueryGenerator does."""
     searcher = lucene("search.IndexSearcher")(reader)
     searcher.setSimilarity(similarity(_PARAMETERS))
     query = lucene("search.BooleanQuery$Builder")()
@@ -90,5 +90,5 @@ def _search(reader: JavaClass, terms: Counter[str], k: int) -> list[Hit]:
         query.add(lucene("search.BoostQuery")(leaf, count), lucene("search.BooleanClause$Occur").SHOULD)
     field = lucene("search.SortField")
     by_docid = field(_ID, lucene("search.SortField$Type").STRING)
-    found = searcher.search(query.build(), k, lucene("search.Sort")([field.FIELD_SCORE, by_docid]), True)
-    return [Hit(str(each.fields[1].utf8ToString()), float(each.score)) for each in found.scoreDocs]
+    top = searcher.search(query.build(), k, lucene("search.Sort")([field.FIELD_SCORE, by_docid]), True)
+    return [Hit(str(each.fields[1].utf8ToString()), float(each.score)) for each in top.scoreDocs]

@@ -1,7 +1,7 @@
-"""Peer protocol: another system's ranking over a set's own records.
+"""Peer protocol: another system that ranks a set's records; the registry of peers.
 
-Each is given a record's title and text together. What it makes of them is its own affair, but for the order of equal
-scores, which is by docid in all of them, so that a run is the same each time.
+A peer gets a record's title and text as one string and has its own analysis and parameters. All order equal scores by
+docid, so that runs are reproducible.
 """
 
 from __future__ import annotations
@@ -18,22 +18,29 @@ from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import RunLine
 from shrag.evaluation.peers.anserini import AnseriniPeer
 from shrag.evaluation.peers.bm25s import Bm25sPeer
-from shrag.evaluation.questions.outcome import Asked, ranked
+from shrag.evaluation.questions.outcome import QuestionRecord, record_ranking
 from shrag.indexing.search_engine import Hit
 
 
 class Peer(Protocol):
-    """Ranks records for questions, one by one. Keeps nothing behind."""
+    """A system that ranks records for one question at a time, and stores nothing."""
 
     @property
     def name(self) -> str:
-        """The name it is asked for by."""
+        """Its name in experiments."""
 
     def open(self, contents: Sequence[tuple[str, str]]) -> AbstractContextManager[Callable[[str, int], list[Hit]]]:
-        """Index ``contents``, pairs of docid and text, each docid once; give what ranks a question at most ``k`` deep.
+        """Index records and return a search function.
 
-        The best comes first, ties by docid. What shares no term with the question is no hit of it. Raises
-        :class:`~shrag.indexing.errors.PartMissing` where the peer is not installed.
+        Args:
+            contents: Pairs of docid and text, each docid once.
+
+        Returns:
+            A context with a function (question, k) → at most ``k`` hits, best first, ties by docid. A record without a
+            term of the question is not a hit.
+
+        Raises:
+            PartMissing: The peer is not installed.
         """
 
 
@@ -50,7 +57,7 @@ PEERS: Mapping[str, Peer] = {
 
 
 def find_peer(name: str) -> Peer:
-    """Return the peer called ``name``; raises :class:`EvaluationError` naming those there are."""
+    """Return the peer called ``name``; raise :class:`EvaluationError` for an unknown name."""
     try:
         return PEERS[name]
     except KeyError:
@@ -59,41 +66,47 @@ def find_peer(name: str) -> Peer:
 
 @contextmanager
 def open_peer(peer: str, records: Sequence[Record]) -> Iterator[Callable[[str, int], list[Hit]]]:
-    """Have the peer called ``peer`` index the records, and give what ranks a question.
+    """Index ``records`` by the peer called ``peer`` and yield its search function (see :meth:`Peer.open`).
 
-    Raises :class:`EvaluationError` for a peer there is not and a docid given twice, and as :meth:`Peer.open` does.
+    Raises:
+        EvaluationError: There is no such peer, or two records have the same docid.
+        PartMissing: The peer is not installed.
     """
-    ranking = find_peer(peer)
+    chosen = find_peer(peer)
     contents = {record.docid: f"{record.title}\n{record.text}" for record in records}
     if len(contents) < len(records):
-        raise EvaluationError(f"{len(records) - len(contents)} docids are given twice: give each record once.")
-    with ranking.open(list(contents.items())) as search:
+        raise EvaluationError(
+            f"{len(records) - len(contents)} records have the docid of another one: give each docid once."
+        )
+    with chosen.open(list(contents.items())) as search:
         yield search
 
 
 def rank(peer: str, records: Sequence[Record], topics: Sequence[Topic], k: int) -> list[RunLine]:
-    """Return the run of the peer called ``peer``: the topics in their order, at most ``k`` lines each, best first.
+    """Return the run of the peer called ``peer``: topics in their order, at most ``k`` lines each, best first.
 
-    Raises :class:`EvaluationError` for ``k`` below 1, and what :func:`open_peer` raises.
+    Raises :class:`EvaluationError` for ``k`` below 1, and as :func:`open_peer` does.
     """
     if k < 1:
-        raise EvaluationError(f"k is {k}: ask for at least 1 record a topic.")
+        raise EvaluationError(f"k must be at least 1, got {k}.")
     with open_peer(peer, records) as search:
         return [
-            RunLine(topic.qid, hit.docid, place, hit.score, peer)
+            RunLine(topic.qid, hit.docid, position, hit.score, peer)
             for topic in topics
-            for place, hit in enumerate(search(topic.text, k), 1)
+            for position, hit in enumerate(search(topic.text, k), 1)
         ]
 
 
 STAGE = "ranking"
-"""The one stage a peer's time has: from the question's text to its hits."""
+"""The only timed stage of a peer: from the question's text to its hits."""
 
 
 def check_peer(peer: str) -> None:
-    """Have the peer rank one record, so that one that is not installed is found out before any question is asked.
+    """Have the peer rank one record, to fail early where it cannot be used.
 
-    Raises :class:`~shrag.evaluation.errors.EvaluationError` and :class:`~shrag.indexing.errors.PartMissing`.
+    Raises:
+        EvaluationError: There is no such peer.
+        PartMissing: It is not installed.
     """
     with find_peer(peer).open([("d", "a word")]) as search:
         search("word", 1)
@@ -101,15 +114,21 @@ def check_peer(peer: str) -> None:
 
 def ask_peer(
     peer: str, records: Iterable[Record], topics: Sequence[Topic], judged: Mapping[str, Mapping[str, int]], k: int
-) -> Generator[Asked, None, None]:
-    """Yield what the peer ranks for each topic, one after the other, with its time.
+) -> Generator[QuestionRecord, None, None]:
+    """Yield a record of the peer's ranking for each topic, asked one after the other, with its seconds.
 
-    The peer indexes the records first, which no question's time has in it. Nothing of one question is left for the
-    next, so that a part can go on behind any of them.
+    The time of indexing is not included. Questions do not affect each other, so a part can be resumed behind any.
+
+    Args:
+        peer: The peer's name.
+        records: The records to rank.
+        topics: The questions.
+        judged: qid → docid → relevance.
+        k: Records per question at most.
     """
     with open_peer(peer, list(records)) as search:
         for topic in topics:
-            begun = perf_counter()
+            started = perf_counter()
             hits = search(topic.text, k)
-            taken = perf_counter() - begun
-            yield msgspec.structs.replace(ranked(topic.qid, hits, judged[topic.qid]), seconds={STAGE: taken})
+            elapsed = perf_counter() - started
+            yield msgspec.structs.replace(record_ranking(topic.qid, hits, judged[topic.qid]), seconds={STAGE: elapsed})

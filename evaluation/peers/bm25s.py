@@ -1,8 +1,8 @@
 """BM25 by bm25s; the only module that imports it.
 
-``bm25s``: words as its tokenizer finds them, English stop words left out, as it does where nothing is said.
-``bm25s-english``: Snowball's English stemmer beside them, as its documentation shows. ``bm25s-kiwi``: our own analysis.
-All with its own parameters: Lucene's formula, k1 1.5, b 0.75.
+``bm25s`` uses its default tokenizer without English stop words, ``bm25s-english`` adds Snowball's English stemmer as
+its documentation shows, ``bm25s-kiwi`` uses SHRAG's analyzer. All have the library's defaults: Lucene's formula, k1
+1.5, b 0.75.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Bm25sPeer:
         """See :class:`~shrag.evaluation.peers.base.Peer`."""
         library = _import_library()
         tokenize = self._tokenizer(library)
-        # In the order in which ties are to be broken.
+        # Sorted by docid: ties keep this order.
         docids, texts = zip(*sorted(contents), strict=True) if contents else ((), ())
         tokens = tokenize(texts)
         if not any(tokens):
@@ -45,11 +45,11 @@ class Bm25sPeer:
             return
         index = library.BM25()
         index.index(tokens, show_progress=False)
-        known = index.vocab_dict
+        vocabulary = index.vocab_dict
 
         def search(question: str, k: int) -> list[Hit]:
-            asked = [term for term in tokenize([question])[0] if term in known]
-            return _best(docids, index.get_scores(asked), k) if asked else []
+            terms = [term for term in tokenize([question])[0] if term in vocabulary]
+            return _best(docids, index.get_scores(terms), k) if terms else []
 
         yield search
 
@@ -59,17 +59,17 @@ class Bm25sPeer:
         stemmer = stem_words if self.name == "bm25s-english" else None
 
         def tokenize(texts: Sequence[str]) -> list[list[str]]:
-            found: list[list[str]] = library.tokenize(
+            terms: list[list[str]] = library.tokenize(
                 list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
             )
-            return found
+            return terms
 
         return tokenize
 
 
 def _best(docids: Sequence[str], scores: NDArray[np.float32], k: int) -> list[Hit]:
     order = np.argsort(-scores, kind="stable")[:k]
-    return [Hit(docids[place], float(scores[place])) for place in order if scores[place] > 0]
+    return [Hit(docids[position], float(scores[position])) for position in order if scores[position] > 0]
 
 
 def _import_library() -> Any:  # noqa: ANN401

@@ -1,1 +1,1 @@
-"""Questions asked in bulk: outcomes and figures."""
+"""Questions asked in bulk: outcomes, reference answers and figures per question."""

@@ -1,4 +1,4 @@
-"""Ask an engine many questions in parallel, in order, and write a run."""
+"""Ask an engine many questions: write a TREC run, or yield outcomes from several threads in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import open_run, write_topic
-from shrag.evaluation.questions.outcome import Asked
+from shrag.evaluation.questions.outcome import QuestionRecord
 from shrag.indexing.search_engine import Hit
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
@@ -20,8 +20,8 @@ from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import find_strategy
 
 
-class Written(NamedTuple):
-    """How many topics found nothing, and for how many the language model failed and keywords were chosen without it."""
+class WrittenRun(NamedTuple):
+    """Number of topics without a record, and of topics ranked without the language model because it failed."""
 
     empty: int
     fallbacks: int
@@ -37,14 +37,26 @@ def write_run(
     keyword_order: KeywordOrder | None = None,
     settings: SearchSettings = PRODUCT,
     report: Callable[[str, int], None] = lambda stage, done: None,
-) -> Written:
-    """Write the ranking of every topic to ``output``, tagged ``shrag-STRATEGY``.
+) -> WrittenRun:
+    """Write the ranking of every topic to the run file ``output``, tagged ``shrag-STRATEGY``.
 
-    A paper that the index has under two numbers is ranked under both, since judgements may name either. The file is
-    written whole or not at all, compressed where its name ends in ``.gz``. Raises :class:`EvaluationError` naming the
-    topic that cannot be asked.
+    Duplicates of a paper are ranked under each of their docids, since judgements may name any of them. The file appears
+    by one rename when it is complete; it is compressed if its name ends in ``.gz``.
+
+    Args:
+        engine: The engine to ask.
+        topics: The questions.
+        output: The run file.
+        k: Records per topic at most.
+        strategy: A strategy or a pipeline.
+        keyword_order: What keywords are ranked by; None for the default.
+        settings: Search settings.
+        report: Called with the stage and the number of topics done.
+
+    Raises:
+        EvaluationError: A topic cannot be asked, or the file cannot be written.
     """
-    tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # a run's columns are parted by spaces
+    tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # the columns of a run are separated by spaces
     draft = output.with_name(f".part-{output.name}")
     empty = fallbacks = 0
     try:
@@ -71,26 +83,26 @@ def write_run(
         raise EvaluationError(f"{output} cannot be written: {error.strerror}.") from error
     finally:
         draft.unlink(missing_ok=True)
-    return Written(empty, fallbacks)
+    return WrittenRun(empty, fallbacks)
 
 
-_AHEAD = 16
-"""Questions handed to the threads before the first outcome is taken: enough to keep four busy."""
+_QUEUED = 16
+"""Questions submitted to the threads ahead of the outcome being waited for: enough for four threads."""
 
 
 def ask_all(
-    ask: Callable[[Topic], Asked], topics: Sequence[Topic], pool: ThreadPoolExecutor
-) -> Generator[Asked, None, None]:
-    """Yield the outcome of each topic, in their order, asked by the threads of ``pool``.
+    ask: Callable[[Topic], QuestionRecord], topics: Sequence[Topic], pool: ThreadPoolExecutor
+) -> Generator[QuestionRecord, None, None]:
+    """Yield the record of each topic, in their order, asked by the threads of ``pool``.
 
-    An engine keeps nothing of a question, so that the outcomes do not depend on the number of threads. What ``ask``
-    raises is raised at its place; those behind it are then not begun, and none is at work any more.
+    The records do not depend on the number of threads. An exception of ``ask`` is raised at its topic's position; the
+    topics after it that have not started are cancelled, and those that have are waited for.
     """
-    waiting: deque[Future[Asked]] = deque()
+    waiting: deque[Future[QuestionRecord]] = deque()
     try:
         for topic in topics:
             waiting.append(pool.submit(ask, topic))
-            if len(waiting) > _AHEAD:
+            if len(waiting) > _QUEUED:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -1,12 +1,12 @@
-"""Figures per question of answers and of the retrieval process.
+"""Figures per question: of answers against references, and of the candidates that were ranked.
 
-Which questions a figure is over depends on the references alone, never on what was answered, so that any two conditions
-compare over the same ones. An answer that was refused, or could not be asked for, is worth 0, but where a
-choice may be drawn (``choice_or_draw``).
+Which questions a figure covers depends on the references alone, never on the answers, so any two conditions are
+compared over the same questions. A question that was refused or could not be asked has the value 0, except by
+``choice_or_draw``.
 
-Measures are of the ranking, which is cut at k; these are of the pool it was made from, which is not. ``pool_recall``
-is what the y-axis of the SHRAG paper's figure 3 shows, ``pool_success`` its equation 6 over the whole pool
-(query_success.py has both for a ranking).
+Measures are of the ranking, which is cut at k; process figures are of the uncut set of candidates. ``pool_recall`` is
+the y-axis of the SHRAG paper's figure 3, ``pool_success`` its equation 6 over all candidates (query_success.py has
+both for a ranking).
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ import msgspec
 
 from shrag.evaluation.measures.answer_form import answer_form
 from shrag.evaluation.measures.overlap import best_overlap, characters, morphemes, rouge_l, words
-from shrag.evaluation.measures.short_answers import Split, exact_match, string_match, yes_no_accuracy
-from shrag.evaluation.questions.outcome import GivenAnswer, Outcome
+from shrag.evaluation.measures.short_answers import SplitMorphemes, exact_match, string_match, yes_no_accuracy
+from shrag.evaluation.questions.outcome import AnswerRecord, QuestionOutcome
 from shrag.evaluation.questions.reference_answers import Reference
 
 
 class _Case(NamedTuple):
-    """An answered question: what was given, what is right, and how Korean is split."""
+    """An answered question: its answer, its reference, and the splitter of Korean."""
 
-    given: GivenAnswer
+    answer: AnswerRecord
     reference: Reference
-    split: Split
+    split: SplitMorphemes
 
 
 class _Figure(NamedTuple):
-    """``over`` says of which references a figure is, ``value`` what an answer is worth, ``refused`` what none is."""
+    """A figure: ``over`` selects references, ``value`` scores an answer, ``refused`` is the score of a refusal."""
 
     over: Callable[[Reference], bool]
     value: Callable[[_Case], float]
@@ -43,23 +43,23 @@ class _Figure(NamedTuple):
 
 def _rouge(case: _Case) -> float:
     def units(text: str) -> list[str]:
-        return morphemes(text, case.split) if case.given.language == "ko" else words(text)
+        return morphemes(text, case.split) if case.answer.language == "ko" else words(text)
 
-    given = units(case.given.plain)
-    return best_overlap([rouge_l(given, units(answer)) for answer in case.reference.answers]).f1
+    answer_units = units(case.answer.plain)
+    return best_overlap([rouge_l(answer_units, units(answer)) for answer in case.reference.answers]).f1
 
 
 def _rouge_characters(case: _Case) -> float:
-    given = characters(case.given.plain)
-    return best_overlap([rouge_l(given, characters(answer)) for answer in case.reference.answers]).f1
+    answer_units = characters(case.answer.plain)
+    return best_overlap([rouge_l(answer_units, characters(answer)) for answer in case.reference.answers]).f1
 
 
-def _draw(reference: Reference) -> float:
+def _chance_of_draw(reference: Reference) -> float:
     return 1 / len(reference.choices)
 
 
 def _is_right(case: _Case) -> float:
-    return float(case.given.choice == case.reference.choice)
+    return float(case.answer.choice == case.reference.choice)
 
 
 def _has_choices(reference: Reference) -> bool:
@@ -81,84 +81,86 @@ def _is_answerable(reference: Reference) -> bool:
 _FIGURES: Mapping[str, _Figure] = {
     "rouge_l": _Figure(_has_answers, _rouge),
     "rouge_l_characters": _Figure(_has_answers, _rouge_characters),
-    "short_answer": _Figure(_has_short, lambda case: string_match(case.given.plain, case.reference.short)),
+    "short_answer": _Figure(_has_short, lambda case: string_match(case.answer.plain, case.reference.short)),
     "exact": _Figure(
         _has_short,
-        lambda case: exact_match(case.given.plain, (*case.reference.short, *case.reference.answers), case.split),
+        lambda case: exact_match(case.answer.plain, (*case.reference.short, *case.reference.answers), case.split),
     ),
     "yes_no": _Figure(
         lambda reference: reference.yes is not None,
-        lambda case: yes_no_accuracy(case.given.plain, bool(case.reference.yes)),
+        lambda case: yes_no_accuracy(case.answer.plain, bool(case.reference.yes)),
     ),
-    "citation_precision": _Figure(_is_answerable, lambda case: case.given.precision or 0.0),
-    "citation_recall": _Figure(_is_answerable, lambda case: case.given.recall or 0.0),
+    "citation_precision": _Figure(_is_answerable, lambda case: case.answer.precision or 0.0),
+    "citation_recall": _Figure(_is_answerable, lambda case: case.answer.recall or 0.0),
     "choice_accuracy": _Figure(_has_choices, _is_right),
-    "choice_made": _Figure(_has_choices, lambda case: float(bool(case.given.choice))),
+    "choice_made": _Figure(_has_choices, lambda case: float(bool(case.answer.choice))),
     "choice_or_draw": _Figure(
-        _has_choices, lambda case: _is_right(case) if case.given.choice else _draw(case.reference), _draw
+        _has_choices,
+        lambda case: _is_right(case) if case.answer.choice else _chance_of_draw(case.reference),
+        _chance_of_draw,
     ),
-    "form": _Figure(_is_answerable, lambda case: float(answer_form(case.given.text, case.given.language).correct)),
+    "form": _Figure(_is_answerable, lambda case: float(answer_form(case.answer.text, case.answer.language).correct)),
 }
 
 REFUSAL, RETRIEVAL_RATIO = "refusal", "retrieval_ratio"
 
 ANSWER_FIGURES = (*_FIGURES, REFUSAL, RETRIEVAL_RATIO)
 """``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
-``short_answer``: 1 where a short reference stands in the answer. ``exact``: 1 where the answer is one, and nothing
-else. ``yes_no``: 1 where it begins with the right one. ``choice_accuracy``: 1 where the right choice was made;
-``choice_made``: 1 where any was; ``choice_or_draw``: the first, and where none was made the chance to draw the right
-one. ``form``: 1 where sections and language are those asked for. ``refusal``: 1 where it was refused and cannot be
-answered, or neither. ``retrieval_ratio``: the share of the k records asked for that were found; the challenge names a
-criterion so and publishes no formula."""
+``short_answer``: 1 if the answer contains a short reference. ``exact``: 1 if it equals a reference. ``yes_no``: 1 if it
+begins with the right one. ``choice_accuracy``: 1 if the right choice was made; ``choice_made``: 1 if any was;
+``choice_or_draw``: the first, or the probability of drawing the right choice if none was made. ``citation_precision``
+and ``citation_recall``: shares of supported citations and sentences. ``form``: 1 if sections and language are right.
+``refusal``: 1 if an unanswerable question was refused or an answerable one was not. ``retrieval_ratio``: the share of
+the k requested records that were found; the ScienceON challenge has a criterion of this name but no formula."""
 
 
 def answer_figures(
-    outcomes: Iterable[Outcome], references: Mapping[str, Reference], k: int, split: Split
+    outcomes: Iterable[QuestionOutcome], references: Mapping[str, Reference], k: int, split: SplitMorphemes
 ) -> dict[str, dict[str, float]]:
-    """Return figure → qid → value over the outcomes that have a reference, without figures that are over none.
+    """Return figure → qid → value over the outcomes that have a reference; figures without a question are left out.
 
-    Outcomes that were only searched for have no figure but the retrieval ratio. ``split`` is that of
-    :class:`shrag.indexing.analysis.korean_english.KoreanMorphemes`.
+    Args:
+        outcomes: The outcomes of one part. Without answers they have the retrieval ratio only.
+        references: The references by qid.
+        k: Records requested per question.
+        split: The splitter of Korean, :meth:`shrag.indexing.analysis.korean_english.KoreanMorphemes.split`.
     """
     known = [(outcome, references[outcome.qid]) for outcome in outcomes if outcome.qid in references]
     answered = [pair for pair in known if pair[0].answer is not None or pair[0].error]
-    found: dict[str, dict[str, float]] = {}
+    figures: dict[str, dict[str, float]] = {}
     if any(outcome.answer is not None for outcome, _ in known):
         for name, figure in _FIGURES.items():
-            found[name] = {o.qid: _value(figure, o, r, split) for o, r in answered if figure.over(r)}
-        found[REFUSAL] = {o.qid: float(_refused(o) != r.answerable and not o.error) for o, r in answered}
-    found[RETRIEVAL_RATIO] = {o.qid: min(1.0, o.found / k) for o, _ in known}
-    return {name: values for name, values in found.items() if values}
+            figures[name] = {o.qid: _value(figure, o, r, split) for o, r in answered if figure.over(r)}
+        figures[REFUSAL] = {o.qid: float(_refused(o) != r.answerable and not o.error) for o, r in answered}
+    figures[RETRIEVAL_RATIO] = {o.qid: min(1.0, o.found / k) for o, _ in known}
+    return {name: values for name, values in figures.items() if values}
 
 
-def _value(figure: _Figure, outcome: Outcome, reference: Reference, split: Split) -> float:
+def _value(figure: _Figure, outcome: QuestionOutcome, reference: Reference, split: SplitMorphemes) -> float:
     if outcome.answer is None or _refused(outcome):
         return figure.refused(reference)
     return figure.value(_Case(outcome.answer, reference, split))
 
 
-def _refused(outcome: Outcome) -> bool:
+def _refused(outcome: QuestionOutcome) -> bool:
     return outcome.answer is None or bool(outcome.answer.reason)
 
 
-def _recall(outcome: Outcome) -> float:
+def _recall(outcome: QuestionOutcome) -> float:
     return outcome.relevant_collected / len(outcome.relevant) if outcome.relevant else 0.0
 
 
-PROCESS_FIGURES: Mapping[str, Callable[[Outcome], float]] = {
+PROCESS_FIGURES: Mapping[str, Callable[[QuestionOutcome], float]] = {
     "collected": lambda outcome: float(outcome.collected),
     "pool_recall": _recall,
     "pool_success": lambda outcome: float(outcome.relevant_collected > 0),
 }
-"""``collected``: distinct documents in the pool that is ranked. ``pool_recall``: the share of the relevant ones that
-are among them. ``pool_success``: 1 where at least one is, else 0. An experiment's plots name them like measures."""
+"""Figure → function of an outcome. ``collected``: distinct candidates. ``pool_recall``: share of the relevant documents
+among them. ``pool_success``: 1 if at least one is among them, else 0. Plots name them like measures."""
 
 
 class ChoiceLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``chance``: the expected share of right ones among drawn choices; ``constant``: if it is always ``letter``.
-
-    That letter is the one that is right most often, the first of several.
-    """
+    """Baselines of choice accuracy: of random choices, and of always choosing the most frequent ``letter``."""
 
     chance: float
     constant: float
@@ -166,9 +168,9 @@ class ChoiceLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def choice_levels(references: Iterable[Reference]) -> ChoiceLevels | None:
-    """Return the levels over the references that have choices, None where there are none."""
-    chosen = [reference for reference in references if reference.choice]
-    if not chosen:
+    """Return the baselines over the references that have choices, None without such references."""
+    multiple_choice = [reference for reference in references if reference.choice]
+    if not multiple_choice:
         return None
-    ((letter, count),) = Counter(sorted(each.choice for each in chosen)).most_common(1)
-    return ChoiceLevels(fmean(1 / len(each.choices) for each in chosen), count / len(chosen), letter)
+    ((letter, count),) = Counter(sorted(each.choice for each in multiple_choice)).most_common(1)
+    return ChoiceLevels(fmean(1 / len(each.choices) for each in multiple_choice), count / len(multiple_choice), letter)

@@ -1,4 +1,4 @@
-"""Outcome of one question: keywords, queries, candidates, ranks of relevant records, answer."""
+"""Outcome of one question: keywords, queries, candidates, ranks of the relevant records, answer."""
 
 from __future__ import annotations
 
@@ -13,23 +13,32 @@ from shrag.serving.events import Answer
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
-SHOWN = 5
-"""Records at the top of a ranking that a report names."""
+TOP_RECORDS = 5
+"""Number of top-ranked docids stored for reports."""
 
 
-class Relevant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A relevant record and its rank from 1, None where it was not ranked."""
+class RelevantRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A relevant record and its rank from 1; None where it was not ranked."""
 
     docid: str
     relevance: int
     rank: int | None
 
 
-class GivenAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An answer as text, who wrote it, how far its citations hold, and why there is none if so.
+class AnswerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer as stored with an outcome.
 
-    ``plain`` is the text without headings and numbers; ``precision`` the share of its citations that held, ``recall``
-    that of its sentences, None where there is none. ``choice`` is the letter of the choice that was made, if one was.
+    Attributes:
+        text: The answer with headings and citation numbers.
+        plain: The same without them.
+        language: Its language.
+        kind: Extractive or generated (:class:`~shrag.serving.events.Answer`).
+        model: The language model's name; empty for an extractive answer.
+        precision: Citation precision (:mod:`shrag.evaluation.measures.citations`).
+        recall: Citation recall.
+        reason: Why the question was refused; empty where it was answered.
+        cited: The docids of the cited records.
+        choice: The letter of the choice that was made; empty for none.
     """
 
     text: str
@@ -44,12 +53,22 @@ class GivenAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     choice: str = ""
 
 
-class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of a part's questions. It holds nothing that differs between two runs of the same: no time.
+class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The outcome of one question. It has no times, so it is the same in every run of the same identity.
 
-    ``error`` says why the question could not be asked, empty where it was. ``collected`` counts the pool,
-    ``relevant_collected`` those of it judged relevant, ``found`` the records ranked. ``fallbacks`` names the stages
-    that were done without the language model because it failed. ``top`` are the first docids of the ranking.
+    Attributes:
+        qid: The question.
+        error: Why it could not be asked; empty where it was asked.
+        reason: Why nothing was found; empty where something was.
+        keywords: The keywords, with the first translation behind an arrow.
+        queries: The keywords of each query.
+        collected: Number of candidates.
+        relevant_collected: Number of relevant candidates.
+        found: Number of ranked records.
+        relevant: The relevant records, by rank.
+        top: The first docids of the ranking.
+        fallbacks: Stages done without the language model because it failed.
+        answer: The answer; None where the question was only searched for.
     """
 
     qid: str
@@ -60,31 +79,31 @@ class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     collected: int = 0
     relevant_collected: int = 0
     found: int = 0
-    relevant: tuple[Relevant, ...] = ()
+    relevant: tuple[RelevantRecord, ...] = ()
     top: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
-    answer: GivenAnswer | None = None
+    answer: AnswerRecord | None = None
 
 
-class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A question's outcome, its ranking (docid, score), the seconds of each stage and the model's tokens."""
+class QuestionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An outcome with its ranking (docid, score), the seconds of each stage, and the language model's tokens."""
 
-    outcome: Outcome
+    outcome: QuestionOutcome
     ranking: tuple[tuple[str, float], ...] = ()
     seconds: dict[str, float] = {}
     tokens: int = 0
 
     @property
     def hits(self) -> list[Hit]:
-        """The ranking as a run has it."""
+        """The ranking as hits."""
         return [Hit(docid, score) for docid, score in self.ranking]
 
 
-def searched(qid: str, result: SearchResult, judged: Mapping[str, int]) -> Asked:
-    """Return what a search came to; ``judged`` is the relevance of each judged record."""
+def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> QuestionRecord:
+    """Return the record of a search; ``judged`` is docid → relevance."""
     ranking = tuple((ranked.record.docid, ranked.score) for ranked in result.ranking.records)
     relevant = _relevant(judged, [docid for docid, _ in ranking])
-    outcome = Outcome(
+    outcome = QuestionOutcome(
         qid=qid,
         reason=result.ranking.reason,
         keywords=tuple(
@@ -96,52 +115,52 @@ def searched(qid: str, result: SearchResult, judged: Mapping[str, int]) -> Asked
         relevant_collected=len({each.docid for each in relevant} & set(result.hits.pool)),
         found=len(ranking),
         relevant=relevant,
-        top=tuple(docid for docid, _ in ranking[:SHOWN]),
+        top=tuple(docid for docid, _ in ranking[:TOP_RECORDS]),
         fallbacks=tuple(fallback.stage for fallback in result.fallbacks),
     )
     tokens = sum(call.prompt_tokens + call.completion_tokens for call in result.model_calls)
-    return Asked(outcome, ranking, dict(result.timings.seconds), tokens)
+    return QuestionRecord(outcome, ranking, dict(result.timings.seconds), tokens)
 
 
-def answered(qid: str, result: AskResult, judged: Mapping[str, int]) -> Asked:
-    """Return what an answer came to, with the search it was made from."""
-    asked = searched(qid, result.search, judged)
-    outcome = msgspec.structs.replace(asked.outcome, answer=_given(result.answer))
-    return msgspec.structs.replace(asked, outcome=outcome)
+def record_answer(qid: str, result: AskResult, judged: Mapping[str, int]) -> QuestionRecord:
+    """Return the record of an answer, with its search."""
+    record = record_search(qid, result.search, judged)
+    outcome = msgspec.structs.replace(record.outcome, answer=_answer_record(result.answer))
+    return msgspec.structs.replace(record, outcome=outcome)
 
 
-def ranked(qid: str, hits: Sequence[Hit], judged: Mapping[str, int]) -> Asked:
-    """Return what a peer's ranking came to: all that it ranks is what it collected."""
+def record_ranking(qid: str, hits: Sequence[Hit], judged: Mapping[str, int]) -> QuestionRecord:
+    """Return the record of a peer's ranking; its candidates are what it ranks."""
     docids = [hit.docid for hit in hits]
     relevant = _relevant(judged, docids)
-    outcome = Outcome(
+    outcome = QuestionOutcome(
         qid=qid,
         reason="" if hits else "nothing_found",
         collected=len(docids),
         relevant_collected=sum(each.rank is not None for each in relevant),
         found=len(docids),
         relevant=relevant,
-        top=tuple(docids[:SHOWN]),
+        top=tuple(docids[:TOP_RECORDS]),
     )
-    return Asked(outcome, tuple((hit.docid, hit.score) for hit in hits))
+    return QuestionRecord(outcome, tuple((hit.docid, hit.score) for hit in hits))
 
 
-def refused(qid: str, message: str, judged: Mapping[str, int]) -> Asked:
-    """Return the outcome of a question that could not be asked: nothing found, and why."""
-    return Asked(Outcome(qid, error=message, relevant=_relevant(judged, ())))
+def record_error(qid: str, message: str, judged: Mapping[str, int]) -> QuestionRecord:
+    """Return the record of a question that could not be asked."""
+    return QuestionRecord(QuestionOutcome(qid, error=message, relevant=_relevant(judged, ())))
 
 
-def _relevant(judged: Mapping[str, int], docids: Sequence[str]) -> tuple[Relevant, ...]:
-    """Return the relevant records: those ranked by rank, then the others by docid."""
+def _relevant(judged: Mapping[str, int], docids: Sequence[str]) -> tuple[RelevantRecord, ...]:
+    """Return the relevant records: the ranked ones by rank, then the others by docid."""
     ranks = {docid: rank for rank, docid in enumerate(docids, 1)}
-    relevant = [Relevant(docid, grade, ranks.get(docid)) for docid, grade in judged.items() if grade > 0]
+    relevant = [RelevantRecord(docid, grade, ranks.get(docid)) for docid, grade in judged.items() if grade > 0]
     return tuple(sorted(relevant, key=lambda each: (each.rank or len(docids) + 1, each.docid)))
 
 
-def _given(answer: Answer) -> GivenAnswer:
+def _answer_record(answer: Answer) -> AnswerRecord:
     cited = {number for section in answer.sections for sentence in section.sentences for number in sentence.citations}
     support = citation_support(answer)
-    return GivenAnswer(
+    return AnswerRecord(
         text=answer_text(answer),
         plain=answer_text(answer, "plain"),
         language=answer.language,

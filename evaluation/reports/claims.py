@@ -1,4 +1,4 @@
-"""Claims of an experiment, and whether its table bears them out."""
+"""Check an experiment's claims against its table."""
 
 from __future__ import annotations
 
@@ -6,53 +6,60 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from shrag.evaluation.experiments.spec import Claim
-from shrag.evaluation.reports.table import Difference, ResultTable, Row, SetTable
+from shrag.evaluation.reports.table import BaselineDifference, ResultRow, ResultTable, SetTable
 
 
 class Verdict(NamedTuple):
-    """What one set says of a claim.
+    """The result of a claim on one set.
 
-    ``own`` is the baseline's mean; ``rival`` the other condition that does best in the claim's direction, ``margin``
-    how far the baseline is better than it, with its interval, positive where the claim points. ``better`` and ``worse``
-    count the conditions that the baseline is significantly better and worse than, ``of`` all it was compared with.
+    "Better" is in the claim's direction: lower where the claim expects less.
+
+    Attributes:
+        set: The set.
+        baseline_mean: The baseline's mean.
+        rival: The best of the other conditions.
+        margin: How much better the baseline is than the rival (negative if worse), from ``low`` to ``high``.
+        better: Number of conditions that the baseline is significantly better than.
+        worse: Number of conditions that it is significantly worse than.
+        compared: Number of conditions that it was compared with.
     """
 
     set: str
-    own: float
-    rival: Row
+    baseline_mean: float
+    rival: ResultRow
     margin: float
     low: float
     high: float
     better: int
     worse: int
-    of: int
+    compared: int
 
     @property
     def holds(self) -> bool:
-        """The baseline is significantly better than every other."""
-        return self.better == self.of
+        """Whether the baseline is significantly better than every other condition."""
+        return self.better == self.compared
 
     @property
-    def words(self) -> str:
-        """The verdict for people."""
+    def summary(self) -> str:
+        """The verdict in words."""
         if self.holds:
-            return "holds" if self.of == 1 else f"holds against all {self.of}"
+            return "holds" if self.compared == 1 else f"holds against all {self.compared}"
         if not self.better and not self.worse:
             return "no difference shown"
         parts = ((self.better, "holds against"), (self.worse, "the contrary is shown against"))
-        return ", ".join(f"{what} {count} of {self.of}" for count, what in parts if count)
+        return ", ".join(f"{what} {count} of {self.compared}" for count, what in parts if count)
 
 
 def judge_claim(claim: Claim, table: ResultTable) -> list[Verdict]:
-    """Return what each set of a table says of a claim, those without a condition to compare left out."""
+    """Return the verdict of each set of a table; sets without a condition to compare are left out."""
     return [verdict for each in table.sets for verdict in _verdict(claim, table.baseline, each)]
 
 
 def _verdict(claim: Claim, baseline: str, each: SetTable) -> Iterator[Verdict]:
     direction = -1 if claim.lower else 1
-    own = next((row.cells.get(claim.measure) for row in each.rows if row.condition == baseline), None)
+    own_cell = next((row.cells.get(claim.measure) for row in each.rows if row.condition == baseline), None)
     others = [(row, against) for row in each.rows if (against := _against(claim, row)) is not None]
-    if own is None or not others:
+    if own_cell is None or not others:
         return
     rival, against = max(others, key=lambda other: direction * other[1].mean)
     ends = sorted((-direction * against.low, -direction * against.high))
@@ -60,19 +67,19 @@ def _verdict(claim: Claim, baseline: str, each: SetTable) -> Iterator[Verdict]:
     wins, losses = ("+", "-") if claim.lower else ("-", "+")
     yield Verdict(
         set=each.set,
-        own=own.mean,
+        baseline_mean=own_cell.mean,
         rival=rival,
         margin=-direction * against.mean,
         low=ends[0],
         high=ends[1],
         better=signs.count(wins),
         worse=signs.count(losses),
-        of=len(signs),
+        compared=len(signs),
     )
 
 
-def _against(claim: Claim, row: Row) -> Difference | None:
-    """Return the row's difference to the baseline, None where the claim is not about it."""
+def _against(claim: Claim, row: ResultRow) -> BaselineDifference | None:
+    """Return the row's difference from the baseline, None where the claim is not about the row."""
     cell = row.cells.get(claim.measure)
     if cell is None or (claim.over and not {row.condition, row.group} & set(claim.over)):
         return None

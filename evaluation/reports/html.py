@@ -1,4 +1,4 @@
-"""HTML report of results folders, in one self-contained page."""
+"""HTML report of results folders: one self-contained page."""
 
 from __future__ import annotations
 
@@ -12,20 +12,16 @@ from pathlib import Path
 
 from shrag.corpora.text.sentences import detect_language
 from shrag.evaluation.experiments.run_card import IndexIdentity, RunCard
-from shrag.evaluation.questions.outcome import Outcome
+from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.reports.markdown import cell_text, counts_text, levels_text
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results
-from shrag.evaluation.reports.table import Cell, ResultTable, Row, SetTable, read_table
+from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable, read_table
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
 from shrag.serving.page.rendering import PAGE_FOLDER, open_templates
 
 
-def card_facts(card: RunCard) -> tuple[tuple[str, str], ...]:
-    """Return the card as pairs of a name and a value, in the order in which they are shown."""
-    return tuple(_facts(card))
-
-
-def _facts(card: RunCard) -> Iterator[tuple[str, str]]:
+def _card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
+    """Yield the card's fields as pairs of name and text, in display order."""
     identity = card.identity
     yield "fingerprint", card.fingerprint
     for session in card.sessions:
@@ -33,13 +29,13 @@ def _facts(card: RunCard) -> Iterator[tuple[str, str]]:
         yield "command", f"{shlex.join(session.command)} ({session.started} to {ended}, {session.threads} at once)"
     changed = {True: ", with changes", False: "", None: ""}[card.code.dirty]
     yield "code", f"{card.code.commit or 'no checkout'}{changed}, {card.code.digest}"
-    yield "seed", f"{identity.experiment.seed}, {identity.experiment.repeats} repeats where there is chance"
-    yield "records a question", str(identity.experiment.k)
+    yield "seed", f"{identity.experiment.seed}, {identity.experiment.repeats} repeats with a language model"
+    yield "records per question", str(identity.experiment.k)
     for name, questions in identity.questions.items():
         yield (
             f"questions of {name}",
             f"{questions.asked:,} asked; left out: {questions.unjudged:,} without judgement, "
-            f"{questions.unasked:,} judged without text; {questions.digest}",
+            f"{questions.unasked:,} judged but without text; {questions.digest}",
         )
     for name, index in identity.indexes.items():
         yield f"index {name}", _index(index)
@@ -52,22 +48,24 @@ def _facts(card: RunCard) -> Iterator[tuple[str, str]]:
         "machine",
         f"{machine.processor}, {machine.cores} cores, {machine.memory_bytes / 2**30:.1f} GiB, {gpus}, {machine.system}",
     )
-    yield "files", f"{len(card.files)} that a run of this fingerprint has byte for byte"
+    yield "files", f"{len(card.files)} that are the same, byte for byte, in every run of this fingerprint"
 
 
 def _index(index: IndexIdentity) -> str:
     vectors = index.vectors
-    made = f"vectors by {vectors.encoder} ({vectors.dimension} numbers, {vectors.digest})" if vectors else "no vectors"
+    made = (
+        f"vectors by {vectors.encoder} (dimension {vectors.dimension}, {vectors.digest})" if vectors else "no vectors"
+    )
     bm25 = f"k1 {index.bm25.k1}, b {index.bm25.b}, title {index.bm25.title_boost}"
     return (
-        f"{index.records:,} records of the corpus {index.corpus}, {index.rejected:,} left out; analysed by "
+        f"{index.records:,} records of the corpus {index.corpus}, {index.rejected:,} rejected; analyzer "
         f"{index.analyzer}; BM25 with {bm25}; {made}"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A mean with its interval as text, its difference to the baseline and the test of it, the number to sort by."""
+    """A cell as text: mean with interval, difference from the baseline, its test; ``value`` is the sort key."""
 
     text: str
     difference: str
@@ -78,7 +76,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One condition's row."""
+    """The row of one condition."""
 
     label: str
     name: str
@@ -88,33 +86,36 @@ class RowView:
 
 
 @dataclass(frozen=True, slots=True)
-class WayView:
-    """One condition's way to an answer to one question. ``relevant``: rank or ``–``, docid, title, relevance."""
+class TraceView:
+    """The trace of one question under one condition: how its ranking and answer came about.
+
+    ``relevant`` has rank (or ``–``), docid, title and relevance, ``top`` docid and title.
+    """
 
     label: str
     value: float
-    outcome: Outcome
+    outcome: QuestionOutcome
     relevant: tuple[tuple[str, str, str, int], ...]
     top: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """A question, in what language, and how far the conditions are apart on it."""
+    """A question, its language, the largest value of a condition and the spread between the conditions."""
 
     qid: str
     text: str
     language: str
     spread: float
     best: float
-    ways: tuple[WayView, ...]
+    traces: tuple[TraceView, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetView:
-    """One set's table and its questions. ``total`` of them were asked, those shown differ most in ``primary``.
+    """The table of one set, and those of its ``total`` questions that differ most by the measure ``primary``.
 
-    ``levels`` says what choices are to be held against, empty where there are none.
+    ``levels`` are the baselines of choice accuracy in words, empty without choices.
     """
 
     name: str
@@ -128,7 +129,7 @@ class SetView:
 
 @dataclass(frozen=True, slots=True)
 class PlotView:
-    """A picture as a ``data:`` address, and in words what it shows."""
+    """A plot as a ``data:`` URL, with its alternative text."""
 
     address: str
     alt: str
@@ -136,7 +137,7 @@ class PlotView:
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """One folder of results."""
+    """The results of one folder."""
 
     anchor: str
     name: str
@@ -148,7 +149,7 @@ class ResultView:
 
 
 def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: int) -> ResultView:
-    """Return the view of finished results, with at most ``questions`` questions of each set."""
+    """Return the view of complete results, with at most ``questions`` questions of each set."""
     table = read_table(results.folder)
     return ResultView(
         anchor=anchor,
@@ -157,13 +158,13 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
         sets=tuple(_set_view(results, table, each, questions) for each in table.sets),
         plots=_plots(results, table),
         times=tuple(read_times_file(results)),
-        facts=card_facts(card),
+        facts=tuple(_card_facts(card)),
     )
 
 
 def _set_view(results: ResultFolder, table: ResultTable, each: SetTable, count: int) -> SetView:
     columns = table.columns_of(each)
-    # Of a set without judgements nothing is measured but its answers; one that was only searched for has none.
+    # A set without judgements has figures of answers only, and conditions that only search have none of these.
     primary = next((name for name in columns if all(name in row.cells for row in each.rows)), columns[0])
     return SetView(
         name=each.set,
@@ -176,12 +177,12 @@ def _set_view(results: ResultFolder, table: ResultTable, each: SetTable, count: 
     )
 
 
-def _row_view(row: Row, columns: Sequence[str], baseline: str) -> RowView:
+def _row_view(row: ResultRow, columns: Sequence[str], baseline: str) -> RowView:
     cells = tuple(_cell_view(row.cells.get(column)) for column in columns)
     return RowView(row.label, row.condition, row.condition == baseline, cells, counts_text(row))
 
 
-def _cell_view(cell: Cell | None) -> CellView:
+def _cell_view(cell: ResultCell | None) -> CellView:
     if cell is None:
         return CellView("–", "", "", "", -1.0)
     against = cell.against
@@ -193,7 +194,7 @@ def _cell_view(cell: Cell | None) -> CellView:
 
 
 def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -> tuple[QuestionView, ...]:
-    """Return the ``count`` questions on which the conditions are furthest apart, those first, ties in their order."""
+    """Return the ``count`` questions with the largest spread between conditions, largest first."""
     if not count:
         return ()
     conditions = results.experiment.conditions
@@ -205,25 +206,25 @@ def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -
     titles = results.titles(set_name)
     views = []
     for topic in results.topics(set_name):
-        ways = tuple(
-            _way(each.shown, values[each.name].get(topic.qid, 0.0), outcomes[each.name][topic.qid], titles)
+        traces = tuple(
+            _trace(each.display_name, values[each.name].get(topic.qid, 0.0), outcomes[each.name][topic.qid], titles)
             for each in conditions
         )
-        shares = [way.value for way in ways]
-        spread = max(shares) - min(shares)
-        views.append(QuestionView(topic.qid, topic.text, detect_language(topic.text), spread, max(shares), ways))
+        scores = [trace.value for trace in traces]
+        spread = max(scores) - min(scores)
+        views.append(QuestionView(topic.qid, topic.text, detect_language(topic.text), spread, max(scores), traces))
     return tuple(sorted(views, key=lambda view: -round(view.spread, 9))[:count])
 
 
-def _way(label: str, value: float, outcome: Outcome, titles: dict[str, str]) -> WayView:
+def _trace(label: str, value: float, outcome: QuestionOutcome, titles: dict[str, str]) -> TraceView:
     relevant = tuple(
         (str(each.rank or "–"), each.docid, titles.get(each.docid, ""), each.relevance) for each in outcome.relevant
     )
-    return WayView(label, value, outcome, relevant, tuple((docid, titles.get(docid, "")) for docid in outcome.top))
+    return TraceView(label, value, outcome, relevant, tuple((docid, titles.get(docid, "")) for docid in outcome.top))
 
 
 def _plots(results: ResultFolder, table: ResultTable) -> tuple[PlotView, ...]:
-    """Return the folder's pictures as images: a browser runs nothing that stands in one."""
+    """Return the plots as images; a browser does not run scripts in an image."""
     views = []
     for number, plot in enumerate(results.experiment.plots, 1):
         path = results.folder / "plots" / f"plot-{number}.svg"
@@ -232,7 +233,7 @@ def _plots(results: ResultFolder, table: ResultTable) -> tuple[PlotView, ...]:
         encoded = base64.b64encode(path.read_bytes()).decode()
         along = f"against {plot.x}" if plot.x else "by condition"
         sets = ", ".join(each.set for each in table.sets)
-        alt = f"{plot.title or table.title}: {', '.join(plot.y)} {along}, for {sets}. The table below has the numbers."
+        alt = f"{plot.title or table.title}: {', '.join(plot.y)} {along}, for {sets}. The table below has the figures."
         views.append(PlotView(f"data:image/svg+xml;base64,{encoded}", alt))
     return tuple(views)
 
@@ -240,21 +241,26 @@ def _plots(results: ResultFolder, table: ResultTable) -> tuple[PlotView, ...]:
 PAGE = Path(__file__).parent / "page"
 
 DEFAULT_QUESTIONS = 100
-"""Questions of each set whose way is shown, those on which the conditions are furthest apart."""
+"""Number of questions of each set that are shown with their traces."""
 
 
 def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS) -> str:
-    """Return the page of finished results, in the order given.
+    """Return the HTML page of complete results.
 
-    Raises :class:`~shrag.evaluation.errors.ResultsMismatch` for a folder that holds none, or not all of them.
+    Args:
+        folders: Results folders, in the order of the page.
+        questions: Questions of each set that are shown, those with the largest spread between the conditions.
+
+    Raises:
+        ResultsMismatch: A folder has no complete results.
     """
     views = [
         result_view(*open_results(folder), anchor=f"result-{number}", questions=questions)
         for number, folder in enumerate(folders, 1)
     ]
     files = (PAGE_FOLDER / "static" / "palette.css", PAGE / "report.css", PAGE / "report.js")
-    palette, look, script = (file.read_text(encoding="utf-8") for file in files)
-    style = palette + look
+    palette, layout, script = (file.read_text(encoding="utf-8") for file in files)
+    style = palette + layout
     return (
         open_templates(PAGE)
         .get_template("report.html")
@@ -269,7 +275,7 @@ def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS
 
 
 def _policy(style: str, script: str) -> str:
-    """Return what the page may do: its own style and script, pictures that stand in it, nothing else."""
+    """Return the content security policy: the page's own style, script and images only."""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""Results as a Markdown document."""
+"""Tables and a document of results in Markdown."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from shrag.evaluation.experiments.spec import Claim
 from shrag.evaluation.questions.figures import ChoiceLevels
 from shrag.evaluation.reports.claims import Verdict, judge_claim
 from shrag.evaluation.reports.result_folder import ResultFolder, open_results
-from shrag.evaluation.reports.table import Cell, ResultTable, Row, SetTable, read_table
+from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable, read_table
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
 
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|"})
 
 
 def table_text(table: ResultTable) -> str:
-    """Return the table as Markdown: a heading, what was asked, a table for each set."""
+    """Return the table as Markdown: title, research question, and a table for each set."""
     return "\n".join([*_head(table), *(line for each in table.sets for line in set_lines(table, each))]) + "\n"
 
 
 def escape_markdown(text: str) -> str:
-    """Return ``text`` on one line, every character that Markdown or HTML gives a meaning escaped."""
+    """Return ``text`` on one line, with all special characters of Markdown and HTML escaped."""
     return " ".join(text.split()).translate(_SPECIAL)
 
 
-def cell_text(cell: Cell) -> str:
-    """Return a mean with its interval, and ``+`` or ``−`` where it differs from the baseline."""
+def cell_text(cell: ResultCell) -> str:
+    """Return a mean with its interval, and ``+`` or ``−`` for a significant difference from the baseline."""
     spread = f" ± {cell.spread:.3f}" if cell.spread is not None else ""
     text = f"{_number(cell.mean)}{spread} [{_number(cell.low)}, {_number(cell.high)}]"
     sign = cell.against.sign if cell.against else ""
     return f"{text} {sign.replace('-', '−')}".rstrip()
 
 
-def counts_text(row: Row) -> str:
-    """Return what went other than usual: questions refused, without a record, done without the model; ``–`` if none."""
+def counts_text(row: ResultRow) -> str:
+    """Return the numbers of questions not asked, without a record, or done without the failed model; ``–`` if none."""
     counts = ((row.errors, "not asked"), (row.empty - row.errors, "without a record"), (row.fallbacks, "without model"))
     return ", ".join(f"{count} {what}" for count, what in counts if count > 0) or "–"
 
 
 def levels_text(levels: ChoiceLevels) -> str:
-    """Return what an accuracy over choices is to be held against."""
+    """Return the baselines of choice accuracy in words."""
     return (
-        f"Choices that are drawn are right in {levels.chance:.3f}, always {levels.letter}, the most frequent, is in "
-        f"{levels.constant:.3f}."
+        f"Random choices have an expected accuracy of {levels.chance:.3f}; always choosing {levels.letter}, the most "
+        f"frequent one, has {levels.constant:.3f}."
     )
 
 
@@ -59,8 +59,8 @@ def _head(table: ResultTable) -> Iterator[str]:
     yield escape_markdown(table.question) + (f" ({escape_markdown(table.source)})" if table.source else "")
     yield ""
     yield (
-        "In brackets the 95 % interval over the questions (bootstrap; Wilson's for shares); behind ± the standard "
-        "deviation over repeats."
+        "In brackets: 95 % interval over the questions (bootstrap; Wilson's for shares). After ±: standard deviation "
+        "over repeats."
     )
     if table.baseline:
         yield (
@@ -70,7 +70,7 @@ def _head(table: ResultTable) -> Iterator[str]:
 
 
 def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterator[str]:
-    """Yield the table of one set, an empty line and its heading before it."""
+    """Yield the lines of one set's table, after an empty line and a heading."""
     columns = table.columns_of(each)
     yield ""
     yield f"{heading} {escape_markdown(each.set)} ({each.questions:,} questions)"
@@ -89,19 +89,20 @@ def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterat
 _INTRODUCTION = """\
 # Results
 
-This file is written by `shrag report --markdown` from folders of results; what produced them stands at the end of each
-section, and nothing is typed by hand. In brackets is the 95 % interval over the questions (bootstrap; Wilson's for
-shares), behind ± the standard deviation over repeats. `+` and `−` mark what is higher or lower than the baseline by a
-paired randomisation test, p < 0.05 after Holm's correction over all conditions and measures of the set; "no difference
-shown" is no proof that there is none. [evaluation.md](evaluation.md) has the measures,
-[experiments.md](experiments.md) the figures of the pool (`collected`, `pool_recall`, `pool_success`). Times are those
-of the machine as it was, with whatever else ran on it."""
+This file is written by `shrag report --markdown` from results folders, without manual edits; each section ends with
+what produced it. In brackets: 95 % interval over the questions (bootstrap; Wilson's for shares). After ±: standard
+deviation over repeats. `+` and `−` mark conditions that are higher or lower than the baseline by a paired randomisation
+test, p < 0.05 after Holm's correction over all conditions and measures of the set; "no difference shown" does not prove
+that there is none. [evaluation.md](evaluation.md) explains the measures, [experiments.md](experiments.md) the figures
+of the candidates (`collected`, `pool_recall`, `pool_success`). Times include the effect of other work on the
+machine."""
 
 
 def render_document(folders: Sequence[Path]) -> str:
-    """Return the document of finished results, a section each, in the order given.
+    """Return a Markdown document of complete results, one section for each folder in the given order.
 
-    Raises :class:`~shrag.evaluation.errors.ResultsMismatch` for a folder that holds none, or not all of them.
+    Raises:
+        ResultsMismatch: A folder has no complete results.
     """
     lines = [_INTRODUCTION]
     for folder in folders:
@@ -140,13 +141,13 @@ def _claim_lines(claim: Claim, verdicts: Sequence[Verdict]) -> Iterator[str]:
     for each in verdicts:
         other = f"{escape_markdown(each.rival.label)}: {each.rival.cells[claim.measure].mean:.3f}"
         margin = f"{_signed(each.margin)} [{_signed(each.low)}, {_signed(each.high)}]"
-        yield f"| {escape_markdown(each.set)} | {each.own:.3f} | {other} | {margin} | {each.words} |"
+        yield f"| {escape_markdown(each.set)} | {each.baseline_mean:.3f} | {other} | {margin} | {each.summary} |"
 
 
 def _summary(claim: Claim, verdicts: Sequence[Verdict]) -> str:
-    """Say on how many sets the claim was shown, was not, or its contrary was."""
+    """Return on how many sets the claim was shown, partly shown, not shown or contradicted."""
     if not verdicts:
-        return "Not asked: no set has two conditions of it."
+        return "Not tested: no set has two of its conditions."
     held = sum(each.holds for each in verdicts)
     contrary = sum(each.worse > 0 for each in verdicts)
     part = sum(each.better > 0 and not each.holds and not each.worse for each in verdicts)
@@ -159,13 +160,13 @@ def _summary(claim: Claim, verdicts: Sequence[Verdict]) -> str:
 
 
 def _difference_lines(table: ResultTable, measure: str) -> Iterator[str]:
-    """Yield what each condition adds to the baseline or takes from it, set by set of those that have the measure."""
+    """Yield a table of each condition's difference from the baseline in ``measure``, a column per set."""
     others = [row for row in table.sets[0].rows if row.condition != table.baseline]
     measured = [each for each in table.sets if measure in table.columns_of(each)]
     if not others or not measured:
         return
     yield ""
-    yield (f"Difference to the baseline `{table.baseline}` in {escape_markdown(measure)}; in bold what is significant:")
+    yield (f"Difference from the baseline `{table.baseline}` in {escape_markdown(measure)}; significant ones in bold:")
     yield ""
     yield "| condition | " + " | ".join(escape_markdown(each.set) for each in measured) + " |"
     yield "| --- |" + " ---: |" * len(measured)
@@ -174,7 +175,7 @@ def _difference_lines(table: ResultTable, measure: str) -> Iterator[str]:
         yield f"| {escape_markdown(other.label)} | " + " | ".join(_difference(row, measure) for row in rows) + " |"
 
 
-def _difference(row: Row, measure: str) -> str:
+def _difference(row: ResultRow, measure: str) -> str:
     cell = row.cells.get(measure)
     if cell is None or cell.against is None:
         return "–"
@@ -183,16 +184,16 @@ def _difference(row: Row, measure: str) -> str:
 
 
 def _signed(value: float) -> str:
-    # A zero below zero is one too.
+    # Adding 0.0 turns -0.0 into 0.0.
     return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
 
 
 def _time_lines(times: Sequence[PartTimes]) -> Iterator[str]:
-    """Yield the seconds a question took, in the order of the table."""
+    """Yield the median milliseconds per question, in the order of the table."""
     timed = [f"`{each.part.partition('/')[2]}` {1000 * each.median:.1f}" for each in times if each.questions]
     if timed:
         yield ""
-        yield f"Median milliseconds a question: {', '.join(timed)}."
+        yield f"Median milliseconds per question: {', '.join(timed)}."
 
 
 def _card_lines(card: RunCard) -> Iterator[str]:

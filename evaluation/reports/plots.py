@@ -1,8 +1,8 @@
-"""Plots of a table as PNG and SVG; the only module that imports matplotlib.
+"""Plots of a results table as PNG and SVG; the only module that imports matplotlib.
 
-The same table gives the same bytes: no date, no name of a program, identifiers from a fixed salt. An SVG keeps its text
-as text, to be shown in a font of the reader's machine. A PNG is drawn in NanumGothic, which the package
-koreanize-matplotlib contains, so that Hangul needs no font on this machine.
+The same table gives the same bytes: files have no date or program name, and identifiers are made from a fixed salt. An
+SVG has its text as text, to be shown in a font of the reader's machine. A PNG is drawn in NanumGothic from the package
+koreanize-matplotlib, so that Hangul needs no font on this machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from shrag.corpora.files import replace_durably
 from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
-from shrag.evaluation.reports.table import ResultTable, Row, SetTable
+from shrag.evaluation.reports.table import ResultRow, ResultTable, SetTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A mean and its interval at ``x``, a place on the axis."""
+    """A mean with its interval at the position ``x`` of the axis."""
 
     x: float
     mean: float
@@ -37,7 +37,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one set, in the order of x."""
+    """The points of one set or group, by increasing x."""
 
     label: str
     points: tuple[Point, ...]
@@ -45,7 +45,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The text at ``x`` on the axis; ``key`` is the condition or the setting's value whose points stand there."""
+    """A tick label at ``x``; ``key`` is the condition, or the setting's value, whose points are there."""
 
     x: float
     text: str
@@ -54,7 +54,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One measure. ``x_name`` is the setting along the axis, empty where conditions stand there."""
+    """The plot of one measure. ``x_name`` is the setting on the axis, empty if conditions are on it."""
 
     measure: str
     x_name: str
@@ -63,33 +63,33 @@ class Panel:
 
 
 def panels(plot: Plot, table: ResultTable) -> list[Panel]:
-    """Return the plot's panels; raises :class:`ExperimentRejected` where no condition has the setting of its x."""
+    """Return the plot's panels; raise :class:`ExperimentRejected` where no condition sets its x."""
     labels = _labels(plot.x, table)
-    places = {label.key: label.x for label in labels}
-    return [Panel(measure, plot.x, labels, _series(plot, measure, table, places)) for measure in plot.y]
+    positions = {label.key: label.x for label in labels}
+    return [Panel(measure, plot.x, labels, _series(plot, measure, table, positions)) for measure in plot.y]
 
 
 def _labels(x: str, table: ResultTable) -> tuple[Label, ...]:
-    """Return the places of the axis: numbers stand where they belong, everything else side by side."""
+    """Return the tick labels: numbers at their value, other settings and conditions at 0, 1, 2 and so on."""
     rows = table.sets[0].rows
     if not x:
-        return tuple(Label(float(place), row.label, row.condition) for place, row in enumerate(rows))
+        return tuple(Label(float(position), row.label, row.condition) for position, row in enumerate(rows))
     values = [row.settings[x] for row in rows if x in row.settings]
     if not values:
-        raise ExperimentRejected(f"No condition sets {x!r}, which a plot has as x: leave the plot out by --no-plots.")
+        raise ExperimentRejected(f"A plot has x = {x!r}, which no condition sets: leave plots out by --no-plots.")
     distinct = list(dict.fromkeys(map(_text, values)))
     numbers = {
         _text(value): float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)
     }
     if len(numbers) == len(distinct):
         return tuple(Label(numbers[text], text, text) for text in sorted(distinct, key=numbers.__getitem__))
-    return tuple(Label(float(place), text, text) for place, text in enumerate(distinct))
+    return tuple(Label(float(position), text, text) for position, text in enumerate(distinct))
 
 
-def _series(plot: Plot, measure: str, table: ResultTable, places: dict[str, float]) -> tuple[Series, ...]:
+def _series(plot: Plot, measure: str, table: ResultTable, positions: dict[str, float]) -> tuple[Series, ...]:
     groups = dict.fromkeys(row.group for row in table.sets[0].rows if plot.x in row.settings) if plot.x else {"": None}
     return tuple(
-        Series(_series_label(each.set, group, len(groups)), _points(plot.x, measure, each, group, places))
+        Series(_series_label(each.set, group, len(groups)), _points(plot.x, measure, each, group, positions))
         for each in table.sets
         for group in groups
     )
@@ -99,15 +99,15 @@ def _series_label(set_name: str, group: str, groups: int) -> str:
     return f"{set_name}, {group}" if groups > 1 else set_name
 
 
-def _points(x: str, measure: str, each: SetTable, group: str, places: dict[str, float]) -> tuple[Point, ...]:
+def _points(x: str, measure: str, each: SetTable, group: str, positions: dict[str, float]) -> tuple[Point, ...]:
     chosen = [
         row for row in each.rows if measure in row.cells and (not x or (row.group == group and x in row.settings))
     ]
-    points = [_point(row, measure, places[_text(row.settings[x]) if x else row.condition]) for row in chosen]
+    points = [_point(row, measure, positions[_text(row.settings[x]) if x else row.condition]) for row in chosen]
     return tuple(sorted(points, key=lambda point: point.x))
 
 
-def _point(row: Row, measure: str, x: float) -> Point:
+def _point(row: ResultRow, measure: str, x: float) -> Point:
     cell = row.cells[measure]
     return Point(x, cell.mean, cell.low, cell.high)
 
@@ -117,16 +117,16 @@ def _text(value: object) -> str:
 
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Told apart by colour-blind eyes too (Okabe and Ito, Color Universal Design, 2008)."""
+"""Distinguishable with colour blindness (Okabe and Ito, Color Universal Design, 2008)."""
 
 MARKERS = "osD^vP*"
-"""Told apart without colour."""
+"""Distinguishable without colour."""
 
 KOREAN_FONT = "NanumGothic"
 """The family name of the font with Hangul."""
 
 _PANEL = (4.8, 3.6)
-"""Inches."""
+"""Width and height in inches."""
 
 
 def check_plots() -> None:
@@ -139,8 +139,8 @@ def check_plots() -> None:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         raise PlotLibraryMissing(
-            "matplotlib is not installed, which draws the experiment's plots: `pip install shrag[evaluation]`, or run "
-            "with --no-plots."
+            "matplotlib, which draws the experiment's plots, is not installed: run `pip install shrag[evaluation]`, or "
+            "use --no-plots."
         ) from None
     korean_font_file()
 
@@ -157,14 +157,17 @@ def korean_font_file() -> Path:
         package = distribution("koreanize-matplotlib")
     except PackageNotFoundError:
         raise PlotLibraryMissing(
-            "koreanize-matplotlib is not installed, which has the Korean font of the experiment's plots: "
-            "`pip install shrag[evaluation]`, or run with --no-plots."
+            "koreanize-matplotlib, which has the Korean font of the experiment's plots, is not installed: run "
+            "`pip install shrag[evaluation]`, or use --no-plots."
         ) from None
     return Path(str(package.locate_file("koreanize_matplotlib/fonts/NanumGothic.ttf")))
 
 
 def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[Path]:
-    """Draw each plot as ``plot-N.png`` and ``plot-N.svg``, N from 1, and return them; raises as check_plots does."""
+    """Draw each plot as ``plot-N.png`` and ``plot-N.svg`` (N from 1) and return their paths.
+
+    Raises :class:`PlotLibraryMissing`, and :class:`ExperimentRejected` as :func:`panels` does.
+    """
     check_plots()
     folder.mkdir(exist_ok=True)
     drawn = []
@@ -177,7 +180,7 @@ def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[
 
 
 def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> bytes:
-    """Return a plot as ``png`` or ``svg``; the identifiers in an SVG are made of ``salt``."""
+    """Return a plot as ``png`` or ``svg``; identifiers in an SVG are derived from ``salt``."""
     _register_korean_font()
     with _style(salt):
         figure = _figure(plot, panels(plot, table))
@@ -188,7 +191,7 @@ def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> by
 
 
 def _register_korean_font() -> None:
-    """Make the font known to matplotlib by its family name, where it is not yet."""
+    """Register the font with matplotlib, once."""
     from matplotlib.font_manager import fontManager
 
     path = str(korean_font_file())
@@ -219,11 +222,11 @@ def _figure(plot: Plot, drawn: Sequence[Panel]) -> Figure:
     from matplotlib.figure import Figure
 
     width, height = _PANEL
-    places = max(len(panel.labels) for panel in drawn)
-    width += 0.3 * max(0, places - 6)
+    ticks = max(len(panel.labels) for panel in drawn)
+    width += 0.3 * max(0, ticks - 6)
     figure = Figure(figsize=(width * len(drawn), height + 0.4), layout="constrained")
-    for place, panel in enumerate(drawn, 1):
-        axes = figure.add_subplot(1, len(drawn), place)
+    for position, panel in enumerate(drawn, 1):
+        axes = figure.add_subplot(1, len(drawn), position)
         (_lines if plot.kind == "line" else _bars)(axes, panel)
         _label(axes, panel)
     handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -235,8 +238,8 @@ def _figure(plot: Plot, drawn: Sequence[Panel]) -> Figure:
 
 
 def _lines(axes: Axes, panel: Panel) -> None:
-    for place, series in enumerate(panel.series):
-        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+    for position, series in enumerate(panel.series):
+        colour, marker = COLOURS[position % len(COLOURS)], MARKERS[position % len(MARKERS)]
         xs = [point.x for point in series.points]
         axes.plot(xs, [p.mean for p in series.points], color=colour, marker=marker, label=_literal(series.label))
         axes.fill_between(
@@ -247,8 +250,8 @@ def _lines(axes: Axes, panel: Panel) -> None:
 def _bars(axes: Axes, panel: Panel) -> None:
     gaps = [after.x - before.x for before, after in zip(panel.labels, panel.labels[1:], strict=False)]
     width = 0.8 * min(gaps, default=1.0) / max(len(panel.series), 1)
-    for place, series in enumerate(panel.series):
-        shift = (place - (len(panel.series) - 1) / 2) * width
+    for position, series in enumerate(panel.series):
+        shift = (position - (len(panel.series) - 1) / 2) * width
         means = [point.mean for point in series.points]
         errors = [
             [max(point.mean - point.low, 0.0) for point in series.points],
@@ -256,7 +259,7 @@ def _bars(axes: Axes, panel: Panel) -> None:
         ]
         axes.bar(
             [point.x + shift for point in series.points], means, width, yerr=errors, capsize=2,
-            color=COLOURS[place % len(COLOURS)], label=_literal(series.label), error_kw={"elinewidth": 0.8},
+            color=COLOURS[position % len(COLOURS)], label=_literal(series.label), error_kw={"elinewidth": 0.8},
         )  # fmt: skip
 
 
@@ -275,5 +278,5 @@ def _label(axes: Axes, panel: Panel) -> None:
 
 
 def _literal(text: str) -> str:
-    """Return ``text`` so that none of it is read as a formula."""
+    """Return ``text`` escaped, so that matplotlib parses no part of it as a formula."""
     return text.replace("$", r"\$")

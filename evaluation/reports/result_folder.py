@@ -1,4 +1,4 @@
-"""Read a results folder: its card, its parts, each question's values."""
+"""Read a results folder: run card, questions, outcomes, and each question's value by each measure."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.records import Qrel, Topic
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions, qrels_line
-from shrag.evaluation.experiments.part import Part, QuestionTime, is_done, read_outcomes, read_times, run_path
+from shrag.evaluation.experiments.part import ExperimentPart, QuestionTime, is_done, read_outcomes, read_times, run_path
 from shrag.evaluation.experiments.run_card import RunCard, read_card
 from shrag.evaluation.experiments.spec import Condition, Experiment
 from shrag.evaluation.measures.judge_run import judge
 from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.questions.figures import PROCESS_FIGURES, answer_figures
-from shrag.evaluation.questions.outcome import Outcome
+from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
 from shrag.indexing.analysis.korean_english import KoreanMorphemes
 
 TITLES_FILE = "titles.json"
 REFERENCES_FILE = "references.jsonl"
 
-_ALIKE = (
+_REPRODUCIBLE = (
     *(".run", ".questions.jsonl", "/topics.tsv", "/qrels.txt", f"/{TITLES_FILE}", f"/{REFERENCES_FILE}"),
     *("table.json", "table.md", ".png", ".svg"),
 )
@@ -38,7 +38,10 @@ Values = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class ResultFolder:
-    """Where results are, and the experiment that they are of. Everything else is read when it is asked for."""
+    """A results folder. Its files are read when a method needs them.
+
+    ``chance`` names the conditions that are repeated.
+    """
 
     folder: Path
     experiment: Experiment
@@ -49,60 +52,60 @@ class ResultFolder:
         """The folder's own name."""
         return self.folder.resolve().name
 
-    def parts(self, set_name: str, condition: Condition) -> list[Part]:
-        """Return the parts of a set under a condition: as many as it is repeated, one where it has no chance in it."""
+    def parts(self, set_name: str, condition: Condition) -> list[ExperimentPart]:
+        """Return the parts of a set under a condition: one for each repeat."""
         if self.experiment.repeats == 1 or condition.name not in self.chance:
-            return [Part(set_name, condition.name)]
-        return [Part(set_name, condition.name, repeat) for repeat in range(1, self.experiment.repeats + 1)]
+            return [ExperimentPart(set_name, condition.name)]
+        return [ExperimentPart(set_name, condition.name, repeat) for repeat in range(1, self.experiment.repeats + 1)]
 
-    def all_parts(self) -> Iterator[tuple[Part, Condition]]:
-        """Yield every part in order: set by set, condition by condition."""
+    def all_parts(self) -> Iterator[tuple[ExperimentPart, Condition]]:
+        """Yield all parts with their conditions, set by set, condition by condition."""
         for each in self.experiment.sets:
             for condition in self.experiment.conditions:
                 yield from ((part, condition) for part in self.parts(each.name, condition))
 
     def topics(self, set_name: str) -> list[Topic]:
-        """Return the questions that were asked of a set."""
+        """Return the questions of a set."""
         return read_topics(self.folder / set_name / "topics.tsv")
 
     def qrels(self, set_name: str) -> list[Qrel]:
-        """Return their judgements, none where they are held against references alone."""
+        """Return the judgements of a set, none where it has references only."""
         path = self.folder / set_name / "qrels.txt"
         return read_qrels(path) if path.exists() else []
 
     def references(self, set_name: str) -> dict[str, Reference]:
-        """Return what they should be answered with, by qid; nothing where the set says nothing of it."""
+        """Return the reference answers of a set by qid, none where it has none."""
         path = self.folder / set_name / REFERENCES_FILE
         return read_references(path) if path.exists() else {}
 
     def titles(self, set_name: str) -> dict[str, str]:
-        """Return the titles of the records that a report names, by docid; none where there is no such file."""
+        """Return docid → title of the records that outcomes name; empty where the file is missing."""
         path = self.folder / set_name / TITLES_FILE
         try:
             return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
         except FileNotFoundError:
             return {}
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise ResultsMismatch(f"{path} is damaged ({error}): remove it and go on with --resume.") from None
+            raise ResultsMismatch(f"{path} is damaged ({error}): delete it and continue with --resume.") from None
 
-    def outcomes(self, part: Part) -> list[Outcome]:
-        """Return what became of the part's questions."""
+    def outcomes(self, part: ExperimentPart) -> list[QuestionOutcome]:
+        """Return the outcomes of a part's questions."""
         return read_outcomes(self.folder, part)
 
-    def times(self, part: Part) -> list[QuestionTime]:
-        """Return how long they took."""
+    def times(self, part: ExperimentPart) -> list[QuestionTime]:
+        """Return the times of a part's questions."""
         return read_times(self.folder, part)
 
-    def values(self, part: Part) -> Values:
-        """Return the value of each measure and figure for each question of a part that it can be had of."""
+    def values(self, part: ExperimentPart) -> Values:
+        """Return measure or figure → qid → value of a part; questions that a figure does not cover are left out."""
         outcomes, references = self.outcomes(part), self.references(part.set)
         values = self._judged(part, outcomes)
         if references:
             values |= answer_figures(outcomes, references, self.experiment.k, KoreanMorphemes().split)
         return values
 
-    def _judged(self, part: Part, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float]]:
-        """Return measures and figures of the ranking and of the way to it; nothing of a set without judgements."""
+    def _judged(self, part: ExperimentPart, outcomes: Sequence[QuestionOutcome]) -> dict[str, Mapping[str, float]]:
+        """Return measures of the ranking and process figures; empty for a set without judgements."""
         qrels = self.qrels(part.set)
         if not qrels:
             return {}
@@ -115,34 +118,37 @@ class ResultFolder:
 
 
 def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
-    """Open a folder of finished results.
+    """Open a folder of complete results and verify its files against the card.
 
-    Raises :class:`ResultsMismatch` where it holds none, or not all of them, or a file is not as it was written.
+    Raises:
+        ResultsMismatch: The folder has no results, they are incomplete, or a file was changed.
     """
     card = read_card(folder)
     experiment = card.identity.experiment
     for name in (*(each.name for each in experiment.sets), *(each.name for each in experiment.conditions)):
         if not is_name(name):
-            raise ResultsMismatch(f"The card of {folder} names {name!r}, which is no name of a file: leave it.")
+            raise ResultsMismatch(
+                f"The card of {folder} has the name {name!r}, which is not a valid file name: do not use this folder."
+            )
     results = ResultFolder(folder, experiment, card.identity.chance)
     for part, _ in results.all_parts():
         if not is_done(folder, part):
             raise ResultsMismatch(
-                f"{folder} is not finished ({part.stem} is missing): go on with `shrag experiment … --resume`."
+                f"{folder} is not finished ({part.stem} is missing): complete it with `shrag experiment … --resume`."
             )
     if not card.files:
-        raise ResultsMismatch(f"{folder} is not finished: go on with `shrag experiment … --resume`.")
-    now = file_digests(folder)
+        raise ResultsMismatch(f"{folder} is not finished: complete it with `shrag experiment … --resume`.")
+    current = file_digests(folder)
     for name, digest in card.files.items():
-        if now.get(name) != digest:
+        if current.get(name) != digest:
             raise ResultsMismatch(
-                f"{folder / name} is not as it was written: run the experiment again into another folder."
+                f"{folder / name} was changed after it was written: run the experiment again into another folder."
             )
     return results, card
 
 
 def mean_values(repeats: Sequence[Values]) -> Values:
-    """Return each question's value, its mean over the repeats."""
+    """Return measure → qid → mean value over the repeats."""
     return {
         measure: {qid: sum(each[measure][qid] for each in repeats) / len(repeats) for qid in values}
         for measure, values in repeats[0].items()
@@ -150,20 +156,24 @@ def mean_values(repeats: Sequence[Values]) -> Values:
 
 
 def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> None:
-    """Keep what is asked of a set beside its results, so that they can be judged again without anything else."""
-    below = folder / set_name
-    below.mkdir(parents=True, exist_ok=True)
+    """Write a set's questions, judgements and references into the folder, so that it can be evaluated by itself."""
+    set_folder = folder / set_name
+    set_folder.mkdir(parents=True, exist_ok=True)
     for qid, text in questions.topics:
         if "\n" in text or "\t" in qid:
-            raise EvaluationError(f"Topic {qid!r} of the set {set_name} holds a tab or a line break: clean it.")
-    replace_durably(below / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
+            raise EvaluationError(
+                f"Topic {qid!r} of the set {set_name} has a tab in its qid or a line break in its text: remove it."
+            )
+    replace_durably(set_folder / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
     if questions.qrels:
-        replace_durably(below / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
+        replace_durably(set_folder / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
     if questions.references:
-        replace_durably(below / REFERENCES_FILE, encode_references(questions.references))
+        replace_durably(set_folder / REFERENCES_FILE, encode_references(questions.references))
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file that results of the same identity have alike: neither card nor times."""
+    """Return the SHA-256 of the files that are the same in every run of an identity: all but card and times."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if name.endswith(_ALIKE)}
+    return {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if name.endswith(_REPRODUCIBLE)
+    }

@@ -1,4 +1,4 @@
-"""Table of several runs under the same judgements, with intervals and tests."""
+"""Table of several runs evaluated with the same judgements, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.measures.judge_run import Judged, means
+from shrag.evaluation.measures.judge_run import TopicScores, means
 from shrag.evaluation.statistics.comparison import Difference, compare_all
 from shrag.evaluation.statistics.intervals import Interval, mean_interval
 
 
-class Cell(NamedTuple):
-    """A run's mean by one measure; None where an interval was not asked for, or no other run is compared with."""
+class RunCell(NamedTuple):
+    """A run's mean by one measure; ``interval`` and ``difference`` are None where they were not requested."""
 
     mean: float
     interval: Interval | None
@@ -20,30 +20,38 @@ class Cell(NamedTuple):
 
 
 def run_table(
-    judged: Mapping[str, Judged],
+    judged: Mapping[str, TopicScores],
     *,
     intervals: bool = False,
     against: str | None = None,
     level: float = 0.95,
     seed: int = 0,
-) -> dict[str, dict[str, Cell]]:
+) -> dict[str, dict[str, RunCell]]:
     """Return run → measure → cell, in the given order.
 
-    ``against`` names the run that all others are tested against, their p corrected together
-    (:func:`shrag.evaluation.statistics.comparison.compare_all`).
+    Args:
+        judged: Run → measure → qid → value.
+        intervals: Compute the interval of every mean.
+        against: The run that all others are tested against, with p corrected over all of them
+            (:func:`shrag.evaluation.statistics.comparison.compare_all`).
+        level: Confidence level.
+        seed: Seed of bootstrap and tests.
+
+    Raises:
+        EvaluationError: ``against`` is not one of the runs.
     """
     differences: dict[str, list[Difference]] = {}
     if against is not None:
         if against not in judged:
-            raise EvaluationError(f"{against} is not among the runs, so nothing is compared with it: give it as a run.")
+            raise EvaluationError(f"{against} is not one of the runs: give it as a run.")
         others = {name: each for name, each in judged.items() if name != against}
         differences = compare_all(judged[against], others, seed=seed, level=level)
     return {
         name: {
-            measure: Cell(
+            measure: RunCell(
                 mean,
                 mean_interval(list(each[measure].values()), seed=seed, level=level) if intervals else None,
-                next((found for found in differences.get(name, ()) if found.measure == measure), None),
+                next((each for each in differences.get(name, ()) if each.measure == measure), None),
             )
             for measure, mean in means(each).items()
         }

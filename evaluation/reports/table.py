@@ -1,4 +1,4 @@
-"""Table of an experiment: means with intervals, compared with the baseline."""
+"""Results table of an experiment: means with intervals, differences from the baseline with tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shrag.corpora.files import replace_durably
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES, ChoiceLevels, choice_levels
-from shrag.evaluation.questions.outcome import Outcome
+from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values
 from shrag.evaluation.statistics import comparison
 from shrag.evaluation.statistics.intervals import mean_interval
@@ -20,17 +20,20 @@ from shrag.evaluation.statistics.intervals import mean_interval
 TABLE_FILE = "table.json"
 
 LEVEL = 0.95
-"""Of every interval."""
+"""Confidence level of every interval."""
 
 SIGNIFICANT = 0.05
-"""A difference whose p, corrected, is smaller is marked."""
+"""A difference is significant if its corrected p is smaller."""
 
 
-class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Mean difference to the baseline over the same questions, its interval, and how likely it is by chance.
+class BaselineDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A condition's mean difference from the baseline over the same questions.
 
-    ``p`` is two-sided, by paired randomisation; ``p_holm`` is corrected over all conditions of the set and all
-    measures, or all figures. ``wins`` counts the questions on which the condition is higher than the baseline.
+    Attributes:
+        mean: The difference of the means, with its interval from ``low`` to ``high``.
+        p: Two-sided p of a paired randomisation test.
+        p_holm: The same after Holm's correction over the set's conditions and all measures (or all figures).
+        wins: Number of questions with a higher value than the baseline's; ``ties`` and ``losses`` likewise.
     """
 
     mean: float
@@ -44,24 +47,24 @@ class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def sign(self) -> str:
-        """``+`` or ``-`` where the difference is significant, else empty."""
+        """``+`` or ``-`` for a significant difference, else empty."""
         if self.p_holm >= SIGNIFICANT:
             return ""
         return "+" if self.mean > 0 else "-"
 
 
-class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A measure's mean over the questions and its bootstrap interval.
+class ResultCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A measure's mean over the questions with its interval.
 
-    ``repeats`` are the means of each repeat, one where there is one; their spread is what chance in the condition does,
-    the interval what the choice of questions does.
+    ``repeats`` has the mean of each repeat. Their spread shows the effect of chance in the condition; the interval
+    shows that of the choice of questions.
     """
 
     mean: float
     low: float
     high: float
     repeats: tuple[float, ...]
-    against: Difference | None = None
+    against: BaselineDifference | None = None
 
     @property
     def spread(self) -> float | None:
@@ -69,10 +72,11 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return statistics.stdev(self.repeats) if len(self.repeats) > 1 else None
 
 
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One condition over one set.
+class ResultRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The results of one condition over one set.
 
-    Counts are over all repeats: questions with an error, without a record, done without the model because it failed.
+    Counts are over all repeats: ``errors`` questions that could not be asked, ``empty`` ones without a record,
+    ``fallbacks`` ones done without the language model because it failed.
     """
 
     condition: str
@@ -83,23 +87,23 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     errors: int
     empty: int
     fallbacks: int
-    cells: dict[str, Cell]
+    cells: dict[str, ResultCell]
 
 
 class SetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rows of one set, in the conditions' order, and where its questions have choices, what those are worth."""
+    """The rows of one set, in the order of the conditions; ``levels`` are its baselines of choice accuracy."""
 
     set: str
     questions: int
-    rows: tuple[Row, ...]
+    rows: tuple[ResultRow, ...]
     levels: ChoiceLevels | None = None
 
 
 class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an experiment found.
+    """The results of an experiment.
 
-    ``measures`` are its own, ``figures`` those of the way to the ranking, ``answers`` those of answers beside their
-    references, none where there are no references. A row lacks the cells of what its condition or its set has not.
+    ``measures`` are the experiment's measures, ``figures`` the process figures, ``answers`` the figures of answers
+    (none without references). A row has only the cells that its condition and set have values for.
     """
 
     title: str
@@ -113,20 +117,20 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All of them, in the order in which they are shown."""
+        """All measures and figures, in display order."""
         return (*self.measures, *self.figures, *self.answers)
 
     def columns_of(self, each: SetTable) -> tuple[str, ...]:
-        """Those that a row of the set has."""
-        had = {name for row in each.rows for name in row.cells}
-        return tuple(name for name in self.columns if name in had)
+        """Return the columns that some row of the set has."""
+        present = {name for row in each.rows for name in row.cells}
+        return tuple(name for name in self.columns if name in present)
 
 
 def make_table(results: ResultFolder) -> ResultTable:
-    """Judge every part and compare the conditions; the same folder always gives the same table."""
+    """Evaluate every part and compare the conditions; the table depends on the folder's files only."""
     experiment = results.experiment
     sets = tuple(_set_table(results, each.name) for each in experiment.sets)
-    had = {name for each in sets for row in each.rows for name in row.cells}
+    present = {name for each in sets for row in each.rows for name in row.cells}
     return ResultTable(
         title=experiment.title,
         question=experiment.question,
@@ -135,7 +139,7 @@ def make_table(results: ResultFolder) -> ResultTable:
         measures=experiment.measures,
         figures=tuple(PROCESS_FIGURES),
         sets=sets,
-        answers=tuple(name for name in ANSWER_FIGURES if name in had),
+        answers=tuple(name for name in ANSWER_FIGURES if name in present),
     )
 
 
@@ -145,12 +149,14 @@ def write_table(folder: Path, table: ResultTable) -> None:
 
 
 def read_table(folder: Path) -> ResultTable:
-    """Return the folder's table; raises :class:`ResultsMismatch` where it is missing or damaged."""
+    """Return the folder's table; raise :class:`ResultsMismatch` where it is missing or damaged."""
     path = folder / TABLE_FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=ResultTable)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ResultsMismatch(f"{path} cannot be read ({error}): go on with `shrag experiment … --resume`.") from None
+        raise ResultsMismatch(
+            f"{path} cannot be read ({error}): complete it with `shrag experiment … --resume`."
+        ) from None
 
 
 def _set_table(results: ResultFolder, set_name: str) -> SetTable:
@@ -160,9 +166,9 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
         for condition in experiment.conditions
     }
     means = {name: mean_values(values) for name, values in repeats.items()}
-    against: dict[tuple[str, str], Difference] = {}
+    against: dict[tuple[str, str], BaselineDifference] = {}
     if experiment.baseline:
-        # What an experiment measures is what it claims something of: its figures are corrected apart.
+        # The experiment's claims are about its measures, so figures are corrected separately.
         for family in (experiment.measures, tuple(PROCESS_FIGURES), ANSWER_FIGURES):
             against |= _differences(means, family, experiment.baseline, experiment.seed)
     rows = []
@@ -182,10 +188,10 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
     return SetTable(set_name, len(results.topics(set_name)), tuple(rows), levels)
 
 
-def _row(condition: Condition, outcomes: Sequence[Outcome], cells: dict[str, Cell]) -> Row:
-    return Row(
+def _row(condition: Condition, outcomes: Sequence[QuestionOutcome], cells: dict[str, ResultCell]) -> ResultRow:
+    return ResultRow(
         condition=condition.name,
-        label=condition.shown,
+        label=condition.display_name,
         group=condition.group or condition.name,
         settings=condition.settings,
         questions=len(outcomes),
@@ -197,10 +203,10 @@ def _row(condition: Condition, outcomes: Sequence[Outcome], cells: dict[str, Cel
 
 
 def _cell(
-    values: Sequence[float], repeats: Sequence[Mapping[str, float]], against: Difference | None, seed: int
-) -> Cell:
+    values: Sequence[float], repeats: Sequence[Mapping[str, float]], against: BaselineDifference | None, seed: int
+) -> ResultCell:
     interval = mean_interval(values, seed=seed, level=LEVEL)
-    return Cell(
+    return ResultCell(
         mean=statistics.fmean(values),
         low=interval.low,
         high=interval.high,
@@ -211,12 +217,12 @@ def _cell(
 
 def _differences(
     means: Mapping[str, Values], family: Sequence[str], baseline: str, seed: int
-) -> dict[tuple[str, str], Difference]:
-    """Return each other condition's difference to the baseline by each measure of the family that both have."""
+) -> dict[tuple[str, str], BaselineDifference]:
+    """Return (condition, measure) → difference from the baseline, by the measures of ``family`` that both have."""
     shared = [measure for measure in family if measure in means[baseline]]
     others = {name: values for name, values in means.items() if name != baseline}
     own = {measure: means[baseline][measure] for measure in shared}
-    # One that does not answer has no figure of answers, and is compared by the others alone.
+    # A condition that only searches has no figures of answers, so it is not compared by them.
     chosen = {
         name: {measure: values[measure] for measure in shared}
         for name, values in others.items()
@@ -226,6 +232,6 @@ def _differences(
     return {(name, each.measure): _difference(each) for name, found in compared.items() for each in found}
 
 
-def _difference(found: comparison.Difference) -> Difference:
+def _difference(found: comparison.Difference) -> BaselineDifference:
     low, high = found.interval
-    return Difference(found.difference, low, high, found.p, found.p_holm, found.wins, found.ties, found.losses)
+    return BaselineDifference(found.difference, low, high, found.p, found.p_holm, found.wins, found.ties, found.losses)

@@ -1,4 +1,4 @@
-"""Timings of an experiment's questions."""
+"""Timings of an experiment: seconds per question and stage, for each part."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ TIMES_FILE = "times.json"
 
 
 class PartTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds a question took, and each stage's mean; ``tokens`` of a language model in all."""
+    """Times of one part: seconds per question, mean seconds of each stage, tokens in total.
+
+    ``slowest_twentieth`` is the 95th percentile.
+    """
 
     part: str
     questions: int
@@ -26,7 +29,7 @@ class PartTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def write_times(results: ResultFolder) -> None:
-    """Write the times of every part as JSON."""
+    """Write the times of all parts as JSON."""
     times = []
     for part, _ in results.all_parts():
         measured = results.times(part)
@@ -38,14 +41,17 @@ def write_times(results: ResultFolder) -> None:
 
 
 def read_times_file(results: ResultFolder) -> list[PartTimes]:
-    """Return the times of every part; raises ``OSError`` and ``msgspec.MsgspecError`` where the file is no such."""
+    """Return the times of all parts; raise ``OSError`` or ``msgspec.MsgspecError`` for an unreadable file."""
     return msgspec.json.decode((results.folder / TIMES_FILE).read_bytes(), type=list[PartTimes])
 
 
 def summarise_times(part: str, stages: Sequence[dict[str, float]], tokens: int) -> PartTimes:
-    """Return the mean, the median and the 95th percentile (the nearest rank) of each question's sum of stages.
+    """Return mean, median and 95th percentile (nearest rank) of the questions' total seconds.
 
-    Questions without a stage were refused: they have no time and do not count.
+    Args:
+        part: The part's name.
+        stages: The seconds of each stage, per question. Questions without stages could not be asked and do not count.
+        tokens: Tokens of the language model.
     """
     timed = [each for each in stages if each]
     totals = sorted(sum(each.values()) for each in timed)

@@ -71,7 +71,7 @@ def test_everything_stands_in_the_page_without_its_script(reader: Reader, page_o
     expect(page.locator("table.sortable >> nth=0").locator("tbody tr")).to_have_count(3)
     expect(page.locator(".filter").first).to_be_hidden()
     page.locator(".case summary").first.click()
-    expect(page.locator(".case .way").first).to_be_visible()
+    expect(page.locator(".case .trace").first).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

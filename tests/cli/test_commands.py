@@ -1,4 +1,4 @@
-"""The commands, run as a user runs them, in one process."""
+"""The commands, run in one process."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert capsys.readouterr().out == ""
     assert run(["corpus", "rejects", "c"]) == 0
     told = capsys.readouterr()
-    assert "was refused for these, and stored nothing" in told.err
+    assert "was refused because of these, and stored nothing" in told.err
     assert told.out.startswith("a.jsonl line 2 (byte 49): not a JSON object")
     assert run([*add, "--max-rejects", "1"]) == 0
     out = capsys.readouterr().out
@@ -203,7 +203,7 @@ def test_doctor_checks_the_weights_there_are(
     shutil.copytree(encoder_folder, own_home / "weights" / "gte")
     assert run(["doctor", "--json"]) == 6
     findings = {each["what"]: each for each in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert findings["KURE-v1"]["says"].startswith(f"whole at {own_home}/weights/KURE-v1, weights ")
+    assert findings["KURE-v1"]["says"].startswith(f"verified at {own_home}/weights/KURE-v1, weights ")
     assert "is not the model.safetensors of gte-multilingual-base" in findings["gte-multilingual-base"]["says"]
 
 

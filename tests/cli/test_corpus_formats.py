@@ -1,4 +1,4 @@
-"""``shrag corpus add`` over the formats, and topics and judgements of every layout, as a user runs them."""
+"""``shrag corpus add`` for every format; topics and judgements in every layout."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_keys_are_mapped_by_options(own_home: Path, nested: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["--format", "miracl", "--id-key", "doi"], 2, "--id-key goes with --format jsonl, not with miracl"),
+        (["--format", "miracl", "--id-key", "doi"], 2, "--id-key needs --format jsonl: the keys of miracl are fixed"),
         (["--format", "miracl"], 3, "did you mean --format jsonl (with --id-key and --text-key)?"),
         (["--format", "jsonl"], 3, "'id' is missing or empty; name the key with --id-key, this object has doi, meta"),
         (["--format", "jsonl", "--id-key", "doi", "--text-key", "bodi"], 3, "nested.jsonl"),

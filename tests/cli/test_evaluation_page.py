@@ -1,4 +1,4 @@
-"""docs/evaluation.md shows what the commands print."""
+"""The commands in docs/evaluation.md print what the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that is full, as far as a process can tell: files may not grow beyond a limit."""
+"""Commands on a full disk, simulated by a limit on the size of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/memory-plan.md shows what the command prints."""
+"""The commands in docs/memory-plan.md print what the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands as processes: what they import, what they reach, how they end."""
+"""The commands as processes: imports, network access, exit."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_an_english_word_is_found_in_another_form_by_those_that_stem(peer: str) 
 def test_what_cannot_be_ranked_is_refused() -> None:
     with pytest.raises(EvaluationError, match=r"^There is no peer 'elastic': use one of anserini-ko, anserini-en"):
         find_peer("elastic")
-    with pytest.raises(EvaluationError, match=r"^k is 0: ask for at least 1 record a topic\.$"):
+    with pytest.raises(EvaluationError, match=r"^k must be at least 1, got 0\.$"):
         rank("bm25s", RECORDS, TOPICS, 0)
-    with pytest.raises(EvaluationError, match=r"^1 docids are given twice"):
+    with pytest.raises(EvaluationError, match=r"^1 records have the docid of another one"):
         rank("bm25s", [*RECORDS, RECORDS[0]], TOPICS, 1)

@@ -1,4 +1,4 @@
-"""Results that many tests only read."""
+"""Results that many tests read."""
 
 from __future__ import annotations
 

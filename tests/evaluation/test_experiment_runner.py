@@ -1,4 +1,4 @@
-"""An experiment from its beginning to its end, stopped anywhere, and what it refuses to go on with."""
+"""Whole runs of an experiment: reproducible, resumable at any point, refused where they do not match."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments import part as journal
 from shrag.evaluation.experiments import part_runner
 from shrag.evaluation.experiments.engines import ModelChoice
-from shrag.evaluation.experiments.part import Part, read_outcomes
+from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.experiments.run_card import read_card
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.measures.trec_run import read_run
-from shrag.evaluation.questions.outcome import Asked
+from shrag.evaluation.questions.outcome import QuestionRecord
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import read_table
 from shrag.indexing.build.builder import build_index
@@ -68,7 +68,7 @@ def test_the_folder_has_all_that_is_needed_to_judge_it_again(results_folder: Pat
     assert sorted(path.name for path in results_folder.iterdir() if path.name != ".lock") == [
         *("card.json", "demo", "plots", "table.json", "table.md", "times.json"),
     ]
-    outcomes = read_outcomes(results_folder, Part("demo", "bm25"))
+    outcomes = read_outcomes(results_folder, ExperimentPart("demo", "bm25"))
     assert all(outcome.answer and outcome.answer.kind == "extractive" for outcome in outcomes)
     titles = json.loads((results_folder / "demo" / "titles.json").read_bytes())
     named = {docid for outcome in outcomes for docid in (*outcome.top, *(each.docid for each in outcome.relevant))}
@@ -89,9 +89,9 @@ class _Killed(BaseException):
 def test_stopped_anywhere_and_gone_on_with_it_ends_in_the_same_files_and_asks_nothing_twice(
     demo_home: Path, results_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_after: int
 ) -> None:
-    real, asked = journal.keep, 0
+    real, asked = journal.append_to_journal, 0
 
-    def keep(path: Path, coming: Iterator[Asked]) -> Iterator[Asked]:
+    def append_to_journal(path: Path, coming: Iterator[QuestionRecord]) -> Iterator[QuestionRecord]:
         nonlocal asked
         for each in real(path, coming):
             asked += 1
@@ -101,16 +101,16 @@ def test_stopped_anywhere_and_gone_on_with_it_ends_in_the_same_files_and_asks_no
 
     folder = tmp_path / "stopped"
     with monkeypatch.context() as patched:
-        patched.setattr(part_runner, "keep", keep)
+        patched.setattr(part_runner, "append_to_journal", append_to_journal)
         with pytest.raises(_Killed):
             run_small(demo_home, folder, threads=1)
-    with pytest.raises(ResultsMismatch, match="holds results already: go on with them by --resume"):
+    with pytest.raises(ResultsMismatch, match="already holds results: continue them with --resume"):
         run_small(demo_home, folder)
     ran = run_small(demo_home, folder, resume=True)
-    assert ran.asked == 30 - stopped_after
+    assert ran.questions_asked == 30 - stopped_after
     sessions = read_card(folder).sessions
     assert [bool(session.ended) for session in sessions] == [False, True]
-    assert run_small(demo_home, folder, plots=True, resume=True).asked == 0
+    assert run_small(demo_home, folder, plots=True, resume=True).questions_asked == 0
     assert contents(folder) == contents(results_folder)
 
 
@@ -119,15 +119,15 @@ def test_a_part_that_was_being_written_is_written_again(demo_home: Path, results
     shutil.copytree(results_folder, folder)
     (folder / "demo" / "and.questions.jsonl").unlink()
     (folder / "demo" / "and.run").write_text("half")
-    assert run_small(demo_home, folder, plots=True, resume=True).asked == 10
+    assert run_small(demo_home, folder, plots=True, resume=True).questions_asked == 10
     assert contents(folder) == contents(results_folder)
 
 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"k": 19}, r"made otherwise \(experiment.k was 20 and is 19\)"),
-        ({"seed": 1}, r"made otherwise \(experiment.seed was 0 and is 1 and 1 more\)"),
+        ({"k": 19}, r"come from a different configuration \(experiment.k was 20 and is 19\)"),
+        ({"seed": 1}, r"come from a different configuration \(experiment.seed was 0 and is 1 and 1 more\)"),
         (
             {"sets": (msgspec.structs.replace(DEMO_SET, sample=9),)},
             r"sets\[0\].sample was 10 and is 9 and 2 more",
@@ -155,10 +155,12 @@ def test_an_index_of_other_records_is_refused(demo_home: Path, results_folder: P
         run_small(home, folder, resume=True)
     build_index(home / "corpora", home / "indexes", "demo")
     as_it_is = msgspec.structs.replace(SMALL, sets=(msgspec.structs.replace(DEMO_SET, corpus=None, index="demo"),))
-    with pytest.raises(ResultsMismatch, match=r"made otherwise \(experiment.sets\[0\].corpus was"):
+    with pytest.raises(ResultsMismatch, match=r"come from a different configuration \(experiment.sets\[0\].corpus was"):
         run_small(home, folder, as_it_is, resume=True)
     run_small(demo_home, tmp_path / "named", as_it_is)
-    with pytest.raises(ResultsMismatch, match=r"made otherwise \(indexes.demo.corpus was \"[0-9a-f]+…"):
+    with pytest.raises(
+        ResultsMismatch, match=r"come from a different configuration \(indexes.demo.corpus was \"[0-9a-f]+…"
+    ):
         run_small(home, tmp_path / "named", as_it_is, resume=True)
 
 
@@ -187,7 +189,7 @@ def test_a_question_that_cannot_be_asked_is_an_error_and_counts_as_zero(demo_hom
     (row,) = run_small(demo_home, tmp_path / "r", experiment).table.sets[0].rows
     assert (row.questions, row.errors, row.empty) == (3, 2, 2)
     assert row.cells["RR"].mean == pytest.approx(1 / 3)
-    errors = [outcome.error for outcome in read_outcomes(tmp_path / "r", Part("demo", "or"))]
+    errors = [outcome.error for outcome in read_outcomes(tmp_path / "r", ExperimentPart("demo", "or"))]
     assert errors == [
         "The question is empty: write one.",
         "The question has 2999 characters, at most 2000 are read: shorten it.",
@@ -213,7 +215,7 @@ def test_a_condition_with_a_model_is_repeated_each_time_with_a_seed_of_its_own(d
     experiment = msgspec.structs.replace(SMALL, conditions=conditions, repeats=3, seed=5, plots=())
     ran = run_small(demo_home, tmp_path / "r", experiment, _choice(models))
     assert [seed for seed, _ in models] == [5, 6, 7]
-    assert ran.asked == 3 * 10 + 10
+    assert ran.questions_asked == 3 * 10 + 10
     files = sorted(path.name for path in (tmp_path / "r" / "demo").glob("*.run"))
     assert files == ["or.1.run", "or.2.run", "or.3.run", "without.run"]
     with_model, without = ran.table.sets[0].rows
@@ -241,8 +243,8 @@ def test_a_model_that_fails_is_counted_and_one_that_is_needed_and_not_there_refu
 @pytest.mark.parametrize(
     ("condition", "says"),
     [
-        (Condition("h", strategy="hyde"), "The condition h cannot be asked: The strategy hyde needs a language model"),
-        (Condition("v", strategy="raise-0.84"), "The condition v cannot be asked: .* needs vectors that a model made"),
+        (Condition("h", strategy="hyde"), "The condition h cannot be run: The strategy hyde needs a language model"),
+        (Condition("v", strategy="raise-0.84"), "The condition v cannot be run: .* needs vectors that a model made"),
     ],
 )
 def test_a_strategy_that_lacks_what_it_needs_is_named_before_a_question_is_asked(
@@ -258,6 +260,8 @@ def test_an_unfinished_part_is_not_seen_as_a_result(demo_home: Path, results_fol
     folder = tmp_path / "copy"
     shutil.copytree(results_folder, folder)
     (folder / "demo" / "bm25.questions.jsonl").unlink()
-    with pytest.raises(ResultsMismatch, match=r"is not finished \(demo/bm25 is missing\): go on with .* --resume"):
+    with pytest.raises(
+        ResultsMismatch, match=r"is not finished \(demo/bm25 is missing\): complete it with .* --resume"
+    ):
         open_results(folder)
     assert read_table(results_folder).sets[0].rows[0].questions == 10

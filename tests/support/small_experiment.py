@@ -1,12 +1,12 @@
-"""A small experiment over the demonstration records, for the tests of everything that is made of one."""
+"""A small experiment over the demonstration records, for tests."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from shrag.evaluation.experiment_runner import Ran, RunOptions, run_experiment
-from shrag.evaluation.experiments.engines import ModelChoice, Places
+from shrag.evaluation.experiment_runner import ExperimentResult, RunOptions, run_experiment
+from shrag.evaluation.experiments.engines import Folders, ModelChoice
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, Experiment, JudgedSet, Plot
 
 DEMO_SET = JudgedSet(
@@ -32,9 +32,9 @@ SMALL = Experiment(
 )
 
 
-def places(home: Path, data: Path = Path()) -> Places:
-    """Return the places of a home."""
-    return Places(home / "corpora", home / "indexes", data)
+def folders(home: Path, data: Path = Path()) -> Folders:
+    """Return the folders under a home."""
+    return Folders(home / "corpora", home / "indexes", data)
 
 
 def run_small(
@@ -43,13 +43,13 @@ def run_small(
     experiment: Experiment = SMALL,
     model: ModelChoice | None = None,
     **options: object,
-) -> Ran:
+) -> ExperimentResult:
     """Run an experiment without plots, unless ``plots`` is among the options."""
-    return run_experiment(experiment, folder, places(home), model, RunOptions(**{"plots": False, **options}))  # type: ignore[arg-type]
+    return run_experiment(experiment, folder, folders(home), model, RunOptions(**{"plots": False, **options}))  # type: ignore[arg-type]
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:
-    """Return every file of a folder of results that a second run has alike."""
+    """Return the files of a results folder that are the same in every run."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

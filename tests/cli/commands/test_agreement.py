@@ -1,4 +1,4 @@
-"""``shrag agreement`` as it is typed."""
+"""``shrag agreement`` on the command line."""
 
 from __future__ import annotations
 

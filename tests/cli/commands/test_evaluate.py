@@ -1,4 +1,4 @@
-"""``shrag evaluate`` and ``shrag compare`` over small files, as they are typed."""
+"""``shrag evaluate`` and ``shrag compare`` over small files."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ def test_a_run_compared_with_itself_has_no_difference(capsys: pytest.CaptureFixt
     ("arguments", "status", "says"),
     [
         (["evaluate", "--qrels", "qrels"], 2, "Missing option '--run'"),
-        (["evaluate", "--qrels", "qrels", "--run", "a", "--measures", " "], 2, "--measures names no measure"),
-        (["evaluate", "--qrels", "qrels", "--run", "a", "--per-topic", "--intervals"], 2, "--per-topic gives values"),
+        (["evaluate", "--qrels", "qrels", "--run", "a", "--measures", " "], 2, "--measures is empty"),
+        (["evaluate", "--qrels", "qrels", "--run", "a", "--per-topic", "--intervals"], 2, "--per-topic excludes"),
         (["evaluate", "--qrels", "qrels", "--run", "a", "--level", "1"], 2, "1.0 is not in the range"),
-        (["evaluate", "--qrels", "qrels", "--run", "a", "--measures", "Nope@5"], 3, "'Nope@5' is no measure"),
-        (["evaluate", "--qrels", "qrels", "--run", "topics"], 3, "topics line 1 is no run line"),
+        (["evaluate", "--qrels", "qrels", "--run", "a", "--measures", "Nope@5"], 3, "'Nope@5' is not a measure"),
+        (["evaluate", "--qrels", "qrels", "--run", "topics"], 3, "topics line 1 is not a run line"),
         (["evaluate", "--qrels", "a", "--run", "a"], 3, "a line 1 is no judgement"),
         (["compare", "a", "b.gz", "--qrels", "qrels", "--by", "AP"], 2, "--by AP is not among --measures"),
         (["compare", "a", "none", "--qrels", "qrels"], 3, "none does not exist"),

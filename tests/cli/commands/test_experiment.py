@@ -1,4 +1,4 @@
-"""``shrag experiment``, ``shrag report`` and ``shrag compare`` over results, as a user runs them."""
+"""``shrag experiment``, ``shrag report`` and ``shrag compare`` over results folders."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["experiment"], 2, "Name an experiment"),
+        (["experiment"], 2, "No experiment is given"),
         (["experiment", "nope"], 3, "There is no experiment 'nope'"),
         (["experiment", "two.toml", "--sets", "x"], 3, "There is no set 'x': use one of demo"),
         (
             ["experiment", "two.toml", "--output", "there"],
             4,
-            "there holds results already: go on with them by --resume",
+            "there already holds results: continue them with --resume",
         ),
         (["report", "nowhere"], 4, "holds no results"),
         (
             ["compare", "two.toml", "two.toml"],
             2,
-            "two.toml is no folder of results: compare two run files with --qrels",
+            "two.toml is not a results folder: give two of them, or two run files with --qrels",
         ),
     ],
 )

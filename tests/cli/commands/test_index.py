@@ -1,4 +1,4 @@
-"""``shrag index`` and what looks after an index, as a user runs them."""
+"""``shrag index`` and its subcommands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_word_for_what_to_do_is_no_name() -> None:
 def test_verify_says_what_it_looked_at(indexes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["index", "verify", "demo"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[-1] == "index demo: generation 3 is whole"
+    assert out[-1] == "index demo: generation 3 is intact"
     assert "         records        170 examined  ok" in out
     assert run(["index", "verify", "demo", "--json", "--generation", "1"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -1,4 +1,4 @@
-"""``shrag key``, and how a server is given a key."""
+"""``shrag key``, and servers that are given the key."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import urllib.request
 from pathlib import Path
 from urllib.error import HTTPError
 
-import click
 import pytest
 
-from shrag.cli.commands.key import chosen_key
 from shrag.cli.main import run
-from shrag.serving.errors import KeyRejected
-from shrag.serving.http.api_key import ApiKey, write_key_file
+from shrag.cli.options.server import read_api_key
+from shrag.serving.http.api_key import write_key_file
 from tests.serving.http.test_access import KEY
 from tests.serving.http.test_server import serve_process
 
@@ -38,38 +36,11 @@ def test_key_writes_a_file_for_its_owner_only(tmp_path: Path, capsys: pytest.Cap
     text = file.read_text(encoding="ascii").strip()
     printed = capsys.readouterr()
     assert (printed.out, text in printed.err) == ("", False)
-    chosen = chosen_key(file, {})
+    chosen = read_api_key(file, {})
     assert chosen is not None
     assert chosen.matches(text)
     assert run(["key", "-o", str(file)]) == 3
     assert "name a file that is not there yet" in capsys.readouterr().err
-
-
-def test_the_variable_is_taken_out_of_the_environment_so_that_no_child_has_it() -> None:
-    environment = {"SHRAG_API_KEY": KEY, "OTHER": "x"}
-    key = chosen_key(None, environment)
-    assert isinstance(key, ApiKey)
-    assert key.matches(KEY)
-    assert environment == {"OTHER": "x"}
-    assert chosen_key(None, environment) is None
-
-
-def test_a_key_given_twice_or_empty_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    write_key_file(file, KEY)
-    with pytest.raises(click.UsageError, match="given twice"):
-        chosen_key(file, {"SHRAG_API_KEY": KEY})
-    with pytest.raises(KeyRejected, match="is empty"):
-        chosen_key(None, {"SHRAG_API_KEY": ""})
-
-
-def test_a_file_in_systemds_folder_may_be_open_to_its_group(tmp_path: Path) -> None:
-    file = tmp_path / "api-key"
-    write_key_file(file, KEY)
-    file.chmod(0o440)
-    assert chosen_key(file, {"CREDENTIALS_DIRECTORY": str(tmp_path)}) is not None
-    with pytest.raises(KeyRejected, match="mode 440"):
-        chosen_key(file, {})
 
 
 def _refused(home: Path, *arguments: str, **environment: str) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""``shrag mcp`` as its clients start it: a process of its own, asked by the protocol's own client and by bare lines."""
+"""``shrag mcp`` as a process, called by the protocol's own client and by raw lines."""
 
 from __future__ import annotations
 

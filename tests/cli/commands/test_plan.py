@@ -56,8 +56,8 @@ def test_the_command_alone_can_be_run_as_it_is_printed(own_home: Path, capsys: p
         (["--card", "H200", "--llm", "folder"], 6, "config.json"),
         (["--card", "H200", "--kv-cache-dtype", "int4"], 2, "'int4' is not one of"),
         ([], 6, "There is no nvidia-smi here"),
-        (["--card", "H200", "--pid", "7"], 2, "--pid goes with --compare"),
-        (["--card", "H200", "--command", "--json"], 2, "--command with neither"),
+        (["--card", "H200", "--pid", "7"], 2, "--pid needs --compare"),
+        (["--card", "H200", "--command", "--json"], 2, "--command excludes --compare"),
         (["--card", "H200", "--compare"], 6, "There is no nvidia-smi here"),
     ],
 )
@@ -119,9 +119,9 @@ def test_the_card_here_is_asked_and_its_real_use_compared(
 @pytest.mark.parametrize(
     ("arguments", "note"),
     [
-        (["--card", "A100-80"], "this card (compute capability 8.0) does not compute in FP8"),
-        (["--card", "H200", "--llm", "kanana-2-30b-a3b-awq"], "the licence of these weights is not known here"),
-        (["--card", "H200", "--prefix-caching"], "prefix caching doubles the states"),
+        (["--card", "A100-80"], "this GPU (compute capability 8.0) does not compute in FP8"),
+        (["--card", "H200", "--llm", "kanana-2-30b-a3b-awq"], "the licence of these weights is unknown"),
+        (["--card", "H200", "--prefix-caching"], "prefix caching doubles the recurrent states"),
     ],
 )
 def test_what_the_numbers_do_not_say_is_noted(

@@ -1,4 +1,4 @@
-"""What ``shrag-serve`` makes of its options; the server itself is tested in ``tests/serving``."""
+"""Options of ``shrag-serve``; the server itself is tested in ``tests/serving``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``[llm]`` table and its variables, the doctor's word on it, and the server that starts one."""
+"""The table ``[llm]`` and its variables, the doctor's check of the model, and a server that starts one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_command_in_a_variable_is_one_line() -> None:
     [
         ({"uri": "x"}, {}, r"\[llm\] in shrag.toml has no option 'uri': use api_key, budget"),
         ({}, {"SHRAG_LLM_URI": "x"}, r"SHRAG_LLM_\* has no option 'uri'"),
-        ({"timeout": "soon"}, {}, "cannot be used: Expected `float`"),
+        ({"timeout": "soon"}, {}, "are invalid: Expected `float`"),
         ({"url": "localhost"}, {}, "is no address of an endpoint"),
     ],
 )
@@ -75,7 +75,7 @@ def _doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, str]]:
 def test_the_doctor_says_that_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     status, finding = _doctor(capsys)
     assert (status, finding["status"]) == (0, "note")
-    assert finding["says"].startswith("none; answers are extractive")
+    assert finding["says"].startswith("none: answers are extractive")
 
 
 def test_the_doctor_tells_the_models_name_and_context(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,7 +109,7 @@ def test_a_misspelt_option_of_the_table_is_usage(tmp_path: Path, capsys: pytest.
     assert "has no option 'modle'" in capsys.readouterr().err
     (tmp_path / "shrag.toml").write_text('llm = "x"\n')
     assert run(["doctor"]) == 2
-    assert "is a table" in capsys.readouterr().err
+    assert "must be a table" in capsys.readouterr().err
 
 
 def test_the_server_starts_its_model_and_takes_it_down_with_it(demo_home: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The experiment over answers, and sets held against references alone: what is measured, shown and compared."""
+"""The experiment ``answers``, and sets with references alone: columns, reports, comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiment_runner import RunOptions, run_experiment
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
-from shrag.evaluation.experiments.spec_file import find_experiment, narrow, read_experiment
+from shrag.evaluation.experiments.spec_file import find_experiment, narrow_experiment, read_experiment
 from shrag.evaluation.questions.reference_answers import ReferenceSource
 from shrag.evaluation.reports.comparison import choose_condition, compare_conditions
 from shrag.evaluation.reports.html import render_report
@@ -19,7 +19,7 @@ from shrag.evaluation.reports.markdown import render_document
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import SetTable, read_table
 from shrag.serving.strategies.pipeline.presets import WAYS
-from tests.support.small_experiment import DEMO_SET, places, run_small
+from tests.support.small_experiment import DEMO_SET, folders, run_small
 
 # Sentences of the demonstration's own records; each record gives the answer's words, which the other choices lack.
 ASKED = [
@@ -70,7 +70,7 @@ def _write(data: Path, asked: list[tuple[str, str, list[str], str]]) -> Path:
 def folder(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("choices")
     data = _write(path / "data", ASKED)
-    run_experiment(CHOICES, path / "results", places(demo_home, data), options=RunOptions(plots=False))
+    run_experiment(CHOICES, path / "results", folders(demo_home, data), options=RunOptions(plots=False))
     return path / "results"
 
 
@@ -104,7 +104,7 @@ def test_a_set_without_judgements_has_the_figures_of_its_answers_alone(folder: P
 
 def test_it_is_shown_with_the_level_of_chance_and_no_empty_column(folder: Path) -> None:
     page, document = render_report([folder]), render_document([folder])
-    said = "Choices that are drawn are right in 0.458, always A, the most frequent, is in 0.750."
+    said = "Random choices have an expected accuracy of 0.458; always choosing A, the most frequent one, has 0.750."
     assert said in page
     assert said in document
     assert "conditions differ most in retrieval_ratio" in page
@@ -126,14 +126,14 @@ def test_its_conditions_compare_and_only_over_the_same_references(
     assert by_choice.set == "choices"
     data = _write(tmp_path / "data", ASKED[:2])
     other = msgspec.structs.replace(CHOICES, sets=CHOICES.sets[:1])
-    run_experiment(other, tmp_path / "results", places(demo_home, data), options=RunOptions(plots=False))
+    run_experiment(other, tmp_path / "results", folders(demo_home, data), options=RunOptions(plots=False))
     with pytest.raises(ResultsMismatch, match="The set choices has other questions or judgements"):
         list(compare_conditions(a, choose_condition(str(tmp_path / "results")), count=1))
 
 
 @pytest.fixture(scope="module")
 def demo(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> SetTable:
-    narrowed = narrow(read_experiment(find_experiment("answers")), ["demo"], [], 6)
+    narrowed = narrow_experiment(read_experiment(find_experiment("answers")), ["demo"], [], 6)
     (table,) = run_small(demo_home, tmp_path_factory.mktemp("results") / "answers", narrowed).table.sets
     return table
 

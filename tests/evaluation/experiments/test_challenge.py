@@ -1,4 +1,4 @@
-"""The challenge's experiment over the project's own references: its columns, and what answers are worth in them."""
+"""The experiment ``challenge`` over the project's own references: its columns and their values."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def test_changed_references_are_other_results(
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    assert run_small(demo_home, copy, challenge, resume=True).asked == 0
+    assert run_small(demo_home, copy, challenge, resume=True).questions_asked == 0
     assert contents(copy) == contents(folder)
     with (copy / "demo" / "references.jsonl").open("a", encoding="utf-8") as stream:
         stream.write('{"qid": "x"}\n')
-    with pytest.raises(ResultsMismatch, match=r"references.jsonl is not as it was written"):
+    with pytest.raises(ResultsMismatch, match=r"references.jsonl was changed after it was written"):
         open_results(copy)

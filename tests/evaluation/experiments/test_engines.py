@@ -11,7 +11,7 @@ from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments.engines import index_name, prepare_index
 from shrag.evaluation.experiments.spec import CorpusSource, JudgedSet
 from shrag.indexing.storage.generations import current_generation
-from tests.support.small_experiment import DEMO_SET, places
+from tests.support.small_experiment import DEMO_SET, folders
 
 SMALL_SET = JudgedSet("tiny", topics="t", qrels="q", corpus=CorpusSource("miracl", ("tiny",)))
 
@@ -26,7 +26,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("one_kiwi")
 def test_what_is_not_there_is_built_and_what_is_there_is_left(data: Path, own_home: Path) -> None:
-    where = places(own_home, data)
+    where = folders(own_home, data)
     assert prepare_index(SMALL_SET, "", where) == "tiny"
     _, manifest = current_generation(own_home / "indexes" / "tiny")
     assert (manifest.generation, manifest.records, manifest.vectors) == (1, 12, None)
@@ -42,30 +42,30 @@ def test_what_is_not_there_is_built_and_what_is_there_is_left(data: Path, own_ho
 def test_an_index_whose_corpus_came_from_other_files_is_not_asked_as_if_it_were_the_sets(
     data: Path, own_home: Path
 ) -> None:
-    prepare_index(SMALL_SET, "", places(own_home, data))
+    prepare_index(SMALL_SET, "", folders(own_home, data))
     path = data / "tiny" / "docs-0.jsonl"
     path.write_bytes(path.read_bytes()[: path.read_bytes().index(b"\n") + 1])
-    with pytest.raises(ResultsMismatch, match="rename the set, or say index = 'tiny' to ask it all the same"):
-        prepare_index(SMALL_SET, "", places(own_home, data))
+    with pytest.raises(ResultsMismatch, match="rename the set, or set index = 'tiny' to use it as it is"):
+        prepare_index(SMALL_SET, "", folders(own_home, data))
     named = msgspec.structs.replace(SMALL_SET, corpus=None, index="tiny")
-    assert prepare_index(named, "", places(own_home, data)) == "tiny"
+    assert prepare_index(named, "", folders(own_home, data)) == "tiny"
 
 
 def test_the_demonstration_that_make_index_made_is_the_sets_own(demo_home: Path) -> None:
     before = current_generation(demo_home / "indexes" / "demo")[1]
-    assert prepare_index(DEMO_SET, "", places(demo_home)) == "demo"
+    assert prepare_index(DEMO_SET, "", folders(demo_home)) == "demo"
     assert current_generation(demo_home / "indexes" / "demo")[1] == before
 
 
 def test_rejects_beyond_those_allowed_and_missing_files_are_refused(data: Path, own_home: Path) -> None:
     (data / "tiny" / "docs-1.jsonl").write_text("{}\n")
     with pytest.raises(CorpusError, match="1 of 13 lines are no records"):
-        prepare_index(SMALL_SET, "", places(own_home, data))
+        prepare_index(SMALL_SET, "", folders(own_home, data))
     allowed = msgspec.structs.replace(SMALL_SET, corpus=CorpusSource("miracl", ("tiny",), max_rejects=1))
-    prepare_index(allowed, "", places(own_home, data))
+    prepare_index(allowed, "", folders(own_home, data))
     assert read_manifest(own_home / "corpora" / "tiny").records == 12
-    with pytest.raises(ExperimentRejected, match=r"The experiment's tiny is not there"):
-        prepare_index(SMALL_SET, "", places(own_home, data / "elsewhere"))
+    with pytest.raises(ExperimentRejected, match=r"The experiment's tiny does not exist"):
+        prepare_index(SMALL_SET, "", folders(own_home, data / "elsewhere"))
 
 
 def test_an_index_is_called_by_its_set_and_by_an_encoder_that_is_not_the_sets() -> None:

@@ -43,14 +43,14 @@ def test_a_list_limits_the_questions_by_its_first_columns(data: Path) -> None:
     assert [topic.qid for topic in read_questions(chosen, data, seed=0).topics] == ["a", "c"]
     chosen = msgspec.structs.replace(SET, only=Selection("list.tsv", ("ko", "train")))
     assert [topic.qid for topic in read_questions(chosen, data, seed=0).topics] == ["c"]
-    with pytest.raises(ExperimentRejected, match=r"list.tsv lists 'b', which t.tsv does not ask or q.txt does not"):
+    with pytest.raises(ExperimentRejected, match=r"list.tsv lists 'b', which is not in t.tsv or not judged in q.txt"):
         read_questions(msgspec.structs.replace(SET, only=Selection("list.tsv")), data, seed=0)
     with pytest.raises(ExperimentRejected, match=r"list.tsv lists no question for fr"):
         read_questions(msgspec.structs.replace(SET, only=Selection("list.tsv", ("fr",))), data, seed=0)
 
 
 def test_nothing_to_ask_and_files_that_are_not_there_are_refused(data: Path) -> None:
-    with pytest.raises(ExperimentRejected, match=r"say where its files are with --data or SHRAG_DATA"):
+    with pytest.raises(ExperimentRejected, match=r"give the folder of its files by --data or SHRAG_DATA"):
         read_questions(SET, data / "elsewhere", seed=0)
     (data / "q.txt").write_text("z 0 d1 1\n")
     with pytest.raises(ExperimentRejected, match=r"No question of t.tsv is judged in q.txt"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import shrag.evaluation
-from shrag.evaluation.experiments.provenance import code_digest, package_versions, this_code, this_machine
+from shrag.evaluation.experiments.provenance import code_digest, package_versions, read_code_version, read_hardware
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -24,10 +24,12 @@ def test_the_digest_changes_with_any_file_that_decides_a_result(
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__" / "x.pyc").write_bytes(b"1")
     assert code_digest() == before
-    (folder / "experiments" / "mine.toml").write_text("title = 'another'")
+    (folder / "experiments" / "specs" / "mine.toml").write_text("title = 'another'")
     assert code_digest() == before
-    (folder / "measures.py").write_bytes((folder / "measures.py").read_bytes() + b"\n")
-    assert code_digest() != before
+    for name in ("errors.py", "experiments/spec.py"):
+        (folder / name).write_bytes((folder / name).read_bytes() + b"\n")
+        assert code_digest() != before
+        before = code_digest()
 
 
 @pytest.mark.skipif(
@@ -35,7 +37,7 @@ def test_the_digest_changes_with_any_file_that_decides_a_result(
     reason="no git, or not a git checkout: there is no commit",
 )
 def test_the_commit_is_gits_own() -> None:
-    code = this_code()
+    code = read_code_version()
     told = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     changed = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert code.commit == told.strip()
@@ -44,13 +46,13 @@ def test_the_commit_is_gits_own() -> None:
 
 def test_without_git_there_is_a_digest_and_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda program: None)
-    code = this_code()
+    code = read_code_version()
     assert (code.commit, code.dirty) == ("", None)
     assert code.digest == code_digest()
 
 
 def test_the_machine_is_what_this_process_may_use() -> None:
-    machine = this_machine()
+    machine = read_hardware()
     assert machine.cores == len(os.sched_getaffinity(0))
     assert machine.processor
     assert machine.system.startswith(os.uname().sysname)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from shrag.evaluation.errors import ResultsMismatch
-from shrag.evaluation.experiments.run_card import check_same, identity_fingerprint, index_identity, read_card
+from shrag.evaluation.experiments.run_card import check_identity, identity_fingerprint, index_identity, read_card
 from shrag.indexing.storage.generations import current_generation
 
 
@@ -46,19 +46,19 @@ def test_an_encoder_in_a_folder_is_named_without_its_path(demo_home: Path) -> No
 
 def test_every_difference_is_found_and_the_first_named_with_both_values(results_folder: Path) -> None:
     identity = read_card(results_folder).identity
-    check_same(results_folder, identity, identity)
+    check_identity(results_folder, identity, identity)
     other = msgspec.structs.replace(identity, prompts="0", versions={**identity.versions, "numpy": "0", "new": "1"})
     with pytest.raises(ResultsMismatch) as caught:
-        check_same(results_folder, identity, other)
+        check_identity(results_folder, identity, other)
     assert f'(prompts was "{identity.prompts[:36]}… and is "0" and 2 more)' in str(caught.value)
-    assert str(caught.value).endswith("go on as they were begun, or give another folder with --output.")
+    assert str(caught.value).endswith("resume it as it was started, or give another folder with --output.")
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b'{"identity": 5}', b"[" * 100_000])
 def test_a_card_that_is_none_is_refused(results_folder: Path, tmp_path: Path, content: bytes) -> None:
     shutil.copytree(results_folder, tmp_path / "copy")
     (tmp_path / "copy" / "card.json").write_bytes(content)
-    with pytest.raises(ResultsMismatch, match=r"card.json is no card that this SHRAG reads"):
+    with pytest.raises(ResultsMismatch, match=r"card.json is not a run card of this version of SHRAG"):
         read_card(tmp_path / "copy")
 
 

@@ -1,4 +1,4 @@
-"""The experiments that come with SHRAG: what each varies is there to be varied."""
+"""The experiments that come with SHRAG vary settings that exist."""
 
 from __future__ import annotations
 

@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from shrag.evaluation.errors import ExperimentRejected
-from shrag.evaluation.experiments.spec_file import built_in, find_experiment, narrow, read_experiment
+from shrag.evaluation.experiments.spec_file import (
+    built_in_experiments,
+    find_experiment,
+    narrow_experiment,
+    read_experiment,
+)
 from shrag.evaluation.questions.reference_answers import ReferenceSource
 
 HEAD = """
@@ -49,7 +54,7 @@ def test_a_grid_becomes_a_condition_for_each_combination_named_and_labelled_afte
     assert last.settings == {"ladder": "longest", "ands": 9, "glossary": False}
 
 
-@pytest.mark.parametrize("name", sorted(built_in()))
+@pytest.mark.parametrize("name", sorted(built_in_experiments()))
 def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
     experiment = read_experiment(find_experiment(name))
     assert experiment.title
@@ -65,23 +70,29 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
         (('name = "or"', 'name = "or"\nsetting = 3'), r"unknown field `setting` - at `\$.conditions"),
         (('name = "s"', 'name = "S/../x"'), "'S/../x' cannot name a set"),
         (('name = "and"', 'name = "or"\ngrid_ = 1'), "unknown field `grid_`"),
-        (('baseline = "or"', 'baseline = "xor"'), "the baseline 'xor' is no condition"),
-        (('baseline = "or"', "k = 0"), "k is 0 and must be from 1 to 1000"),
-        (('baseline = "or"', "repeats = 0"), "repeats is 0 and must be at least 1"),
-        (('baseline = "or"', 'measures = ["nDGC@10"]'), "'nDGC@10' is no measure"),
+        (('baseline = "or"', 'baseline = "xor"'), "the baseline 'xor' is not a condition"),
+        (('baseline = "or"', "k = 0"), "k is 0 but must be from 1 to 1000"),
+        (('baseline = "or"', "repeats = 0"), "repeats is 0 but must be at least 1"),
+        (('baseline = "or"', 'measures = ["nDGC@10"]'), "'nDGC@10' is not a measure"),
         (('baseline = "or"', "measures = []"), "measures names none"),
-        (("ands = [1, 9]", "ands = []"), "a grid gives each setting a list of values"),
-        (("ands = [1, 9]", "ands = 3"), "a grid gives each setting a list of values"),
+        (("ands = [1, 9]", "ands = []"), "a grid has a list of values for each setting"),
+        (("ands = [1, 9]", "ands = 3"), "a grid has a list of values for each setting"),
         (("ands = [1, 9]", "ants = [1, 9]"), "There is no setting 'ants'"),
         (("ands = [1, 9]", "ands = [1, 11]"), "The setting ands is 11: use a whole number from 0 to 9"),
         (('index = "demo"', ""), "the set s has neither a corpus nor an index"),
-        (('index = "demo"', 'index = "demo"\nencoder = "lsa"'), "names an encoder for the index demo"),
-        (('qrels = "q.txt"', ""), "the set s has neither qrels nor references to hold anything against"),
+        (
+            ('index = "demo"', 'index = "demo"\nencoder = "lsa"'),
+            "has an encoder for the existing index demo: leave it out",
+        ),
+        (('qrels = "q.txt"', ""), "the set s has neither qrels nor references: give one of them"),
         (('qrels = "q.txt"', "references = {answers = 'a'}"), "missing required field `path`"),
-        (('index = "demo"', 'index = "demo"\nsample = 0'), "sample of the set s is 0 and must be at least 1"),
+        (('index = "demo"', 'index = "demo"\nsample = 0'), "sample of the set s is 0 but must be at least 1"),
         (('name = "or"', 'name = "or"\nstrategy = "best"'), "There is no strategy 'best': use one of shrag, bm25"),
         (('name = "or"', 'name = "or"\nstrategy = "retrieve(5) > rank(2)"'), "There is no stage"),
-        (('name = "or"', 'name = "or"\npeer = "x"\nanswers = true'), "is the peer x, which takes no settings of ours"),
+        (
+            ('name = "or"', 'name = "or"\npeer = "x"\nanswers = true'),
+            "is the peer x: leave out settings, answers, model and encoder",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_before_a_question_is_asked(tmp_path: Path, changed: tuple[str, str], says: str) -> None:
@@ -92,10 +103,10 @@ def test_what_is_wrong_is_named_before_a_question_is_asked(tmp_path: Path, chang
 @pytest.mark.parametrize(
     ("plot", "says"),
     [
-        ('kind = "bars"\ny = ["QSR@50"]', "shows 'QSR@50', which is not measured"),
-        ('kind = "bars"\ny = []', "a plot shows nothing"),
-        ('kind = "line"\ny = ["collected"]', "a plot of lines has no x"),
-        ('kind = "line"\nx = "nots"\ny = ["collected"]', "has 'nots' as x, which no condition sets"),
+        ('kind = "bars"\ny = ["QSR@50"]', "shows 'QSR@50', which is not a measure"),
+        ('kind = "bars"\ny = []', "a plot has no measure: name one in y"),
+        ('kind = "line"\ny = ["collected"]', "a line plot has no x: name the setting on its axis"),
+        ('kind = "line"\nx = "nots"\ny = ["collected"]', "has x = 'nots', which no condition sets"),
         ('kind = "pie"\ny = ["collected"]', "Invalid enum value 'pie'"),
     ],
 )
@@ -121,7 +132,7 @@ def test_references_are_a_file_or_one_in_others_words(tmp_path: Path) -> None:
 
 
 def test_no_set_and_no_condition_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExperimentRejected, match=r"there is no condition: give at least one \[\[conditions\]\]"):
+    with pytest.raises(ExperimentRejected, match=r"there is no condition: write at least one table \[\[conditions\]\]"):
         read_experiment(_write(tmp_path, HEAD.replace('baseline = "or"', "conditions = []")))
 
 
@@ -137,17 +148,17 @@ def test_an_experiment_is_found_by_path_or_by_name(tmp_path: Path) -> None:
 
 def test_narrowing_keeps_the_baseline_and_takes_a_whole_grid_by_its_name(tmp_path: Path) -> None:
     experiment = read_experiment(_write(tmp_path, HEAD + CONDITIONS))
-    assert narrow(experiment, [], [], None) == experiment
-    assert len(narrow(experiment, ["s"], ["and"], None).conditions) == 5
+    assert narrow_experiment(experiment, [], [], None) == experiment
+    assert len(narrow_experiment(experiment, ["s"], ["and"], None).conditions) == 5
     plotted = read_experiment(
         _write(tmp_path, HEAD + CONDITIONS + '[[plots]]\nkind = "line"\nx = "ands"\ny = ["collected"]')
     )
-    assert len(narrow(plotted, [], ["and"], None).plots) == 1
-    assert narrow(plotted, [], ["or"], None).plots == ()
-    narrowed = narrow(experiment, [], ["and-ands-9-glossary-true"], 7)
+    assert len(narrow_experiment(plotted, [], ["and"], None).plots) == 1
+    assert narrow_experiment(plotted, [], ["or"], None).plots == ()
+    narrowed = narrow_experiment(experiment, [], ["and-ands-9-glossary-true"], 7)
     assert [each.name for each in narrowed.conditions] == ["or", "and-ands-9-glossary-true"]
     assert [each.sample for each in narrowed.sets] == [7]
     with pytest.raises(ExperimentRejected, match="There is no set 'x': use one of s"):
-        narrow(experiment, ["x"], [], None)
+        narrow_experiment(experiment, ["x"], [], None)
     with pytest.raises(ExperimentRejected, match="There is no condition 'x': use one of or, and-ands-1"):
-        narrow(experiment, [], ["x"], None)
+        narrow_experiment(experiment, [], ["x"], None)

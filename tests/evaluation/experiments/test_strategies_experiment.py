@@ -1,4 +1,4 @@
-"""The experiment over strategies: it asks every one that works without a model, and names every other."""
+"""The experiment ``strategies`` includes every strategy that works without a model, and names all others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shrag.evaluation.experiments.spec import Experiment
-from shrag.evaluation.experiments.spec_file import find_experiment, narrow, read_experiment
+from shrag.evaluation.experiments.spec_file import find_experiment, narrow_experiment, read_experiment
 from shrag.evaluation.reports.table import SetTable
 from shrag.serving.engine import open_engine
 from shrag.serving.strategies.pipeline.presets import WAYS
@@ -23,7 +23,7 @@ def experiment() -> Experiment:
 @pytest.fixture(scope="module")
 def demo(demo_home: Path, experiment: Experiment, tmp_path_factory: pytest.TempPathFactory) -> SetTable:
     lexical = [each.name for each in experiment.conditions if not each.encoder]
-    narrowed = narrow(experiment, ["demo"], lexical, 6)
+    narrowed = narrow_experiment(experiment, ["demo"], lexical, 6)
     (table,) = run_small(demo_home, tmp_path_factory.mktemp("results") / "strategies", narrowed).table.sets
     return table
 

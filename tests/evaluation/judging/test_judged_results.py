@@ -7,7 +7,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
-from shrag.evaluation.experiments.part import Part, read_outcomes
+from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.judging.judged_results import JUDGEMENTS_FILE, judge_results
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.models.errors import ModelUnavailable
@@ -21,7 +21,7 @@ def folder(results_folder: Path, tmp_path: Path) -> Path:
 
 
 def _answered(folder: Path) -> int:
-    outcomes = read_outcomes(folder, Part("demo", "bm25"))
+    outcomes = read_outcomes(folder, ExperimentPart("demo", "bm25"))
     return sum(outcome.answer is not None and not outcome.answer.reason for outcome in outcomes)
 
 
@@ -70,7 +70,7 @@ def test_results_without_answers_and_a_damaged_file_are_refused(demo_home: Path,
     with pytest.raises(EvaluationError, match=r"has no answers to judge: run it with `answers = true`"):
         judge_results(open_results(tmp_path / "none")[0], ScriptedJudge())
     (folder / JUDGEMENTS_FILE).write_text("{}\n")
-    with pytest.raises(ResultsMismatch, match=r"judgements.jsonl line 1 is no judgement"):
+    with pytest.raises(ResultsMismatch, match=r"judgements.jsonl line 1 is not a judgement"):
         judge_results(open_results(folder)[0], ScriptedJudge())
 
 
@@ -101,4 +101,4 @@ def test_the_command_prints_each_mean_with_the_judges_name(
 
 def test_the_command_needs_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["judge", str(folder)]) == 2
-    assert "Judging needs a language model and none is configured" in capsys.readouterr().err
+    assert "No language model is configured: set [llm] url" in capsys.readouterr().err

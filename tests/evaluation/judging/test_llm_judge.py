@@ -98,7 +98,7 @@ def test_nothing_marked_has_no_mean() -> None:
 
 
 def test_two_judges_have_no_mean_together() -> None:
-    with pytest.raises(ValueError, match="marks of other are none of j's"):
+    with pytest.raises(ValueError, match="there are marks of other, not only of j"):
         summarise_judgements("j", [Judgement("j", None), Judgement("other", None)])
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.evaluation.judging.relevance import Level, agreement, judge_relevance
+from shrag.evaluation.judging.relevance import RelevanceLevel, judge_agreement, judge_relevance
 from shrag.models.errors import InvalidOutput
 from shrag.serving.engine import Engine
 from shrag.serving.request import parse_question
@@ -20,7 +20,7 @@ def test_a_judgement_has_a_level_its_reason_and_the_judges_name(demo: Engine) ->
     record = demo.document("DEMO-OCE-002")
     assert record is not None
     question = parse_question("How far ahead can groundwater levels be forecast?")
-    for level in Level:
+    for level in RelevanceLevel:
         model = ScriptFile("raise")
         model.say("relevance", f'{{"reason": "It \\u202e says so.", "level": {level.value}}}')
         judged = judge_relevance(question, record, model, "What lead time was tried?")
@@ -44,18 +44,20 @@ def test_a_judge_that_gives_no_level_gives_none(demo: Engine, said: str) -> None
 
 
 def test_agreement_is_counted_by_level_by_side_and_by_weight() -> None:
-    one = [Level.NONE, Level.SUPERFICIAL, Level.PARTIAL, Level.FULL]
-    same = agreement(one, one)
-    assert (same.pairs, same.same_level, same.same_side, same.kappa) == (4, 1.0, 1.0, 1.0)
-    turned = agreement(one, one[::-1])
-    assert (turned.same_level, turned.same_side, turned.kappa) == (0.0, 0.0, -1.0)
-    near = agreement(one, [Level.NONE, Level.SUPERFICIAL, Level.FULL, Level.FULL])
-    assert (near.same_level, near.same_side) == (0.75, 1.0)
+    one = [RelevanceLevel.NONE, RelevanceLevel.SUPERFICIAL, RelevanceLevel.PARTIAL, RelevanceLevel.FULL]
+    same = judge_agreement(one, one)
+    assert (same.pairs, same.same_level, same.same_usefulness, same.kappa) == (4, 1.0, 1.0, 1.0)
+    turned = judge_agreement(one, one[::-1])
+    assert (turned.same_level, turned.same_usefulness, turned.kappa) == (0.0, 0.0, -1.0)
+    near = judge_agreement(
+        one, [RelevanceLevel.NONE, RelevanceLevel.SUPERFICIAL, RelevanceLevel.FULL, RelevanceLevel.FULL]
+    )
+    assert (near.same_level, near.same_usefulness) == (0.75, 1.0)
     assert near.kappa == pytest.approx(1 - 0.25 / 3)
-    assert agreement(one, [Level.FULL] * 4).kappa is None
+    assert judge_agreement(one, [RelevanceLevel.FULL] * 4).kappa is None
     for wrong in ([], one[:2]):
-        with pytest.raises(ValueError, match="at least one, got"):
-            agreement(wrong, one)
+        with pytest.raises(ValueError, match="levels of both judges"):
+            judge_agreement(wrong, one)
 
 
 def test_the_hand_made_cases_name_records_that_are_there_and_every_level_in_both_languages(demo: Engine) -> None:

@@ -1,4 +1,4 @@
-"""The matrix of nothing: judgements and runs, each empty, partial and full."""
+"""Judgements and runs, each empty, partial and full."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def test_topics_without_judgements_do_not_count() -> None:
 
 @pytest.mark.parametrize("name", ["nDCG@ten", "Nope@10", "", "__import__('os')"])
 def test_what_is_no_measure_is_refused_with_examples(name: str) -> None:
-    with pytest.raises(EvaluationError, match="is no measure: write it as ir-measures does, such as nDCG@10"):
+    with pytest.raises(EvaluationError, match="is not a measure: write it as ir-measures does, such as nDCG@10"):
         evaluate(QRELS, RUN, [name])

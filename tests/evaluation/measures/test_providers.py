@@ -1,4 +1,4 @@
-"""QSR by hand; every measure against trec_eval's own code and against its formula."""
+"""QSR by hand; every measure compared with trec_eval's own code and with its formula."""
 
 from __future__ import annotations
 
@@ -113,12 +113,12 @@ except library.EvaluationError as error:
 def test_registering_leaves_what_ir_measures_has_as_it_is_and_refuses_a_name_that_is_taken() -> None:
     done = subprocess.run([sys.executable, "-c", _UNDISTURBED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "Another package has given ir-measures a measure QSR: import one of the two.\n"
+    assert done.stdout == "Another package has registered a measure QSR with ir-measures: import only one of the two.\n"
 
 
 @pytest.mark.parametrize("name", ["P@0", "P@-1", "QSR@0", "QSR@True", "P@" + "9" * 30])
 def test_a_cutoff_out_of_range_is_refused_before_any_tool_sees_it(name: str) -> None:
-    with pytest.raises(EvaluationError, match=r"a cutoff is from 1 to 1,000,000|is no measure"):
+    with pytest.raises(EvaluationError, match=r"give one from 1 to 1,000,000|is not a measure"):
         parse_measure(name)
 
 
@@ -126,13 +126,13 @@ def test_a_cutoff_out_of_range_is_refused_before_any_tool_sees_it(name: str) -> 
     "name", ["QSR(level='chapter')@5", "QSR(level=3)", "QSR('article')", "QSR(depth=2)", "QSR@1.5"]
 )
 def test_a_parameter_that_is_none_is_refused(name: str) -> None:
-    with pytest.raises(EvaluationError, match="is no measure: write it as ir-measures does"):
+    with pytest.raises(EvaluationError, match="is not a measure: write it as ir-measures does"):
         parse_measure(name)
 
 
 @pytest.mark.parametrize("name", ["ERR@10", "RBP(p=0.8)", "alpha_nDCG@10", "Accuracy", "RR(judged_only=True)@5"])
 def test_a_measure_without_a_tool_that_is_sound_and_installed_is_refused(name: str) -> None:
-    with pytest.raises(EvaluationError, match="is a measure that nothing here computes"):
+    with pytest.raises(EvaluationError, match="needs a tool that is not installed"):
         parse_measure(name)
 
 
@@ -140,7 +140,7 @@ def test_a_measure_without_a_tool_that_is_sound_and_installed_is_refused(name: s
     "name", ["P(rel=0)@5", "P(rel=-1)@5", "P(rel=99999)@5", "nDCG(gains={0:-1})@5", "nDCG(gains={1:9**9})"]
 )
 def test_grades_that_would_crash_or_fill_the_memory_of_trec_evals_code_are_refused(name: str) -> None:
-    with pytest.raises(EvaluationError, match=r"grades beyond those there are|is no measure"):
+    with pytest.raises(EvaluationError, match=r"has a grade out of range|is not a measure"):
         parse_measure(name)
     with pytest.raises(EvaluationError, match="Topic q grades a with 2000000000: a grade is at most 10,000"):
         judge([Qrel("q", "a", 2_000_000_000)], [], ["AP"])

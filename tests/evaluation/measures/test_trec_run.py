@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import io
@@ -40,15 +38,15 @@ def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["q Q0 d 1 2.0\n", "q Q0 d one 2.0 t\n", "q Q0 d 1 high t\n"])
 def test_what_is_no_run_is_named_by_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "r").write_text("q Q0 d 1 2.0 t\n" + text)
-    with pytest.raises(EvaluationError, match="line 2 is no run line"):
+    with pytest.raises(EvaluationError, match="line 2 is not a run line"):
         read_run(tmp_path / "r")
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("q Q0 d 2 1.0 t", "line 3 gives topic q the document d a second time"),
-        ("q Q0 e 2 nan t", "line 3 has a score that is no number"),
+        ("q Q0 d 2 1.0 t", "line 3 has the document d of topic q a second time"),
+        ("q Q0 e 2 nan t", "line 3 has a score that is not a number"),
         ("\xff", "line 3 is not UTF-8"),
     ],
 )
@@ -84,7 +82,7 @@ def test_a_run_that_breaks_off_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_tag_is_one_word() -> None:
-    with pytest.raises(EvaluationError, match="cannot tag a run"):
+    with pytest.raises(EvaluationError, match="cannot be the tag of a run"):
         write_topic(io.StringIO(), "q", [], "two words")
 
 
@@ -114,5 +112,5 @@ def test_topics_are_apart_and_no_run_has_none() -> None:
 def test_a_document_twice_or_a_score_that_is_no_number_is_named() -> None:
     with pytest.raises(EvaluationError, match="Topic q has b twice in the run"):
         trec_order(_run(("a", 1.0), ("b", 2.0), ("b", 1.0)))
-    with pytest.raises(EvaluationError, match="Topic q gives b a score that is no number"):
+    with pytest.raises(EvaluationError, match="Topic q has a score for b that is not a number"):
         trec_order(_run(("a", 1.0), ("b", float("nan"))))

@@ -11,11 +11,11 @@ from shrag.corpora.store.open_corpus import open_corpus
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.experiments import part as journal
 from shrag.evaluation.experiments import part_runner
-from shrag.evaluation.experiments.part import Part, read_outcomes, read_times
+from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes, read_times
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.peers.base import check_peer, rank
-from shrag.evaluation.questions.outcome import Asked
+from shrag.evaluation.questions.outcome import QuestionRecord
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.timings import read_times_file
 from tests.support.small_experiment import OR, SMALL, contents, run_small
@@ -25,7 +25,7 @@ def test_a_peer_ranks_the_sets_own_records_beside_us(demo_home: Path, tmp_path: 
     conditions = (OR, Condition("kiwi", peer="bm25s-kiwi", group="kiwi"))
     experiment = msgspec.structs.replace(SMALL, conditions=conditions, plots=())
     ran = run_small(demo_home, tmp_path / "r", experiment)
-    assert ran.asked == 20
+    assert ran.questions_asked == 20
     _, peer = ran.table.sets[0].rows
     assert peer.cells["nDCG@10"].mean > 0.5
     assert peer.cells["nDCG@10"].against is not None
@@ -35,9 +35,9 @@ def test_a_peer_ranks_the_sets_own_records_beside_us(demo_home: Path, tmp_path: 
     assert [(line.qid, line.docid, line.rank) for line in written] == [
         (line.qid, line.docid, line.rank) for line in lines
     ]
-    outcomes = read_outcomes(tmp_path / "r", Part("demo", "kiwi"))
+    outcomes = read_outcomes(tmp_path / "r", ExperimentPart("demo", "kiwi"))
     assert all(outcome.collected == outcome.found and not outcome.keywords for outcome in outcomes)
-    times = read_times(tmp_path / "r", Part("demo", "kiwi"))
+    times = read_times(tmp_path / "r", ExperimentPart("demo", "kiwi"))
     assert len(times) == 10
     assert all(list(each.seconds) == ["ranking"] and each.seconds["ranking"] > 0 for each in times)
     (taken,) = [each for each in read_times_file(open_results(tmp_path / "r")[0]) if each.part == "demo/kiwi"]
@@ -54,19 +54,23 @@ def test_a_peer_killed_between_two_questions_goes_on_there_and_ends_in_the_same_
 ) -> None:
     experiment = msgspec.structs.replace(SMALL, conditions=(Condition(peer, peer=peer, group=peer),), baseline="")
     whole = run_small(demo_home, tmp_path / "whole", experiment)
-    real = journal.keep
+    real = journal.append_to_journal
 
-    def keep(path: Path, coming: Iterator[Asked]) -> Iterator[Asked]:
+    def append_to_journal(path: Path, coming: Iterator[QuestionRecord]) -> Iterator[QuestionRecord]:
         for number, each in enumerate(real(path, coming), 1):
             yield each
             if number == 3:
                 raise _Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(part_runner, "keep", keep)
+        patched.setattr(part_runner, "append_to_journal", append_to_journal)
         with pytest.raises(_Killed):
             run_small(demo_home, tmp_path / "stopped", experiment)
-    assert run_small(demo_home, tmp_path / "stopped", experiment, resume=True).asked == whole.asked - 3 == 7
+    assert (
+        run_small(demo_home, tmp_path / "stopped", experiment, resume=True).questions_asked
+        == whole.questions_asked - 3
+        == 7
+    )
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import msgspec
@@ -12,12 +10,12 @@ from shrag.evaluation.questions.figures import (
     answer_figures,
     choice_levels,
 )
-from shrag.evaluation.questions.outcome import GivenAnswer, Outcome, Relevant
+from shrag.evaluation.questions.outcome import AnswerRecord, QuestionOutcome, RelevantRecord
 from shrag.evaluation.questions.reference_answers import Reference
 from shrag.indexing.analysis.korean_english import KoreanMorphemes
 
 SPLIT = KoreanMorphemes().split
-KO = GivenAnswer(
+KO = AnswerRecord(
     text="##제목##\n차폐\n\n##서론##\n금속이다. [1]\n\n##본론##\n금속은 전파를 막는다. [1]",
     plain="금속은 전파를 막는다.",
     language="ko",
@@ -33,8 +31,8 @@ REFUSED = msgspec.structs.replace(KO, plain="금속은 전파를 막는다.", re
 METAL = Reference("q", answers=("금속은 전파를 흡수한다.", "금속은 전파를 막는다"), short=("전파",))
 
 
-def _one(answer: GivenAnswer | None, reference: Reference, **fields: object) -> dict[str, float]:
-    outcome = Outcome("q", answer=answer, **fields)  # type: ignore[arg-type]
+def _one(answer: AnswerRecord | None, reference: Reference, **fields: object) -> dict[str, float]:
+    outcome = QuestionOutcome("q", answer=answer, **fields)  # type: ignore[arg-type]
     return {
         name: values["q"] for name, values in answer_figures([outcome], {"q": reference}, 50, SPLIT).items() if values
     }
@@ -93,7 +91,11 @@ def test_what_cannot_be_answered_has_refusal_alone() -> None:
 
 
 def test_a_question_that_could_not_be_asked_is_neither_answered_nor_refused() -> None:
-    outcomes = [Outcome("q", error="too long"), Outcome("r", answer=KO), Outcome("s", answer=KO)]
+    outcomes = [
+        QuestionOutcome("q", error="too long"),
+        QuestionOutcome("r", answer=KO),
+        QuestionOutcome("s", answer=KO),
+    ]
     references = {"q": Reference("q", answerable=False), "r": msgspec.structs.replace(METAL, qid="r")}
     found = answer_figures(outcomes, references, 50, SPLIT)
     assert found["refusal"] == {"q": 0.0, "r": 1.0}
@@ -102,7 +104,7 @@ def test_a_question_that_could_not_be_asked_is_neither_answered_nor_refused() ->
 
 def test_a_search_alone_has_a_retrieval_ratio_and_no_reference_has_nothing() -> None:
     assert _one(None, METAL, found=5) == {"retrieval_ratio": 0.1}
-    assert answer_figures([Outcome("q", answer=KO)], {}, 50, SPLIT) == {}
+    assert answer_figures([QuestionOutcome("q", answer=KO)], {}, 50, SPLIT) == {}
     assert answer_figures([], {"q": METAL}, 50, SPLIT) == {}
 
 
@@ -124,21 +126,23 @@ def test_without_choices_there_is_no_level() -> None:
     assert choice_levels([Reference("q", answers=("x",))]) is None
 
 
-TWO = (Relevant("a", 1, 1), Relevant("b", 1, None))
+TWO = (RelevantRecord("a", 1, 1), RelevantRecord("b", 1, None))
 
 
 @pytest.mark.parametrize(
     ("outcome", "collected", "recall", "success"),
     [
-        (Outcome("q", collected=30, relevant_collected=2, relevant=TWO), 30.0, 1.0, 1.0),
-        (Outcome("q", collected=30, relevant_collected=1, relevant=TWO), 30.0, 0.5, 1.0),
-        (Outcome("q", collected=30, relevant=TWO), 30.0, 0.0, 0.0),
-        (Outcome("q", relevant=TWO, error="too long"), 0.0, 0.0, 0.0),
+        (QuestionOutcome("q", collected=30, relevant_collected=2, relevant=TWO), 30.0, 1.0, 1.0),
+        (QuestionOutcome("q", collected=30, relevant_collected=1, relevant=TWO), 30.0, 0.5, 1.0),
+        (QuestionOutcome("q", collected=30, relevant=TWO), 30.0, 0.0, 0.0),
+        (QuestionOutcome("q", relevant=TWO, error="too long"), 0.0, 0.0, 0.0),
         # Judged, and nothing of it relevant: nothing can be found, as trec_eval counts it.
-        (Outcome("q", collected=30), 30.0, 0.0, 0.0),
+        (QuestionOutcome("q", collected=30), 30.0, 0.0, 0.0),
     ],
 )
-def test_figures_are_of_the_whole_pool(outcome: Outcome, collected: float, recall: float, success: float) -> None:
+def test_figures_are_of_the_whole_pool(
+    outcome: QuestionOutcome, collected: float, recall: float, success: float
+) -> None:
     assert {name: figure(outcome) for name, figure in PROCESS_FIGURES.items()} == {
         "collected": collected,
         "pool_recall": recall,

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.evaluation.questions.outcome import Relevant, answered, ranked, refused, searched
+from shrag.evaluation.questions.outcome import (
+    RelevantRecord,
+    record_answer,
+    record_error,
+    record_ranking,
+    record_search,
+)
 from shrag.indexing.search_engine import Hit
 from shrag.serving.engine import Engine
 
@@ -12,15 +18,15 @@ QUESTION = "그래핀은 전자파를 얼마나 차단하는가?"
 def test_a_search_is_told_by_keywords_queries_pool_and_the_ranks_of_relevant_records(demo: Engine) -> None:
     result = demo.search(QUESTION, k=5)
     judged = {"DEMO-MAT-001": 2, "DEMO-AI-001": 1, "DEMO-NOT-THERE": 1, "DEMO-MAT-002": 0}
-    asked = searched("q", result, judged)
+    asked = record_search("q", result, judged)
     outcome = asked.outcome
     assert [keyword.partition(" → ")[0] for keyword in outcome.keywords] == [
         keyword.text for keyword in result.keywords.keywords
     ]
     assert outcome.queries == result.queries.queries
     assert (outcome.collected, outcome.found) == (len(result.hits.pool), len(result.ranking.records))
-    assert outcome.relevant[0] == Relevant("DEMO-MAT-001", 2, 1)
-    assert outcome.relevant[-1] == Relevant("DEMO-NOT-THERE", 1, None)
+    assert outcome.relevant[0] == RelevantRecord("DEMO-MAT-001", 2, 1)
+    assert outcome.relevant[-1] == RelevantRecord("DEMO-NOT-THERE", 1, None)
     assert outcome.relevant_collected == len({"DEMO-MAT-001", "DEMO-AI-001"} & set(result.hits.pool))
     assert [hit.docid for hit in asked.hits] == [ranked.record.docid for ranked in result.ranking.records]
     assert asked.hits[0].score == result.ranking.records[0].score
@@ -29,32 +35,32 @@ def test_a_search_is_told_by_keywords_queries_pool_and_the_ranks_of_relevant_rec
 
 
 def test_an_answer_is_kept_with_the_records_it_cites(demo: Engine) -> None:
-    outcome = answered("q", demo.ask(QUESTION), {}).outcome
+    outcome = record_answer("q", demo.ask(QUESTION), {}).outcome
     assert outcome.answer is not None
     assert outcome.answer.kind == "extractive"
     assert "그래핀" in outcome.answer.text
     assert "DEMO-MAT-001" in outcome.answer.cited
     assert outcome.answer.precision == 1.0
-    nothing = answered("q", demo.ask("zzzz qqqq"), {}).outcome
+    nothing = record_answer("q", demo.ask("zzzz qqqq"), {}).outcome
     assert nothing.answer is not None
     assert (nothing.reason, nothing.answer.reason, nothing.answer.cited) == ("unknown_words", "unknown_words", ())
 
 
 def test_a_peers_pool_is_its_ranking() -> None:
-    asked = ranked("q", [Hit("a", 2.0), Hit("b", 1.0)], {"b": 1, "c": 1, "a": 0})
+    asked = record_ranking("q", [Hit("a", 2.0), Hit("b", 1.0)], {"b": 1, "c": 1, "a": 0})
     outcome = asked.outcome
     assert (outcome.collected, outcome.relevant_collected, outcome.found) == (2, 1, 2)
-    assert outcome.relevant == (Relevant("b", 1, 2), Relevant("c", 1, None))
-    assert (outcome.reason, ranked("q", [], {}).outcome.reason) == ("", "nothing_found")
+    assert outcome.relevant == (RelevantRecord("b", 1, 2), RelevantRecord("c", 1, None))
+    assert (outcome.reason, record_ranking("q", [], {}).outcome.reason) == ("", "nothing_found")
 
 
 def test_a_question_that_could_not_be_asked_found_nothing_and_says_why() -> None:
-    asked = refused("q", "The question is empty: write one.", {"a": 1})
+    asked = record_error("q", "The question is empty: write one.", {"a": 1})
     assert asked.outcome.error.startswith("The question is empty")
     assert (asked.outcome.found, asked.hits) == (0, [])
-    assert asked.outcome.relevant == (Relevant("a", 1, None),)
+    assert asked.outcome.relevant == (RelevantRecord("a", 1, None),)
 
 
 @pytest.mark.parametrize("grade", [0, -1])
 def test_what_is_judged_not_relevant_is_not_among_the_relevant(grade: int) -> None:
-    assert ranked("q", [Hit("a", 1.0)], {"a": grade}).outcome.relevant == ()
+    assert record_ranking("q", [Hit("a", 1.0)], {"a": grade}).outcome.relevant == ()

@@ -8,7 +8,7 @@ import pytest
 
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.run_card import read_card, write_card
-from shrag.evaluation.reports.comparison import choose_condition, compare_conditions, names_results
+from shrag.evaluation.reports.comparison import choose_condition, compare_conditions, is_results_path
 from shrag.evaluation.reports.result_folder import file_digests
 from shrag.evaluation.reports.table import read_table
 
@@ -18,10 +18,10 @@ def test_a_folder_names_its_baseline_and_a_colon_any_condition(results_folder: P
     assert choose_condition(f"{results_folder}:and").condition.name == "and"
     with pytest.raises(ResultsMismatch, match=r"has no condition 'nope': write .*small:CONDITION with one of or, and"):
         choose_condition(f"{results_folder}:nope")
-    assert names_results(str(results_folder))
-    assert names_results(f"{results_folder}:anything")
-    assert not names_results(str(results_folder / "demo" / "or.run"))
-    assert not names_results("nowhere")
+    assert is_results_path(str(results_folder))
+    assert is_results_path(f"{results_folder}:anything")
+    assert not is_results_path(str(results_folder / "demo" / "or.run"))
+    assert not is_results_path("nowhere")
 
 
 def test_two_conditions_compare_as_the_table_compares_them(results_folder: Path) -> None:

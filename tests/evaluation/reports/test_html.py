@@ -1,4 +1,4 @@
-"""The page as text: whole, escaped, asking nobody for anything. tests/browser/test_report.py opens it."""
+"""The HTML report as text: complete, escaped, without requests. tests/browser/test_report.py opens it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from shrag.evaluation.errors import ResultsMismatch
-from shrag.evaluation.experiments.part import Part, read_outcomes
+from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.experiments.run_card import read_card, write_card
 from shrag.evaluation.reports.html import render_report
 from shrag.evaluation.reports.result_folder import file_digests
@@ -48,7 +48,7 @@ def make_hostile(results: Path, folder: Path) -> Path:
     for name in ("or", "bm25"):
         path = folder / "demo" / f"{name}.questions.jsonl"
         outcomes = []
-        for outcome in read_outcomes(folder, Part("demo", name)):
+        for outcome in read_outcomes(folder, ExperimentPart("demo", name)):
             answer = outcome.answer and msgspec.structs.replace(outcome.answer, text=EVIL, model=EVIL, cited=(EVIL,))
             outcomes.append(
                 msgspec.structs.replace(outcome, keywords=(EVIL,), queries=((EVIL,),), error=EVIL, answer=answer)

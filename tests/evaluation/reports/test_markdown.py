@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,7 +9,7 @@ from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Claim
 from shrag.evaluation.questions.figures import ChoiceLevels
 from shrag.evaluation.reports.markdown import cell_text, counts_text, escape_markdown, render_document, table_text
-from shrag.evaluation.reports.table import Cell, Difference, ResultTable, Row, SetTable, read_table
+from shrag.evaluation.reports.table import BaselineDifference, ResultCell, ResultRow, ResultTable, SetTable, read_table
 from tests.support.small_experiment import SMALL, run_small
 
 CLAIMS = (
@@ -57,9 +55,9 @@ def test_it_has_every_table_the_differences_the_times_and_what_produced_them(cla
     text = render_document([claiming])
     assert text.startswith("# Results\n")
     assert "### demo (10 questions)" in text
-    assert "Difference to the baseline `or` in collected; in bold what is significant:" in text
+    assert "Difference from the baseline `or` in collected; significant ones in bold:" in text
     assert "| AND of \\<b\\>all\\</b\\> | **−" in text
-    assert text.count("Median milliseconds a question: `or` ") == 1
+    assert text.count("Median milliseconds per question: `or` ") == 1
     assert "- **Command:** `shrag 'x y'`, seed 0," in text
     assert "- **Questions:** demo 10" in text
     assert "- **Language model:** none" in text
@@ -69,7 +67,7 @@ def test_several_folders_are_sections_in_their_order(claiming: Path, results_fol
     text = render_document([claiming, results_folder])
     assert text.count("\n## Small\n") == 2
     # Results that claim nothing are compared by their first measure.
-    assert "in nDCG@10; in bold" in text.split("\n## Small\n")[2]
+    assert "in nDCG@10; significant ones in bold" in text.split("\n## Small\n")[2]
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
@@ -77,15 +75,17 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
         render_document([tmp_path])
 
 
-WORSE = Difference(-0.2, -0.3, -0.1, 0.001, 0.002, 0, 1, 9)
+WORSE = BaselineDifference(-0.2, -0.3, -0.1, 0.001, 0.002, 0, 1, 9)
 
 
-def _row(name: str, cell: Cell, errors: int = 0, empty: int = 0, fallbacks: int = 0) -> Row:
-    return Row(name, f"<i>{name}</i> | `x`", name, {}, 10, errors, empty, fallbacks, {"RR": cell, "collected": cell})
+def _row(name: str, cell: ResultCell, errors: int = 0, empty: int = 0, fallbacks: int = 0) -> ResultRow:
+    return ResultRow(
+        name, f"<i>{name}</i> | `x`", name, {}, 10, errors, empty, fallbacks, {"RR": cell, "collected": cell}
+    )
 
 
 def test_the_table_has_a_line_for_each_condition_and_nothing_in_it_is_markup() -> None:
-    rows = (_row("a", Cell(0.5, 0.4, 0.6, (0.5,))), _row("b", Cell(0.3, 0.2, 0.4, (0.3,), WORSE), 1, 3, 2))
+    rows = (_row("a", ResultCell(0.5, 0.4, 0.6, (0.5,))), _row("b", ResultCell(0.3, 0.2, 0.4, (0.3,), WORSE), 1, 3, 2))
     table = ResultTable("T *x*", "Q\n# no heading?", "paper", "a", ("RR",), ("collected",), (SetTable("s", 10, rows),))
     lines = table_text(table).splitlines()
     assert lines[0] == "# T \\*x\\*"
@@ -100,9 +100,9 @@ def test_the_table_has_a_line_for_each_condition_and_nothing_in_it_is_markup() -
 
 
 def test_a_set_has_the_columns_that_it_has_values_for_and_says_what_choices_are_worth() -> None:
-    rows = (_row("a", Cell(0.5, 0.4, 0.6, (0.5,))),)
+    rows = (_row("a", ResultCell(0.5, 0.4, 0.6, (0.5,))),)
     bare = SetTable(
-        "bare", 4, tuple(Row("a", "a", "a", {}, 4, 0, 0, 0, {}) for _ in rows), ChoiceLevels(0.25, 0.5, "C")
+        "bare", 4, tuple(ResultRow("a", "a", "a", {}, 4, 0, 0, 0, {}) for _ in rows), ChoiceLevels(0.25, 0.5, "C")
     )
     table = ResultTable("T", "Q", "", "", ("RR",), ("collected",), (SetTable("s", 10, rows), bare))
     assert table.columns_of(table.sets[0]) == ("RR", "collected")
@@ -111,25 +111,28 @@ def test_a_set_has_the_columns_that_it_has_values_for_and_says_what_choices_are_
         "| --- | --- |",
         "| a |  | – |",
         "",
-        "Choices that are drawn are right in 0.250, always C, the most frequent, is in 0.500.",
+        "Random choices have an expected accuracy of 0.250; always choosing C, the most frequent one, has 0.500.",
     ]
 
 
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
-        (Cell(0.5, 0.4, 0.6, (0.4, 0.6)), "0.500 ± 0.141 [0.400, 0.600]"),
-        (Cell(34.44, 29.0, 40.66, (34.44,)), "34.4 [29.0, 40.7]"),
-        (Cell(0.0, 0.0, 0.0, (0.0,), Difference(0.0, 0.0, 0.0, 1.0, 1.0, 0, 10, 0)), "0.000 [0.000, 0.000]"),
+        (ResultCell(0.5, 0.4, 0.6, (0.4, 0.6)), "0.500 ± 0.141 [0.400, 0.600]"),
+        (ResultCell(34.44, 29.0, 40.66, (34.44,)), "34.4 [29.0, 40.7]"),
+        (
+            ResultCell(0.0, 0.0, 0.0, (0.0,), BaselineDifference(0.0, 0.0, 0.0, 1.0, 1.0, 0, 10, 0)),
+            "0.000 [0.000, 0.000]",
+        ),
     ],
 )
-def test_a_cell_is_a_mean_a_spread_and_an_interval(cell: Cell, text: str) -> None:
+def test_a_cell_is_a_mean_a_spread_and_an_interval(cell: ResultCell, text: str) -> None:
     assert cell_text(cell) == text
 
 
 def test_what_went_as_usual_is_a_dash() -> None:
-    assert counts_text(_row("a", Cell(0, 0, 0, (0,)), errors=2, empty=2)) == "2 not asked"
-    assert counts_text(_row("a", Cell(0, 0, 0, (0,)))) == "–"
+    assert counts_text(_row("a", ResultCell(0, 0, 0, (0,)), errors=2, empty=2)) == "2 not asked"
+    assert counts_text(_row("a", ResultCell(0, 0, 0, (0,)))) == "–"
 
 
 def test_every_sign_of_markdown_and_html_is_escaped() -> None:

@@ -1,20 +1,31 @@
-""""""
+"""Panels of a plot, and the files that are drawn."""
 
 from __future__ import annotations
 
+import sys
+import xml.etree.ElementTree as ET
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import NoReturn
+
+import matplotlib
 import pytest
+from matplotlib.font_manager import fontManager, get_font
 
-from shrag.evaluation.errors import ExperimentRejected
+from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
-from shrag.evaluation.reports.plots import Label, Point, Series, panels
-from shrag.evaluation.reports.table import Cell, ResultTable, Row, SetTable
+from shrag.evaluation.reports import plots
+from shrag.evaluation.reports.plots import Label, Point, Series, check_plots, draw, draw_plots, panels
+from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable
 
 
-def _row(name: str, group: str, settings: dict[str, object], mean: float) -> Row:
-    return Row(name, f"라벨 {name}", group, settings, 1, 0, 0, 0, {"RR": Cell(mean, mean - 0.1, mean + 0.1, (mean,))})
+def _row(name: str, group: str, settings: dict[str, object], mean: float) -> ResultRow:
+    return ResultRow(
+        name, f"라벨 {name}", group, settings, 1, 0, 0, 0, {"RR": ResultCell(mean, mean - 0.1, mean + 0.1, (mean,))}
+    )
 
 
-def _table(*rows: Row, sets: tuple[str, ...] = ("s",)) -> ResultTable:
+def _table(*rows: ResultRow, sets: tuple[str, ...] = ("s",)) -> ResultTable:
     return ResultTable("t", "q", "", "", ("RR",), (), tuple(SetTable(name, 1, rows) for name in sets))
 
 
@@ -42,5 +53,77 @@ def test_conditions_stand_under_their_labels_and_each_set_and_grid_is_a_series()
 
 
 def test_a_setting_that_no_condition_left_has_is_refused() -> None:
-    with pytest.raises(ExperimentRejected, match="No condition sets 'ands', which a plot has as x"):
+    with pytest.raises(ExperimentRejected, match="A plot has x = 'ands', which no condition sets"):
         panels(Plot("line", ("RR",), x="ands"), _table(_row("a", "a", {}, 0.1)))
+
+
+LINE = Plot("line", ("RR", "collected"), x="ands", title="그림 $3")
+BARS = Plot("bars", ("RR",))
+
+
+def _drawn_table(label: str = "조건 $1 <b>") -> ResultTable:
+    rows = tuple(
+        ResultRow(
+            f"and-{number}", f"{label} {number}", "and", {"ands": number}, 5, 0, 0, 0,
+            {"RR": ResultCell(0.5, 0.4, 0.6, (0.5,)), "collected": ResultCell(10.0 * number, 1.0, 99.0, (10.0,))},
+        )
+        for number in range(4)
+    )  # fmt: skip
+    return ResultTable("t", "q", "", "", ("RR",), ("collected",), (SetTable("s", 5, rows), SetTable("t_$x", 5, rows)))
+
+
+@pytest.mark.parametrize("plot", [LINE, BARS])
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_same_table_gives_the_same_bytes(plot: Plot, kind: str) -> None:
+    drawn = draw(plot, _drawn_table(), kind)
+    assert drawn == draw(plot, _drawn_table(), kind)
+    assert drawn.startswith(b"\x89PNG" if kind == "png" else b"<?xml")
+    assert drawn != draw(plot, _drawn_table("other"), kind) or plot is LINE
+
+
+def test_an_svg_has_its_text_as_text_and_neither_date_nor_script() -> None:
+    svg = draw(LINE, _drawn_table(), "svg")
+    texts = {"".join(element.itertext()) for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"그림 $3", "RR", "collected", "ands", "s", "t_$x", "0", "3"} <= texts
+    assert b"<dc:date>" not in svg
+    assert b"<script" not in svg
+    assert "조건 $1 &lt;b&gt; 0" in draw(BARS, _drawn_table(), "svg").decode()
+
+
+def test_without_a_font_of_the_system_hangul_is_drawn_in_the_font_of_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Every warning is an error here: a letter that no font has would be one.
+    own = matplotlib.get_data_path()
+    monkeypatch.setattr(fontManager, "ttflist", [font for font in fontManager.ttflist if font.fname.startswith(own)])
+    named = draw(BARS, _drawn_table(), "png")
+    assert Path(fontManager.findfont(plots.KOREAN_FONT, fallback_to_default=False)) == plots.korean_font_file()
+    assert {ord(letter) for letter in "가힣ㄱ漢α"} <= set(get_font(plots.korean_font_file()).get_charmap())
+    assert named != draw(BARS, _drawn_table("또 다른"), "png")
+    draw(LINE, _drawn_table(), "png")
+    assert "koreanize_matplotlib" not in sys.modules
+
+
+def test_a_missing_font_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(name: str) -> NoReturn:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(plots, "distribution", find)
+    with pytest.raises(
+        PlotLibraryMissing,
+        match=r"^koreanize-matplotlib, which .* is not installed: run `pip install shrag\[evaluation\]`",
+    ):
+        check_plots()
+
+
+def test_each_plot_is_two_files(tmp_path: Path) -> None:
+    drawn = draw_plots(tmp_path / "plots", [LINE, BARS], _drawn_table())
+    assert [path.name for path in drawn] == ["plot-1.png", "plot-1.svg", "plot-2.png", "plot-2.svg"]
+    assert all(path.stat().st_size > 1_000 for path in drawn)
+
+
+def test_a_missing_matplotlib_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(PlotLibraryMissing, match=r"pip install shrag\[evaluation\]`, or use --no-plots"):
+        check_plots()

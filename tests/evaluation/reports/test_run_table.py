@@ -33,5 +33,5 @@ def test_all_but_one_are_tested_against_it() -> None:
     found = table["b"]["RR"].difference
     assert found is not None
     assert (found.difference, found.p, found.p_holm) == (0.5, 0.5, 1.0)
-    with pytest.raises(EvaluationError, match="c is not among the runs"):
+    with pytest.raises(EvaluationError, match="c is not one of the runs"):
         run_table({"a": A}, against="c")

@@ -10,7 +10,7 @@ from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.measures.judge_run import evaluate
 from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.reports.result_folder import open_results
-from shrag.evaluation.reports.table import Cell, Difference, make_table, read_table
+from shrag.evaluation.reports.table import BaselineDifference, ResultCell, make_table, read_table
 
 
 def test_the_means_are_those_of_the_run_files_and_the_outcomes(results_folder: Path) -> None:
@@ -50,12 +50,12 @@ def test_the_same_folder_always_gives_the_same_table(results_folder: Path) -> No
     ("mean", "p", "sign"), [(0.1, 0.049, "+"), (-0.1, 0.049, "-"), (0.1, 0.05, ""), (-0.1, 1.0, "")]
 )
 def test_a_difference_has_a_sign_only_where_its_corrected_p_is_small(mean: float, p: float, sign: str) -> None:
-    assert Difference(mean, 0, 0, 0.001, p, 1, 0, 0).sign == sign
+    assert BaselineDifference(mean, 0, 0, 0.001, p, 1, 0, 0).sign == sign
 
 
 def test_the_spread_is_the_standard_deviation_of_the_repeats() -> None:
-    assert Cell(0.5, 0, 1, (0.4, 0.5, 0.6)).spread == pytest.approx(0.1)
-    assert Cell(0.5, 0, 1, (0.5,)).spread is None
+    assert ResultCell(0.5, 0, 1, (0.4, 0.5, 0.6)).spread == pytest.approx(0.1)
+    assert ResultCell(0.5, 0, 1, (0.5,)).spread is None
 
 
 def test_a_damaged_table_is_named(results_folder: Path, tmp_path: Path) -> None:

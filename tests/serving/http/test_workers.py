@@ -171,7 +171,7 @@ def test_a_language_model_that_each_worker_would_start_is_refused(demo_home: Pat
     model = {"SHRAG_LLM_COMMAND": "vllm", "SHRAG_LLM_WEIGHTS": "qwen"}
     done = _run({"SHRAG_HOME": str(demo_home), **model}, "demo", "--workers", "2")
     assert done.returncode == 2
-    assert "Each worker would start a language model of its own" in done.stderr
+    assert "With [llm] command each worker would start its own language model" in done.stderr
 
 
 def _run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
