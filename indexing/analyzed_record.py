@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import Protocol
 
 import msgspec
 
@@ -78,3 +79,13 @@ def as_passage(analysed: AnalysedRecord) -> Passage:
     """Return what encoders and re-rankers read of a record."""
     record = analysed.record
     return Passage(record.title, record.text, analysed.title_terms, analysed.sentence_terms, record.docid)
+
+
+class RecordStore(Protocol):
+    """Gives back the records that were indexed, with their terms. Safe to share between threads."""
+
+    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+        """Return the record of each docid, None where the index has none."""
+
+    def sample(self, most: int) -> list[AnalysedRecord]:
+        """Return at most ``most`` different records from all over the index, the same each time."""

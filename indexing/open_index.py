@@ -14,13 +14,14 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.token_store import FILE as WORDBOOK
 from shrag.indexing.analysis.token_store import WordBook
 from shrag.indexing.analysis.user_dictionary import stored_dictionary
+from shrag.indexing.analyzed_record import RecordStore
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary
 from shrag.indexing.lexical.jvm import start_java
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LexicalReader
-from shrag.indexing.search_engine import RecordStore, SearchEngine
+from shrag.indexing.search_engine import SearchEngine
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import check_files, current_generation, read_current
 from shrag.indexing.storage.manifest import IndexManifest

@@ -1,4 +1,4 @@
-"""SearchEngine protocol, Hit, collection statistics."""
+"""SearchEngine protocol, hits and collection statistics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from shrag.indexing.analyzed_record import AnalysedRecord
 from shrag.indexing.query import Query
 
 
@@ -45,13 +44,3 @@ class SearchEngine(Protocol):
 
     def frequencies(self, term: str, most: int) -> list[int]:
         """Return how often each document that has ``term`` has it in its contents, for ``most`` of them at most."""
-
-
-class RecordStore(Protocol):
-    """Gives back the records that were indexed, with their terms. Safe to share between threads."""
-
-    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
-        """Return the record of each docid, None where the index has none."""
-
-    def sample(self, most: int) -> list[AnalysedRecord]:
-        """Return at most ``most`` different records from all over the index, the same each time."""

@@ -64,9 +64,10 @@ def command(
     from shrag.cli.options.model import llm_settings, running_language_model
     from shrag.serving.engine import Engine
     from shrag.serving.http.access import access_for_host
-    from shrag.serving.http.server import reserve, serve
+    from shrag.serving.http.server import reserve
     from shrag.serving.http.workers import run_workers
     from shrag.serving.runtime.admission import ServerLimits, searches_at_once
+    from shrag.serving.serve import serve
 
     # Created before the workers, so that a browser that signs in at one is signed in at all.
     access = access_for_host(host, read_api_key(api_key_file), names_allowed)

@@ -185,12 +185,12 @@ class LexicalReader:
             return found
 
     def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
-        """See :class:`~shrag.indexing.search_engine.RecordStore`."""
+        """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
         with self._java_errors():
             return self._read([self._place(docid) for docid in docids])
 
     def sample(self, most: int) -> list[AnalysedRecord]:
-        """See :class:`~shrag.indexing.search_engine.RecordStore`; those that lie evenly spread over the index."""
+        """See :class:`~shrag.indexing.analyzed_record.RecordStore`; those that lie evenly spread over the index."""
         with self._java_errors():
             fields, live = self._searcher.storedFields(), self._live_docs(self._reader)
             end = int(self._reader.maxDoc())

@@ -8,9 +8,8 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TextIO
 
@@ -18,80 +17,16 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from shrag.corpora.files import check_name
-from shrag.indexing.storage.checksums import Verify
-from shrag.models.chat.circuit_breaker import CircuitModel
-from shrag.models.language_model import LanguageModel
-from shrag.serving.answer_cache import AnswerCache
-from shrag.serving.app import create_app
-from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import AddressTaken
-from shrag.serving.http.access import Access, access_for_host
 from shrag.serving.http.connection_limits import Deadlines
 from shrag.serving.http.logging import LOGGER, JsonLines
-from shrag.serving.retrieval.rerankers import AUTO
-from shrag.serving.runtime.admission import AdmissionControl, ServerLimits
-from shrag.serving.runtime.hot_reload import CurrentIndex
-from shrag.serving.runtime.memory import limit_malloc_arenas
+from shrag.serving.runtime.admission import AdmissionControl
 
 _GRACE_SECONDS = 9.5
 """How long open answers may go on once the server is told to stop."""
 
 _LAST_WORDS_SECONDS = 1
 """How long what was given up then has to say so and to close its connection."""
-
-
-def serve(
-    indexes: Path,
-    name: str,
-    *,
-    host: str,
-    port: int,
-    access: Access | None = None,
-    ready: Callable[[Engine, str], None],
-    verify: Verify = "full",
-    model: LanguageModel | None = None,
-    reranker: str = AUTO,
-    min_score: float | None = None,
-    cache: AnswerCache | None = None,
-    limits: ServerLimits | None = None,
-    log_questions: bool = False,
-    shared: bool = False,
-) -> None:
-    """Serve the index ``name`` until the process is told to stop; ``ready`` is told the address before any request.
-
-    Another generation that is published is taken up meanwhile. ``model`` answers where there is one; while it does not,
-    answers are extractive and say so. Answers are kept in ``cache``, which stands for these settings and no others.
-    ``limits`` say how much is taken on at once. The log, JSON lines on stderr, has the words of questions only with
-    ``log_questions``. Where the address is ``shared``, other processes of the same server listen there too.
-
-    ``access`` says who may ask, by default whoever listens on this machine alone may allow.
-
-    The address is taken first, so that a taken one is said at once. Raises :class:`AddressTaken`, and without
-    ``access`` :class:`ServingError` for an address that :func:`~shrag.serving.http.access.access_for_host` refuses.
-    """
-    access = access or access_for_host(host)
-    limit_malloc_arenas()
-    with listen(host, port, shared=shared) as listener:
-        guarded = CircuitModel(model) if model is not None else None
-
-        def open_checked(checked: Verify) -> Engine:
-            return open_engine(
-                indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score, cache=cache
-            )
-
-        with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
-            current.watch()
-            if shared:  # only now, or the system would send connections here that others could answer at once
-                listener.listen(socket.SOMAXCONN)
-            _say_ready(current, ready, address_of(host, listener) + "/")
-            run(create_app(current, access, limits, log_questions=log_questions), listener)
-
-
-def _say_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], address: str) -> None:
-    # In a function of its own: a name that stays would keep the engine, and its files mapped, behind its closing.
-    with current.use() as engine:
-        ready(engine, address)
 
 
 def address_of(host: str, listener: socket.socket) -> str:

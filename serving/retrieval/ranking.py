@@ -8,10 +8,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalysedRecord, RecordStore, as_passage
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
-from shrag.indexing.search_engine import RecordStore
 from shrag.models.reranker import Reranker
 from shrag.serving.events import RankedRecord
 from shrag.serving.request import Request

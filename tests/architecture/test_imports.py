@@ -1,11 +1,14 @@
-"""The structure itself: rooms import only upstream, every package is listed, an engine stands behind one file."""
+"""Import rules: between packages, between the layers of indexing and serving, of engines; no import cycles."""
 
 from __future__ import annotations
 
 import ast
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,22 +50,83 @@ ONE_FILE = {
 }
 
 
-def test_rooms_import_only_the_rooms_upstream_of_them() -> None:
+LAYERS: dict[str, tuple[str, ...]] = {
+    "indexing": (
+        "errors", "query", "search_engine bm25", "storage", "analysis", "analyzed_record", "glossary", "vectors",
+        "lexical", "open_index", "maintenance", "build",
+    ),
+    "serving": (
+        "errors", "events timing concurrency event_run", "search_settings", "request", "results", "strategy", "llm",
+        "retrieval", "answering", "strategies", "answer_cache", "engine", "runtime", "http", "api",
+        "agents page", "app", "serve",
+    ),
+}  # fmt: skip
+"""The modules and folders of a package, each importing only those before it, or beside it, and itself."""
+
+
+def test_packages_import_only_the_packages_before_them() -> None:
     wrong = [
-        f"{file.relative_to(ROOT)}:{line}: {room} imports {module}"
-        for room, allowed in MAY_IMPORT.items()
-        for file in _sources(room)
+        f"{file.relative_to(ROOT)}:{line}: {package} imports {module}"
+        for package, allowed in MAY_IMPORT.items()
+        for file in _sources(package)
         for module, line in _imports(file)
-        if module.startswith("shrag.") and module.split(".")[1] not in allowed | {room}
+        if module.startswith("shrag.") and module.split(".")[1] not in allowed | {package}
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_layers_of_a_package_import_only_the_layers_before_them(package: str) -> None:
+    level = {unit: number for number, units in enumerate(LAYERS[package]) for unit in units.split()}
+    there = {
+        path.stem for path in (ROOT / package).iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert set(level) == there - {"__init__"}
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: imports {module}"
+        for file in _sources(package)
+        if file.stem != "__init__" or file.parent != ROOT / package
+        for module, line in _imports(file)
+        if module.startswith(f"shrag.{package}.")
+        and level[module.split(".")[2]] > level[file.relative_to(ROOT / package).parts[0].removesuffix(".py")]
+    ]
+    assert wrong == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    names = {_module(file): file for package in MAY_IMPORT for file in _sources(package)}
+    graph = {
+        name: {module for module, _ in _imports(file, names=True) if module in names and module != name}
+        for name, file in names.items()
+    }
+    assert list(TopologicalSorter(graph).static_order())
+
+
+def test_no_folder_has_more_than_15_modules() -> None:
+    counts = {
+        str(folder.relative_to(ROOT)): len([file for file in folder.glob("*.py") if file.name != "__init__.py"])
+        for package in MAY_IMPORT
+        for folder in {file.parent for file in _sources(package)}
+    }
+    del counts["cli/commands"]  # one module for each command
+    assert {folder: count for folder, count in counts.items() if count > 15} == {}
+
+
+def test_no_two_public_classes_have_the_same_name() -> None:
+    found: dict[str, list[str]] = {}
+    for package in MAY_IMPORT:
+        for file in _sources(package):
+            for node in ast.parse(file.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, []).append(str(file.relative_to(ROOT)))
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}
 
 
 def test_each_engine_is_imported_in_one_file() -> None:
     found = {
         (name, str(file.relative_to(ROOT)))
-        for room in MAY_IMPORT
-        for file in _sources(room)
+        for package in MAY_IMPORT
+        for file in _sources(package)
         for module, _ in _imports(file)
         if (name := module.partition(".")[0]) in ONE_FILE
     }
@@ -73,8 +137,8 @@ def test_nothing_that_connects_to_other_machines_is_imported() -> None:
     heavy = {"pyserini", "requests", "httpx", "urllib3"}
     found = [
         f"{file.relative_to(ROOT)}:{line}: {module}"
-        for room in MAY_IMPORT
-        for file in _sources(room)
+        for package in MAY_IMPORT
+        for file in _sources(package)
         for module, line in _imports(file)
         if module.partition(".")[0] in heavy
     ]
@@ -103,8 +167,8 @@ def test_connections_are_opened_in_three_files_and_programs_started_in_five() ->
         "xmlrpc",
     }
     found: dict[str, set[str]] = {}
-    for room in MAY_IMPORT:
-        for file in _sources(room):
+    for package in MAY_IMPORT:
+        for file in _sources(package):
             for module, _ in _imports(file):
                 name = module if module in never else module.partition(".")[0]
                 if name in never | set(may):
@@ -117,13 +181,13 @@ def test_nothing_is_unpickled_evaluated_or_loaded_as_code() -> None:
     calls = {"eval", "exec", "compile", "__import__"}
     found = [
         f"{file.relative_to(ROOT)}:{line}: {module}"
-        for room in MAY_IMPORT
-        for file in _sources(room)
+        for package in MAY_IMPORT
+        for file in _sources(package)
         for module, line in _imports(file)
         if module.partition(".")[0] in modules
     ]
-    for room in MAY_IMPORT:
-        for file in _sources(room):
+    for package in MAY_IMPORT:
+        for file in _sources(package):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
                     found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.func.id}")
@@ -138,7 +202,9 @@ def test_nothing_is_unpickled_evaluated_or_loaded_as_code() -> None:
 
 def test_every_package_is_listed_typed_and_guarded_against_bare_imports() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    folders = {str(file.parent.relative_to(ROOT)) for room in MAY_IMPORT for file in (ROOT / room).rglob("__init__.py")}
+    folders = {
+        str(file.parent.relative_to(ROOT)) for package in MAY_IMPORT for file in (ROOT / package).rglob("__init__.py")
+    }
     assert {folder.partition("/")[0] for folder in folders} == set(MAY_IMPORT)
     listed = {f"shrag.{folder.replace('/', '.')}" for folder in folders} | {"shrag"}
     assert set(project["tool"]["setuptools"]["packages"]) == listed
@@ -164,13 +230,20 @@ def test_every_dependency_is_pinned_and_explained() -> None:
     assert [name for name in sorted(wanted) if f"`{name}`" not in explained] == []
 
 
-def _sources(room: str) -> Iterator[Path]:
-    return (ROOT / room).rglob("*.py")
+def _sources(package: str) -> Iterator[Path]:
+    return (ROOT / package).rglob("*.py")
 
 
-def _imports(file: Path) -> Iterator[tuple[str, int]]:
+def _module(file: Path) -> str:
+    return ".".join(("shrag", *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def _imports(file: Path, *, names: bool = False) -> Iterator[tuple[str, int]]:
+    """Yield the modules that a file imports; with ``names`` also each imported name, which may be a module too."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module, node.lineno
+            if names:
+                yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)

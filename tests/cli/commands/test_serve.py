@@ -9,7 +9,6 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.serving.answer_cache import MOST_BYTES, AnswerCache
-from shrag.serving.http import server
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
     def serve(indexes: Path, name: str, **given: Any) -> None:  # noqa: ANN401
         options.update(given, indexes=indexes, name=name)
 
-    monkeypatch.setattr(server, "serve", serve)
+    monkeypatch.setattr("shrag.serving.serve.serve", serve)
     monkeypatch.chdir(tmp_path)
     return options
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.analyzed_record import AnalysedRecord
-from shrag.indexing.search_engine import RecordStore
+from shrag.indexing.analyzed_record import AnalysedRecord, RecordStore
 from shrag.models.encoders.cross_encoder import CrossEncoderReranker
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine

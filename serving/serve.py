@@ -1,0 +1,87 @@
+"""Serve one published index over HTTP until the process is told to stop."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from shrag.corpora.files import check_name
+from shrag.indexing.storage.checksums import Verify
+from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.language_model import LanguageModel
+from shrag.serving.answer_cache import AnswerCache
+from shrag.serving.app import create_app
+from shrag.serving.engine import Engine, open_engine
+from shrag.serving.http.access import Access, access_for_host
+from shrag.serving.http.server import address_of, listen, run
+from shrag.serving.retrieval.rerankers import AUTO
+from shrag.serving.runtime.admission import ServerLimits
+from shrag.serving.runtime.hot_reload import CurrentIndex
+from shrag.serving.runtime.memory import limit_malloc_arenas
+
+
+def serve(
+    indexes: Path,
+    name: str,
+    *,
+    host: str,
+    port: int,
+    access: Access | None = None,
+    ready: Callable[[Engine, str], None],
+    verify: Verify = "full",
+    model: LanguageModel | None = None,
+    reranker: str = AUTO,
+    min_score: float | None = None,
+    cache: AnswerCache | None = None,
+    limits: ServerLimits | None = None,
+    log_questions: bool = False,
+    shared: bool = False,
+) -> None:
+    """Serve the index ``name``; take up newer generations while serving.
+
+    The address is bound first, so that an address in use is reported at once.
+
+    Args:
+        indexes: The folder of all indexes.
+        name: The index.
+        host: The address to listen on.
+        port: The port; 0 for any free one.
+        access: Who may send requests; by default this machine only.
+        ready: Called with the engine and the server's address before the first request.
+        verify: Whether every byte of an index is read before it answers, or while it does.
+        model: Writes answers and chooses keywords; without one, or while it fails, answers are extractive.
+        reranker: See :func:`~shrag.serving.retrieval.rerankers.open_reranker`.
+        min_score: The least score that the re-ranker shows.
+        cache: Answers that were given under these settings.
+        limits: How many requests are worked on and wait at once.
+        log_questions: Whether the log, JSON lines on stderr, contains the text of questions.
+        shared: Whether other processes of the same server listen on the address too.
+
+    Raises:
+        AddressTaken: Another process listens on the address.
+        ServingError: ``host`` is refused by :func:`~shrag.serving.http.access.access_for_host`.
+    """
+    access = access or access_for_host(host)
+    limit_malloc_arenas()
+    with listen(host, port, shared=shared) as listener:
+        guarded = CircuitModel(model) if model is not None else None
+
+        def open_checked(checked: Verify) -> Engine:
+            return open_engine(
+                indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score, cache=cache
+            )
+
+        with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
+            current.watch()
+            if shared:  # not earlier, or the system would send connections here that other processes could serve
+                listener.listen(socket.SOMAXCONN)
+            _report_ready(current, ready, address_of(host, listener) + "/")
+            run(create_app(current, access, limits, log_questions=log_questions), listener)
+
+
+def _report_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], address: str) -> None:
+    # A function of its own: a local variable of `serve` would keep a closed engine's files mapped.
+    with current.use() as engine:
+        ready(engine, address)
