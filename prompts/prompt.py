@@ -46,7 +46,7 @@ VARIABLES: Mapping[str, frozenset[str]] = {
 }
 """The prompts there are and the variables of each."""
 
-ANSWERING = ("answer", "keywords")
+ANSWER_PROMPTS = ("answer", "keywords")
 """The prompts that an answer depends on."""
 
 Language = Literal["ko", "en"]
@@ -58,7 +58,7 @@ class PromptError(Exception):
     """A prompt file cannot be used; the message names it and says what to change."""
 
 
-class Turn(NamedTuple):
+class PromptMessage(NamedTuple):
     """What one side says."""
 
     role: Literal["system", "user"]
@@ -75,11 +75,11 @@ class Prompt:
     user: string.Template
     fingerprint: str
 
-    def turns(self, values: Mapping[str, str]) -> tuple[Turn, Turn]:
+    def turns(self, values: Mapping[str, str]) -> tuple[PromptMessage, PromptMessage]:
         """Return what is said with ``values`` put in; raises ``KeyError`` where one is missing."""
         return (
-            Turn("system", self.system.substitute(values)),
-            Turn("user", self.user.substitute(values)),
+            PromptMessage("system", self.system.substitute(values)),
+            PromptMessage("user", self.user.substitute(values)),
         )
 
 
@@ -103,7 +103,7 @@ def load_prompt(name: str, language: Language, folder: Path = FOLDER) -> Prompt:
 
 def prompts_fingerprint(folder: Path = FOLDER) -> str:
     """Return a digest over the prompts that determine an answer besides the question, the records and the model."""
-    prompts = [load_prompt(name, language, folder) for name in ANSWERING for language in ("en", "ko")]
+    prompts = [load_prompt(name, language, folder) for name in ANSWER_PROMPTS for language in ("en", "ko")]
     return hashlib.sha256("\n".join(prompt.fingerprint for prompt in prompts).encode()).hexdigest()
 
 

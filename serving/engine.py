@@ -15,7 +15,7 @@ from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
 from shrag.indexing.storage.vector_card import weights_beside
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
@@ -200,7 +200,7 @@ class Engine:
         request = self._request(question, k, keyword_order, PRODUCT, answered=answered, choices=choices)
         find_strategy(strategy)
         self._index.seals.raise_if_damaged()
-        model = self.model.known_name if isinstance(self.model, CircuitModel) else self.model and self.model.name
+        model = self.model.known_name if isinstance(self.model, CircuitBreaker) else self.model and self.model.name
         if self._cache is None or model == "":
             return None
         return self._cache.find(self._key(request, strategy, model or ""))

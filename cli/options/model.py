@@ -18,7 +18,7 @@ from shrag.models.errors import GpuMissing
 if TYPE_CHECKING:
     from shrag.models.chat.client import OpenAIModel
     from shrag.models.language_model import LanguageModel
-    from shrag.models.memory_plan.plan import BudgetPlan, Part
+    from shrag.models.memory_plan.plan import MemoryPart, MemoryPlan
     from shrag.models.model_server.server import ServerState
 
 TABLE = "llm"
@@ -82,46 +82,47 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
 
     With a ``budget`` the server is held to a plan beside the vectors and the encoder of ``index``, and what the card
     really holds is compared with it once the server is ready. Raises
-    :class:`~shrag.models.errors.EngineMissing`, :class:`~shrag.models.errors.WeightsMissing` and what planning does.
+    :class:`~shrag.models.errors.ServerProgramMissing`, :class:`~shrag.models.errors.WeightsMissing` and what planning
+    does.
     """
     if not settings.command:
         model = open_language_model(settings)
         with nullcontext() if model is None else closing(model):
             yield model
         return
-    from shrag.models.model_server.planned_server import plan_server, within_plan
+    from shrag.models.model_server.planned_server import add_plan_flags, plan_server
     from shrag.models.model_server.served_model import ServedModel
     from shrag.models.model_server.server import ModelServer
 
     plan = plan_server(settings, _retrieval(home, index), home.weights) if settings.budget else None
 
-    def told(state: ServerState) -> None:
+    def report(state: ServerState) -> None:
         click.echo(f"Language model: {state}", err=True)
         if plan is not None and state.phase == "ready":
             click.echo(f"Memory of the card: {_held(plan)}", err=True)
 
-    planned = within_plan(settings, plan)
+    planned = add_plan_flags(settings, plan)
     with (
-        ModelServer(planned, home.path / TABLE, told=told) as server,
+        ModelServer(planned, home.path / TABLE, on_change=report) as server,
         closing(ServedModel(planned, server)) as served,
     ):
         yield served
 
 
-def _retrieval(home: Home, index: str) -> tuple[Part, ...]:
+def _retrieval(home: Home, index: str) -> tuple[MemoryPart, ...]:
     """Return what the index's encoder and vectors take of the card."""
     from shrag.indexing.storage.generations import current_generation
     from shrag.indexing.storage.vector_card import LSA
-    from shrag.models.memory_plan.retrieval_memory import NONE, VectorTable, retrieval_parts
+    from shrag.models.memory_plan.retrieval_memory import NO_MODEL, VectorTable, retrieval_parts
 
     _, manifest = current_generation(home.indexes / check_name(index))
     card = manifest.vectors
     if card is None or card.encoder == LSA:
         return ()
-    return retrieval_parts(card.encoder, NONE, VectorTable(card.rows, card.dimension), home.weights)
+    return retrieval_parts(card.encoder, NO_MODEL, VectorTable(card.rows, card.dimension), home.weights)
 
 
-def _held(plan: BudgetPlan) -> str:
+def _held(plan: MemoryPlan) -> str:
     from shrag.models.memory_plan.gpu_use import compare_use, read_gpu
 
     try:

@@ -60,7 +60,7 @@ class EncoderCard(ModelCard, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """
 
     dimension: int
-    elastic: int | None = None
+    min_dimension: int | None = None
     pooling: Pooling
     query_prefix: str = ""
     passage_prefix: str = ""

@@ -83,9 +83,11 @@ def _split(choice: str) -> tuple[str, int]:
 def _dimension(card: EncoderCard, length: int) -> int:
     if not length or length == card.dimension:
         return card.dimension
-    if card.elastic is None or not card.elastic <= length <= card.dimension:
-        may = f"from {card.elastic} to {card.dimension}" if card.elastic else f"only {card.dimension}"
-        raise WeightsRejected(f"Vectors of {card.name} can have {may} dimensions, not {length}: choose such a length.")
+    if card.min_dimension is None or not card.min_dimension <= length <= card.dimension:
+        allowed = f"from {card.min_dimension} to {card.dimension}" if card.min_dimension else f"only {card.dimension}"
+        raise WeightsRejected(
+            f"Vectors of {card.name} can have {allowed} dimensions, not {length}: choose such a length."
+        )
     return length
 
 
@@ -109,7 +111,7 @@ def _card_of_folder(folder: Path, config: dict[str, Any]) -> EncoderCard:
         name=folder.name,
         max_tokens=positions - _RESERVED_POSITIONS.get(str(config.get("model_type")), 0),
         dimension=dimension,
-        elastic=1,
+        min_dimension=1,
         pooling=_pooling(folder, pooling),
         query_prefix=str(prompts.get("query", "")),
         passage_prefix=str(prompts.get("document", prompts.get("passage", ""))),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from shrag.models.encoders.catalog import RerankerCard, find_reranker_card
-from shrag.models.encoders.network import TorchModel, load_reranker_model
+from shrag.models.encoders.network import TorchNetwork, load_reranker_model
 from shrag.models.encoders.tokenization import Tokeniser
 from shrag.models.encoders.weights import CONFIG, TOKENIZER, check_weights, find_weights, is_path
 from shrag.models.errors import WeightsMissing, WeightsRejected
@@ -28,7 +28,7 @@ class CrossEncoderReranker:
 
     is_model = True
 
-    def __init__(self, name: str, model: TorchModel, tokeniser: Tokeniser, threshold: float | None = None) -> None:
+    def __init__(self, name: str, model: TorchNetwork, tokeniser: Tokeniser, threshold: float | None = None) -> None:
         if threshold is not None and not 0 <= threshold <= 1:
             raise ValueError(f"A threshold must be from 0 to 1, got {threshold}.")
         self._model = model

@@ -33,12 +33,12 @@ VOCABULARY_FILE = "vocabulary.json"
 TERMS_FILE = "terms.npy"
 """``float16[vocabulary, dimension]``: each term's row of ``V``, times its idf."""
 
-Terms = Callable[[Sequence[str]], list[list[str]]]
+TermsFunction = Callable[[Sequence[str]], list[list[str]]]
 """Texts → the terms of each, as the index's own analyser gives them."""
 
 # Directions with less than this share of the largest singular value are rounding noise, and differ from run to run.
-_NOISE = 1e-5
-_LONGEST_DOCUMENT = 2_000
+_MIN_SINGULAR_VALUE = 1e-5
+_MAX_DOCUMENT_TERMS = 2_000
 
 
 class LsaEncoder:
@@ -48,8 +48,10 @@ class LsaEncoder:
     is_model = False
     batch_rows = 512
 
-    def __init__(self, vocabulary: Sequence[str], rows: NDArray[np.float16], terms: Terms, settings: str) -> None:
-        self._places = {term: place for place, term in enumerate(vocabulary)}
+    def __init__(
+        self, vocabulary: Sequence[str], rows: NDArray[np.float16], terms: TermsFunction, settings: str
+    ) -> None:
+        self._rows_by_term = {term: place for place, term in enumerate(vocabulary)}
         self._rows = rows
         self._terms = terms
         self.settings = settings
@@ -58,7 +60,7 @@ class LsaEncoder:
     @property
     def digest(self) -> str:
         """See :class:`~shrag.models.encoder.Encoder`."""
-        digest = hashlib.sha256(_encode_vocabulary(self._places))
+        digest = hashlib.sha256(_encode_vocabulary(self._rows_by_term))
         digest.update(np.ascontiguousarray(self._rows).data)
         return digest.hexdigest()
 
@@ -77,13 +79,13 @@ class LsaEncoder:
 
     def save(self, folder: Path) -> None:
         """Write the arrays into ``folder``."""
-        (folder / VOCABULARY_FILE).write_bytes(_encode_vocabulary(self._places))
+        (folder / VOCABULARY_FILE).write_bytes(_encode_vocabulary(self._rows_by_term))
         np.save(folder / TERMS_FILE, self._rows, allow_pickle=False)
 
     def _encode(self, documents: Sequence[Sequence[str]], rows: NDArray[np.floating[Any]]) -> Vectors:
         vectors = np.zeros((len(documents), self.dimension), dtype=np.float32)
         for row, terms in enumerate(documents):
-            counts = Counter(place for term in terms if (place := self._places.get(term)) is not None)
+            counts = Counter(place for term in terms if (place := self._rows_by_term.get(term)) is not None)
             if counts:
                 # By place, so that the same terms in another order round alike.
                 places = sorted(counts)
@@ -95,7 +97,7 @@ class LsaEncoder:
         return vectors
 
 
-def load_lsa(folder: Path, terms: Terms, settings: str) -> LsaEncoder:
+def load_lsa(folder: Path, terms: TermsFunction, settings: str) -> LsaEncoder:
     """Open what :meth:`LsaEncoder.save` wrote, its array mapped and not read.
 
     Raises ``ValueError`` where it does not fit together.
@@ -107,22 +109,22 @@ def load_lsa(folder: Path, terms: Terms, settings: str) -> LsaEncoder:
     return LsaEncoder(vocabulary, rows, terms, settings)
 
 
-def fit_lsa(documents: Iterable[Sequence[str]], terms: Terms, options: LsaOptions) -> LsaEncoder:
+def fit_lsa(documents: Iterable[Sequence[str]], terms: TermsFunction, options: LsaOptions) -> LsaEncoder:
     """Fit on each document's terms; the first ``options.documents`` are read, and of each its first 2,000 terms.
 
     The same documents in the same order give the same bits on one kind of processor. The dimension is smaller where
     the documents do not have as many directions.
     """
-    sample = _Sample()
+    sample = _TermCounts()
     for terms_of_one, _ in zip(documents, range(options.documents), strict=False):
-        sample.add(terms_of_one[:_LONGEST_DOCUMENT])
+        sample.add(terms_of_one[:_MAX_DOCUMENT_TERMS])
     vocabulary, places = sample.vocabulary(options.vocabulary)
     matrix, idf = sample.matrix(places, len(vocabulary))
-    directions = _directions(matrix, options)
+    directions = _right_singular_vectors(matrix, options)
     return LsaEncoder(vocabulary, (directions * idf[:, None]).astype(np.float16), terms, options.settings)
 
 
-class _Sample:
+class _TermCounts:
     """Term counts of documents, compactly: twelve bytes for each distinct term of each document."""
 
     def __init__(self) -> None:
@@ -167,7 +169,7 @@ class _Sample:
         return diags(1 / lengths, dtype=np.float32) @ matrix, idf
 
 
-def _directions(matrix: Any, options: LsaOptions) -> NDArray[np.float32]:  # noqa: ANN401  (scipy has no types)
+def _right_singular_vectors(matrix: Any, options: LsaOptions) -> NDArray[np.float32]:  # noqa: ANN401  (scipy has no types)
     """Return the leading right singular vectors as columns: ``float32[terms, dimension]``."""
     dimension = min(options.dimension, *matrix.shape)
     if dimension == 0:
@@ -180,7 +182,7 @@ def _directions(matrix: Any, options: LsaOptions) -> NDArray[np.float32]:  # noq
         _, strengths, directions = randomized_svd(
             matrix, n_components=dimension, n_iter=options.iterations, random_state=options.seed
         )
-    return np.ascontiguousarray(directions[strengths > _NOISE * strengths[0]].T, dtype=np.float32)
+    return np.ascontiguousarray(directions[strengths > _MIN_SINGULAR_VALUE * strengths[0]].T, dtype=np.float32)
 
 
 def _sublinear(count: int) -> float:

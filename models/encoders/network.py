@@ -32,7 +32,7 @@ _OFFLINE = {
 }
 
 
-class TorchModel:
+class TorchNetwork:
     """A loaded network: tokens → one row of numbers a text. Safe to share between threads.
 
     Half precision on a GPU, single on a CPU, where half is many times slower.
@@ -95,7 +95,7 @@ class TorchModel:
         return tensor.pin_memory().to(self.device, non_blocking=True) if self.on_gpu else tensor
 
 
-def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchModel:
+def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchNetwork:
     """Load an encoder's network, on a GPU where there is one and no ``device`` is named.
 
     Raises :class:`PackageMissing`, :class:`WeightsRejected` where the weights are not those of their configuration, and
@@ -107,11 +107,11 @@ def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, devic
     hidden = transformer.model.config.hidden_size
     if hidden != dimension:
         raise WeightsRejected(f"{weights.folder} gives vectors of {hidden} numbers, its card says {dimension}.")
-    module = _place(libraries, [transformer, libraries.pooling(hidden, pooling)], device)
-    return TorchModel(libraries, module, "sentence_embedding", _pad_id(transformer), device)
+    module = _to_device_or_raise(libraries, [transformer, libraries.pooling(hidden, pooling)], device)
+    return TorchNetwork(libraries, module, "sentence_embedding", _pad_id(transformer), device)
 
 
-def load_reranker_model(weights: Weights, device: str | None = None) -> TorchModel:
+def load_reranker_model(weights: Weights, device: str | None = None) -> TorchNetwork:
     """Load a cross-encoder's network, whose rows are one number each; raises as :func:`load_encoder_model` does."""
     libraries = _import_libraries()
     device = device or _best_device(libraries.torch)
@@ -122,7 +122,9 @@ def load_reranker_model(weights: Weights, device: str | None = None) -> TorchMod
             f"{weights.folder} gives {config.num_labels} numbers a pair and has {config.type_vocab_size} kinds of "
             "segment, where a re-ranker gives 1 and has 1: use another model."
         )
-    return TorchModel(libraries, _place(libraries, [transformer], device), "scores", _pad_id(transformer), device)
+    return TorchNetwork(
+        libraries, _to_device_or_raise(libraries, [transformer], device), "scores", _pad_id(transformer), device
+    )
 
 
 class _Libraries(NamedTuple):
@@ -159,7 +161,7 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
     kept: dict[str, Any] = {}
     base: Any = libraries.transformer
 
-    class WholeTransformer(base):  # type: ignore[misc]
+    class ReportingTransformer(base):  # type: ignore[misc]
         """Keeps what the library says of tensors it did not find: it would make numbers up for them, and only log."""
 
         def _load_model(self, path: str, task: Task, config: Any, backend: str, is_peft: bool, **options: Any) -> Any:  # noqa: ANN401
@@ -172,7 +174,7 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
     offline = {"local_files_only": True, "trust_remote_code": False}
     with stage_weights(weights, gte_class) as folder:
         try:
-            transformer = WholeTransformer(
+            transformer = ReportingTransformer(
                 str(folder),
                 transformer_task=task,
                 # Shapes that do not fit are reported, too, and refused below by their names.
@@ -198,7 +200,9 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
     return transformer
 
 
-def _place(libraries: _Libraries, modules: Sequence[Any], device: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _to_device_or_raise(
+    libraries: _Libraries, modules: Sequence[Any], device: str
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
     try:
         module: Any = libraries.torch.nn.Sequential(*modules).eval().to(device)
     except libraries.torch.OutOfMemoryError as error:

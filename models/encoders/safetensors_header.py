@@ -17,7 +17,7 @@ import msgspec
 
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
-LONGEST_HEADER = 100_000_000
+MAX_HEADER_BYTES = 100_000_000
 """Bytes of JSON that are read at most: the same bound as the safetensors library's own."""
 
 INDEX_FILE = "model.safetensors.index.json"
@@ -39,7 +39,7 @@ FLOATS = ("F64", "F32", "F16", "BF16")
 """What an encoder is loaded from, in half precision whichever it is."""
 
 # More than any tensor has, and few enough to multiply at once.
-_MOST_DIMENSIONS = 16
+_MAX_DIMENSIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ def read_header(path: Path) -> dict[str, _Tensor]:
             size = int.from_bytes(file.read(8), "little")
             if length < 8 or size > length - 8:
                 raise WeightsRejected(f"{path} is cut inside its header ({length} bytes): copy it again.")
-            if size > LONGEST_HEADER:
-                raise WeightsRejected(f"{path} has a header of {size} bytes, {LONGEST_HEADER} are read at most.")
+            if size > MAX_HEADER_BYTES:
+                raise WeightsRejected(f"{path} has a header of {size} bytes, {MAX_HEADER_BYTES} are read at most.")
             header = file.read(size)
     except FileNotFoundError:
         raise WeightsMissing(f"There is no file {path}: put the model's weights there.") from None
@@ -148,7 +148,7 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
         if bits is None:
             known = ", ".join(sorted(BITS))
             raise WeightsRejected(f"{path} stores {name!r} as {tensor.dtype!r}: the types known are {known}.")
-        if len(tensor.shape) > _MOST_DIMENSIONS or min(tensor.shape, default=0) < 0 or begin < 0 or stop < begin:
+        if len(tensor.shape) > _MAX_DIMENSIONS or min(tensor.shape, default=0) < 0 or begin < 0 or stop < begin:
             raise WeightsRejected(
                 f"{path} gives {name!r} the shape {str(tensor.shape)[:80]} from byte {begin} to {stop}, which cannot "
                 "be: copy it again."
@@ -170,8 +170,8 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
 
 def _read_index(path: Path) -> dict[str, str]:
     try:
-        if path.stat().st_size > LONGEST_HEADER:
-            raise WeightsRejected(f"{path} has more than {LONGEST_HEADER} bytes, which no index of weights needs.")
+        if path.stat().st_size > MAX_HEADER_BYTES:
+            raise WeightsRejected(f"{path} has more than {MAX_HEADER_BYTES} bytes, which no index of weights needs.")
         return msgspec.json.decode(path.read_bytes(), type=_Index).weight_map
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise WeightsRejected(f"{path} is not an index of weights ({error}): copy the model again.") from None

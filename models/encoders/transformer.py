@@ -10,16 +10,16 @@ import numpy as np
 from shrag.models.encoder import Vectors
 from shrag.models.encoders.check import check_encoder
 from shrag.models.encoders.choice import EncoderChoice
-from shrag.models.encoders.network import TorchModel, load_encoder_model
+from shrag.models.encoders.network import TorchNetwork, load_encoder_model
 from shrag.models.encoders.token_workers import TokenWorkers
 from shrag.models.encoders.tokenization import Tokeniser, Tokens
 from shrag.models.encoders.weights import TOKENIZER
 from shrag.models.reranker import Passage
 
-_CHUNK = 2_048
+_CHUNK_TEXTS = 2_048
 _GPU_BATCH_ROWS = 16_384
 _CPU_BATCH_ROWS = 64
-_MOST_WORKERS = 8
+_MAX_WORKERS = 8
 
 
 class TransformerEncoder:
@@ -30,13 +30,13 @@ class TransformerEncoder:
 
     is_model = True
 
-    def __init__(self, choice: EncoderChoice, model: TorchModel, tokeniser: Tokeniser) -> None:
+    def __init__(self, choice: EncoderChoice, model: TorchNetwork, tokeniser: Tokeniser) -> None:
         self._card = choice.card
         self._model = model
         self._tokeniser = tokeniser
         self._workers: TokenWorkers | None = None
         if model.on_gpu:
-            self._workers = TokenWorkers(tokeniser, min(_MOST_WORKERS, max(1, len(os.sched_getaffinity(0)) - 1)))
+            self._workers = TokenWorkers(tokeniser, min(_MAX_WORKERS, max(1, len(os.sched_getaffinity(0)) - 1)))
         self.name = choice.card.name
         self.settings = choice.settings
         self.digest = choice.weights.digest
@@ -55,7 +55,7 @@ class TransformerEncoder:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         # By characters first, so that texts of one chunk, and then of one batch, have about as many tokens.
         order = sorted((p for p, text in enumerate(texts) if text.strip()), key=lambda place: -len(texts[place]))
-        chunks = [order[start : start + _CHUNK] for start in range(0, len(order), _CHUNK)]
+        chunks = [order[start : start + _CHUNK_TEXTS] for start in range(0, len(order), _CHUNK_TEXTS)]
         read = self._tokens([[prefix + texts[place].strip() for place in chunk] for chunk in chunks])
         for chunk, tokens in zip(chunks, read, strict=True):
             vectors[chunk] = self._model.rows(tokens, self.dimension, unit=True)

@@ -73,15 +73,15 @@ def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
     if card is not None:
         repository = card.repository
         names = [card.name, card.short, Path(repository).name, f"models--{repository.replace('/', '--')}"]
-    places = [Path(choice).expanduser()] if is_path(choice) else [home / name for name in names if name]
-    for place in places:
-        if (place / "snapshots").is_dir():
-            return _snapshot(place, card)
-        if place.is_dir():
-            return place
+    folders = [Path(choice).expanduser()] if is_path(choice) else [home / name for name in names if name]
+    for folder in folders:
+        if (folder / "snapshots").is_dir():
+            return _snapshot(folder, card)
+        if folder.is_dir():
+            return folder
     what = f"{card.repository} (licence {card.licence})" if card and card.repository else choice
     raise WeightsMissing(
-        f"There are no weights at {places[0]}: carry the folder of {what} there, its {CONFIG}, {TOKENIZER} and "
+        f"There are no weights at {folders[0]}: carry the folder of {what} there, its {CONFIG}, {TOKENIZER} and "
         "safetensors files; SHRAG downloads nothing."
     )
 
@@ -130,7 +130,9 @@ def _tensor_files(folder: Path) -> list[str]:
     index = folder / INDEX_FILE
     if index.is_file():
         shards = read_json(index).get("weight_map")
-        names = sorted(set(shards.values())) if isinstance(shards, dict) and _plain(shards.values()) else []
+        names = (
+            sorted(set(shards.values())) if isinstance(shards, dict) and _are_safetensors_names(shards.values()) else []
+        )
         if not names:
             raise WeightsRejected(f"{index} does not name safetensors files beside it: carry it over again.")
         return [INDEX_FILE, *names]
@@ -142,7 +144,7 @@ def _tensor_files(folder: Path) -> list[str]:
     raise WeightsMissing(f"{folder} has no {SINGLE_FILE}: carry over the whole folder.")
 
 
-def _plain(names: Iterable[object]) -> bool:
+def _are_safetensors_names(names: Iterable[object]) -> bool:
     return all(isinstance(name, str) and name.endswith(".safetensors") and Path(name).name == name for name in names)
 
 

@@ -41,9 +41,9 @@ _WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma
 """Multimodal model types → the type of their text model, whose own table is ``text_config``."""
 
 # Far above any model: a hostile number would make a tuple as long.
-_MOST_LAYERS = 10_000
+_MAX_LAYERS = 10_000
 
-_ASK = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
+_WAY_OUT = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +108,20 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
     kind = str(text.get("model_type"))
     if kind not in HEAD_GROUPS | LATENT:
         known = ", ".join(sorted(HEAD_GROUPS | LATENT))
-        raise UnknownArchitecture(f"How a model of type {kind!r} caches is not known here (known: {known}): {_ASK}.")
+        raise UnknownArchitecture(
+            f"How a model of type {kind!r} caches is not known here (known: {known}): {_WAY_OUT}."
+        )
     count = _number(text, "num_hidden_layers")
-    if count > _MOST_LAYERS:
-        raise UnknownArchitecture(f"num_hidden_layers is {count}, {_MOST_LAYERS} are believed at most: {_ASK}.")
+    if count > _MAX_LAYERS:
+        raise UnknownArchitecture(f"num_hidden_layers is {count}, {_MAX_LAYERS} are believed at most: {_WAY_OUT}.")
     if kind in LATENT:
         return (FullAttention(_number(text, "kv_lora_rank") + _number(text, "qk_rope_head_dim")),) * count
     if "per_layer_config" in text:
-        raise UnknownArchitecture(f"The configuration has a per_layer_config, which is not read here: {_ASK}.")
+        raise UnknownArchitecture(f"The configuration has a per_layer_config, which is not read here: {_WAY_OUT}.")
     types = _layer_types(text, count)
     shared = _number(text, "num_kv_shared_layers", None if kind == "gemma3n_text" else 0)
     if shared >= count:
-        raise UnknownArchitecture(f"num_kv_shared_layers is {shared} of {count} layers, which leaves none: {_ASK}.")
+        raise UnknownArchitecture(f"num_kv_shared_layers is {shared} of {count} layers, which leaves none: {_WAY_OUT}.")
     makers: dict[str, Callable[[Mapping[str, object]], Layer]] = {
         "full_attention": _full,
         "sliding_attention": _sliding,
@@ -127,7 +129,7 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
     }
     unknown = [name for name in types if name not in makers]
     if unknown:
-        raise UnknownArchitecture(f"layer_types has {unknown[0]!r}, known are {', '.join(makers)}: {_ASK}.")
+        raise UnknownArchitecture(f"layer_types has {unknown[0]!r}, known are {', '.join(makers)}: {_WAY_OUT}.")
     layer_of = {name: makers[name](text) for name in dict.fromkeys(types)}
     return tuple(layer_of[name] for name in types[: count - shared])
 
@@ -145,7 +147,7 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
     types = text.get("layer_types")
     if isinstance(types, list):
         if len(types) != count:
-            raise UnknownArchitecture(f"layer_types has {len(types)} entries for {count} layers: {_ASK}.")
+            raise UnknownArchitecture(f"layer_types has {len(types)} entries for {count} layers: {_WAY_OUT}.")
         return [str(name) for name in types]
     kind, window = str(text["model_type"]), text.get("sliding_window")
     if kind in _DELTA:
@@ -160,7 +162,9 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
     else:
         slides_nowhere = not window and kind not in _PATTERNED
     if not slides_nowhere:
-        raise UnknownArchitecture(f"The {kind} configuration has no layer_types that say which layers slide: {_ASK}.")
+        raise UnknownArchitecture(
+            f"The {kind} configuration has no layer_types that say which layers slide: {_WAY_OUT}."
+        )
     return ["full_attention"] * count
 
 
@@ -187,7 +191,7 @@ def _linear(text: Mapping[str, object]) -> LinearAttention:
     width = {"float32": 4, "bfloat16": 2, "float16": 2, None: 2}.get(_text_or_none(text, "mamba_ssm_dtype"))
     if width is None:
         raise UnknownArchitecture(
-            f"mamba_ssm_dtype is {text['mamba_ssm_dtype']!r}, known are float32, bfloat16: {_ASK}."
+            f"mamba_ssm_dtype is {text['mamba_ssm_dtype']!r}, known are float32, bfloat16: {_WAY_OUT}."
         )
     return LinearAttention(values * value_width * key_width * width + convolution)
 
@@ -218,5 +222,7 @@ def _number(text: Mapping[str, object], key: str, default: int | None = None) ->
         return default
     least = 0 if key == "num_kv_shared_layers" else 1
     if type(value) is not int or not least <= value < 2**31:
-        raise UnknownArchitecture(f"The configuration's {key} is {value!r}, a positive whole number is needed: {_ASK}.")
+        raise UnknownArchitecture(
+            f"The configuration's {key} is {value!r}, a positive whole number is needed: {_WAY_OUT}."
+        )
     return value

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from shrag.models.errors import GpuMissing
 from shrag.models.memory_plan.byte_sizes import MIB, gib
 from shrag.models.memory_plan.gpu_cards import GpuCard
-from shrag.models.memory_plan.plan import BudgetPlan
+from shrag.models.memory_plan.plan import MemoryPlan
 
-Query = Callable[[Sequence[str]], str]
+NvidiaSmi = Callable[[Sequence[str]], str]
 """Options of ``nvidia-smi`` → what it prints; raises :class:`GpuMissing`."""
 
 TOLERANCE = 0.05
@@ -34,7 +34,7 @@ class GpuUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class UseDifference:
     """Real use against the plan, in bytes; ``real`` counts the whole GPU or the processes asked for."""
 
     planned: int
@@ -46,14 +46,14 @@ class Difference:
         return (self.real - self.planned) / self.planned
 
     @property
-    def warns(self) -> bool:
+    def exceeds_tolerance(self) -> bool:
         """Whether the difference, either way, is more than :data:`TOLERANCE`."""
         return abs(self.share) > TOLERANCE
 
     def __str__(self) -> str:
         advice = ": correct the plan with --slack or a smaller cache, or find who else is on the card"
         says = f"planned {gib(self.planned)}, held {gib(self.real)}, {self.share:+.1%}"
-        return says + (advice if self.warns else "")
+        return says + (advice if self.exceeds_tolerance else "")
 
 
 def ask_nvidia_smi(options: Sequence[str]) -> str:
@@ -71,7 +71,7 @@ def ask_nvidia_smi(options: Sequence[str]) -> str:
     return done.stdout
 
 
-def read_gpu(query: Query = ask_nvidia_smi, gpu: int = 0) -> GpuUse:
+def read_gpu(query: NvidiaSmi = ask_nvidia_smi, gpu: int = 0) -> GpuUse:
     """Ask for one GPU, the first unless told otherwise; raises :class:`GpuMissing`."""
     which = f"--id={gpu}"
     line = query([which, "--query-gpu=name,memory.total,memory.used,memory.free,compute_cap", _CSV]).strip()
@@ -89,12 +89,12 @@ def read_gpu(query: Query = ask_nvidia_smi, gpu: int = 0) -> GpuUse:
     return GpuUse(name, total, used, free, capability, by_process)
 
 
-def card_of(use: GpuUse) -> GpuCard:
+def to_gpu_card(use: GpuUse) -> GpuCard:
     """Return the card a plan is made for where the GPU itself was asked."""
     return GpuCard(use.name, use.name, use.total, use.capability, estimated=False)
 
 
-def start_obstacle(plan: BudgetPlan, use: GpuUse) -> str | None:
+def start_obstacle(plan: MemoryPlan, use: GpuUse) -> str | None:
     """Say why vLLM would refuse to start now, None where it would not: it wants its share of the card free."""
     wanted = int(plan.gpu_memory_utilization * use.total)
     if wanted <= use.free:
@@ -102,7 +102,7 @@ def start_obstacle(plan: BudgetPlan, use: GpuUse) -> str | None:
     return f"vLLM would not start now: it wants {gib(wanted)} free and {gib(use.free)} are; see who holds the rest"
 
 
-def compare_use(plan: BudgetPlan, use: GpuUse, processes: Collection[int] = ()) -> Difference:
+def compare_use(plan: MemoryPlan, use: GpuUse, processes: Collection[int] = ()) -> UseDifference:
     """Compare a plan, once all it holds is loaded, with the whole GPU or with the sum of some ``processes``.
 
     Raises :class:`GpuMissing` where the driver does not tell what one of them holds.
@@ -113,4 +113,4 @@ def compare_use(plan: BudgetPlan, use: GpuUse, processes: Collection[int] = ()) 
             f"nvidia-smi does not tell what process {hidden[0]} holds: compare the whole card, with no --pid."
         )
     real = sum(use.by_process[pid] for pid in set(processes)) if processes else use.used
-    return Difference(plan.in_use, real)
+    return UseDifference(plan.in_use, real)

@@ -94,12 +94,12 @@ class KvCache:
     @property
     def block_bytes(self) -> int:
         """Bytes of one block of the pool: the page of a layer, for each layer of the widest group."""
-        return self._cut()[0]
+        return self._layout()[0]
 
     def blocks(self, tokens: int) -> int:
         """Return the blocks that a sequence of ``tokens`` holds at most."""
         total = 0
-        for layer, groups, in_block in self._cut()[1]:
+        for layer, groups, in_block in self._layout()[1]:
             if isinstance(layer, FullAttention):
                 blocks = math.ceil(tokens / in_block)
             elif isinstance(layer, SlidingAttention):
@@ -129,7 +129,7 @@ class KvCache:
         """Return the bytes of the smallest pool that holds so many sequences of ``tokens`` at once."""
         return (sequences * self.blocks(tokens) + 1) * self.block_bytes
 
-    def _cut(self) -> tuple[int, list[_Group]]:
+    def _layout(self) -> tuple[int, list[_Group]]:
         """Return the bytes of a block, and the groups that take blocks."""
         counts = Counter(self.layers)
         width = KV_BYTES[self.options.dtype]

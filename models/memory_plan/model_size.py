@@ -39,7 +39,7 @@ class LanguageModelSize:
     layers_exact: bool
     quantization: str = ""
     flags: tuple[str, ...] = ()
-    thinks: bool = False
+    emits_reasoning: bool = False
     licence: str = ""
 
     @property
@@ -100,7 +100,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest: int
     config: dict[str, object]
     flags: tuple[str, ...] = ()
-    thinks: bool = False
+    emits_reasoning: bool = False
     estimates: tuple[str, ...] = ()
 
 
@@ -126,7 +126,7 @@ def profile_size(name: str, weights: Path) -> LanguageModelSize:
         layers_exact=not set(profile.config) & set(profile.estimates),
         quantization=profile.quantization,
         flags=profile.flags,
-        thinks=profile.thinks,
+        emits_reasoning=profile.emits_reasoning,
         licence=profile.licence,
     )
 
@@ -143,7 +143,7 @@ def find_language_model(name: str, weights: Path, kv_bytes_per_token: int | None
             size = read_language_model(folder, kv_bytes_per_token)
             if profile is None:
                 return size
-            return replace(size, flags=profile.flags, thinks=profile.thinks, licence=profile.licence)
+            return replace(size, flags=profile.flags, emits_reasoning=profile.emits_reasoning, licence=profile.licence)
     size = profile_size(name, weights)
     if kv_bytes_per_token is None:
         return size

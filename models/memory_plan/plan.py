@@ -17,7 +17,7 @@ from shrag.models.memory_plan.kv_cache import KvCache, KvDtype, KvOptions
 from shrag.models.memory_plan.model_size import LanguageModelSize
 
 
-class Part(NamedTuple):
+class MemoryPart(NamedTuple):
     """What takes ``size`` bytes of the card; ``exact`` where that was read or computed, else it is an estimate.
 
     ``says`` is where the number comes from.
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 DEFAULT_CONTEXT = 16_384
 """Tokens of prompt and answer where nothing else is asked for: five records, instructions, and a long answer."""
 
-MOST_SEQUENCES = 16
+DEFAULT_MAX_SEQUENCES = 16
 """Sequences at once where nothing else is asked for: more also grow CUDA graphs and the sampler's buffers."""
 
 WEIGHTS = "language model weights"
@@ -45,7 +45,7 @@ _CARD_MARGIN = GIB // 2
 # Estimates, from logs of vLLM with vocabularies of a quarter of a million: 1.5 to 2 GiB of activations at 8,192 tokens
 # a batch, 0.2 to 0.6 GiB of CUDA graphs, 0.5 to 0.7 GiB of CUDA context and libraries.
 _ACTIVATIONS_PER_TOKEN = 2 * GIB // 8192
-_LEAST_ACTIVATIONS = GIB // 2
+_MIN_ACTIVATIONS = GIB // 2
 _GRAPHS = 6 * GIB // 10
 _CONTEXT = 7 * GIB // 10
 
@@ -58,13 +58,13 @@ class PlanRequest:
     """What is asked for. Sizes in bytes.
 
     ``max_model_len`` and ``max_num_seqs`` are demands; None asks for the usual context and for as many sequences as
-    fit, up to :data:`MOST_SEQUENCES`. ``prefix_caching`` None means on, except for models with recurrent states.
+    fit, up to :data:`DEFAULT_MAX_SEQUENCES`. ``prefix_caching`` None means on, except for models with recurrent states.
     """
 
     card: GpuCard
     budget: int
     model: LanguageModelSize
-    retrieval: tuple[Part, ...] = ()
+    retrieval: tuple[MemoryPart, ...] = ()
     max_model_len: int | None = None
     max_num_seqs: int | None = None
     batch: int = 8192
@@ -92,11 +92,11 @@ class PlanRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetPlan:
+class MemoryPlan:
     """A plan that fits. ``parts`` sum to at most ``request.limit``, slack among them."""
 
     request: PlanRequest
-    parts: tuple[Part, ...]
+    parts: tuple[MemoryPart, ...]
     kv: KvCache
     kv_pool: int
     max_num_seqs: int
@@ -125,7 +125,7 @@ class Shortfall:
         return self.needed - self.limit
 
 
-def lay_out(request: PlanRequest) -> BudgetPlan | Shortfall:
+def try_plan(request: PlanRequest) -> MemoryPlan | Shortfall:
     """Fill the card; raises :class:`PlanRejected` where no budget would help."""
     _check(request)
     options = KvOptions(request.kv_dtype, batch=request.batch, prefix_caching=request.caches_prefixes)
@@ -139,34 +139,34 @@ def lay_out(request: PlanRequest) -> BudgetPlan | Shortfall:
         wanted = math.ceil(kv.pool_for(request.max_num_seqs or 1, request.context) / MIB) * MIB
         return Shortfall(taken + wanted, request.limit)
     one = f"{gib(kv.sequence_bytes(request.context))} for a sequence of {request.context:,} tokens"
-    cache = Part(KV_CACHE, pool, request.model.layers_exact, one)
+    cache = MemoryPart(KV_CACHE, pool, request.model.layers_exact, one)
     allowed = sum(part.size for part in (*server, cache))
-    return BudgetPlan(
+    return MemoryPlan(
         request,
         (server[0], cache, *server[1:], *rest),
         kv,
         pool,
-        request.max_num_seqs or min(fit, MOST_SEQUENCES),
+        request.max_num_seqs or min(fit, DEFAULT_MAX_SEQUENCES),
         math.floor(1000 * allowed / request.card.usable) / 1000,
     )
 
 
-def _server_parts(request: PlanRequest) -> tuple[Part, ...]:
+def _server_parts(request: PlanRequest) -> tuple[MemoryPart, ...]:
     """Return what vLLM holds beside the cache, weights first."""
     model = request.model
     source = f"headers in {model.path}" if model.weights_exact else f"profile {model.name}, estimated"
-    activations = max(_LEAST_ACTIVATIONS, request.batch * _ACTIVATIONS_PER_TOKEN)
+    activations = max(_MIN_ACTIVATIONS, request.batch * _ACTIVATIONS_PER_TOKEN)
     graphs = 0 if request.eager else _GRAPHS
     return (
-        Part(WEIGHTS, model.weights, model.weights_exact, source),
-        Part("activations", activations, False, f"{request.batch:,} tokens in a batch"),
-        Part("CUDA graphs", graphs, False, "none (--enforce-eager)" if request.eager else "as seen in logs"),
-        Part("vLLM's CUDA context", _CONTEXT, False, "context and libraries"),
+        MemoryPart(WEIGHTS, model.weights, model.weights_exact, source),
+        MemoryPart("activations", activations, False, f"{request.batch:,} tokens in a batch"),
+        MemoryPart("CUDA graphs", graphs, False, "none (--enforce-eager)" if request.eager else "as seen in logs"),
+        MemoryPart("vLLM's CUDA context", _CONTEXT, False, "context and libraries"),
     )
 
 
-def _slack(request: PlanRequest) -> Part:
-    return Part(SLACK, request.slack, False, "vLLM was seen to exceed its share (vllm#51590)")
+def _slack(request: PlanRequest) -> MemoryPart:
+    return MemoryPart(SLACK, request.slack, False, "vLLM was seen to exceed its share (vllm#51590)")
 
 
 def _check(request: PlanRequest) -> None:

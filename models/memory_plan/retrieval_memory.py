@@ -9,12 +9,12 @@ from shrag.models.encoders.catalog import find_encoder_card, find_reranker_card,
 from shrag.models.encoders.safetensors_header import read_folder
 from shrag.models.errors import UnknownName
 from shrag.models.memory_plan.byte_sizes import MIB
-from shrag.models.memory_plan.plan import Part
+from shrag.models.memory_plan.plan import MemoryPart
 
-NONE = "none"
+NO_MODEL = "none"
 """The name of no encoder and of no re-ranker."""
 
-ON_PROCESSOR = (NONE, "lsa")
+CPU_ENCODERS = (NO_MODEL, "lsa")
 """Encoders that take nothing of a card."""
 
 DEFAULT_ENCODER = "gte-multilingual-base"
@@ -44,26 +44,26 @@ class VectorTable(NamedTuple):
     dimension: int
 
 
-def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, weights: Path) -> tuple[Part, ...]:
+def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, weights: Path) -> tuple[MemoryPart, ...]:
     """Return what the retrieval process holds, nothing where it has no use for a GPU.
 
-    ``encoder`` and ``reranker`` are names, folders, or one of :data:`ON_PROCESSOR`; ``weights`` is where named weights
+    ``encoder`` and ``reranker`` are names, folders, or one of :data:`CPU_ENCODERS`; ``weights`` is where named weights
     lie. Raises :class:`UnknownName` for a name without weights and without a known size, and what reading headers does.
     """
     parts = [
-        Part(f"{role} {Path(name).name}", *encoder_weights(name, weights))
+        MemoryPart(f"{role} {Path(name).name}", *encoder_weights(name, weights))
         for role, name in (("encoder", encoder), (RERANKER, reranker))
-        if name not in ON_PROCESSOR
+        if name not in CPU_ENCODERS
     ]
     if parts:
         says = f"{_ACTIVATION_BYTES // 1024} KiB for each of {_BATCH_TOKENS:,} tokens in a batch"
-        parts.append(Part("encoder activations", _BATCH_TOKENS * _ACTIVATION_BYTES, False, says))
+        parts.append(MemoryPart("encoder activations", _BATCH_TOKENS * _ACTIVATION_BYTES, False, says))
     if vectors is not None and vectors.rows:
         size = vectors.rows * vectors.dimension * 2
-        parts.append(Part(f"{FAISS} vectors", size, True, f"{vectors.rows:,} × {vectors.dimension} × 2 bytes"))
-        parts.append(Part(f"{FAISS} scratch", _FAISS_SCRATCH, True, "set when the index is opened"))
+        parts.append(MemoryPart(f"{FAISS} vectors", size, True, f"{vectors.rows:,} × {vectors.dimension} × 2 bytes"))
+        parts.append(MemoryPart(f"{FAISS} scratch", _FAISS_SCRATCH, True, "set when the index is opened"))
     if parts:
-        parts.append(Part("retrieval's CUDA context", _CONTEXT, False, "one process for all of retrieval"))
+        parts.append(MemoryPart("retrieval's CUDA context", _CONTEXT, False, "one process for all of retrieval"))
     return tuple(parts)
 
 
@@ -81,6 +81,6 @@ def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:
         known = ", ".join(each.name for each in (*catalog.encoders, *catalog.rerankers))
         raise UnknownName(
             f"There are no weights of {name!r} under {weights}, and its size is not known here: give a folder, "
-            f"{NONE}, or one of {known}."
+            f"{NO_MODEL}, or one of {known}."
         )
     return card.weight_bytes, True, f"{card.parameters:,} parameters, in half precision"

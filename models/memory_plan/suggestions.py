@@ -12,10 +12,10 @@ from shrag.models.errors import BudgetTooSmall, PlanRejected
 from shrag.models.memory_plan.byte_sizes import both_units, gib
 from shrag.models.memory_plan.gpu_cards import GpuCard
 from shrag.models.memory_plan.model_size import LanguageModelSize
-from shrag.models.memory_plan.plan import BudgetPlan, PlanRequest, Shortfall, lay_out
+from shrag.models.memory_plan.plan import MemoryPlan, PlanRequest, Shortfall, try_plan
 from shrag.models.memory_plan.retrieval_memory import FAISS, RERANKER
 
-SHORTEST_CONTEXT = 2_048
+MIN_CONTEXT = 2_048
 """Below this five records and an answer have no room: no shorter context is proposed."""
 
 _CONTEXT_STEP = 1_024
@@ -23,23 +23,23 @@ _BUDGET_STEP = 10**8
 _BATCHES = (4_096, 2_048)
 
 
-class Change(NamedTuple):
+class PlanChange(NamedTuple):
     """A changed request that fits, and what to say of it."""
 
     says: str
     request: PlanRequest
 
 
-def plan_budget(
+def plan_memory(
     request: PlanRequest, models: Sequence[LanguageModelSize] = (), cards: Iterable[GpuCard] = ()
-) -> BudgetPlan:
+) -> MemoryPlan:
     """Return the plan; ``models`` and ``cards`` are what a refusal may propose, in order of preference.
 
     Raises :class:`BudgetTooSmall` where it does not fit, naming the first of :func:`fitting_changes` and then the
     others, and ``PlanRejected`` where no budget would help.
     """
-    outcome = lay_out(request)
-    if isinstance(outcome, BudgetPlan):
+    outcome = try_plan(request)
+    if isinstance(outcome, MemoryPlan):
         return outcome
     changes = [change.says for change in fitting_changes(request, outcome, models, cards)]
     short = (
@@ -55,33 +55,33 @@ def plan_budget(
 
 def fitting_changes(
     request: PlanRequest, short: Shortfall, models: Sequence[LanguageModelSize], cards: Iterable[GpuCard]
-) -> Iterator[Change]:
+) -> Iterator[PlanChange]:
     """Yield changes that make ``request`` fit, each planned and each as small as it can be.
 
     In the order of what they take from answers: fewer questions at once, smaller batches (slower on long prompts), the
     vectors searched on the processor, a shorter context, a cache of 8 bits, no re-ranker, several of these together
     where none is enough alone, more memory, another model, another card.
     """
-    settings = list(_settings(request))
-    yield from settings or _together(request)
+    settings = list(_single_settings(request))
+    yield from settings or _combined_settings(request)
     budget = max(request.budget, -(-short.needed // _BUDGET_STEP) * _BUDGET_STEP)
     more = f"--budget {budget / 1e9:.1f}GB"
     yield from _if_fits(more, replace(request, budget=budget))
     smaller = (model for model in models if model.weights < request.model.weights and model.licence)
-    swapped = (Change(f"--llm {model.name}", replace(request, model=model)) for model in smaller)
+    swapped = (PlanChange(f"--llm {model.name}", replace(request, model=model)) for model in smaller)
     yield from islice(_fitting(swapped), 1)
     larger = (card for card in cards if card.usable > request.card.usable)
     also = f" {more}" if budget > request.budget else ""
-    moved = (Change(f"--card {card.name}{also}", replace(request, card=card, budget=budget)) for card in larger)
+    moved = (PlanChange(f"--card {card.name}{also}", replace(request, card=card, budget=budget)) for card in larger)
     yield from islice(_fitting(moved), 1)
 
 
-def _settings(request: PlanRequest) -> Iterator[Change]:
+def _single_settings(request: PlanRequest) -> Iterator[PlanChange]:
     """Yield the single settings that are enough."""
     if request.max_num_seqs is not None:
         most = _largest(range(1, request.max_num_seqs), lambda n: _fits(replace(request, max_num_seqs=n)))
         if most:
-            yield Change(f"--max-num-seqs {most}", replace(request, max_num_seqs=most))
+            yield PlanChange(f"--max-num-seqs {most}", replace(request, max_num_seqs=most))
     yield from islice(_fitting(_smaller_batches(request)), 1)
     yield from _fitting(_without_faiss(request))
     yield from _shorter_context(request)
@@ -89,53 +89,55 @@ def _settings(request: PlanRequest) -> Iterator[Change]:
     yield from _fitting(_without_reranker(request))
 
 
-def _together(request: PlanRequest) -> Iterator[Change]:
+def _combined_settings(request: PlanRequest) -> Iterator[PlanChange]:
     """Yield one change: setting after setting until some context fits, then the longest that does."""
-    alone = [Change("--max-num-seqs 1", replace(request, max_num_seqs=1))] if (request.max_num_seqs or 1) > 1 else []
-    for begin in (Change("", request), *alone):
+    alone = (
+        [PlanChange("--max-num-seqs 1", replace(request, max_num_seqs=1))] if (request.max_num_seqs or 1) > 1 else []
+    )
+    for begin in (PlanChange("", request), *alone):
         said, changed = [begin.says], begin.request
         for step in (_smallest_batch, _without_faiss, _eight_bits, _without_reranker):
             for change in step(changed):
                 said, changed = [*said, change.says], change.request
             for context in [*_if_fits("", changed), *_shorter_context(changed)][:1]:
-                yield Change(", ".join(filter(None, [*said, context.says])), context.request)
+                yield PlanChange(", ".join(filter(None, [*said, context.says])), context.request)
                 return
 
 
-def _smallest_batch(request: PlanRequest) -> Iterator[Change]:
+def _smallest_batch(request: PlanRequest) -> Iterator[PlanChange]:
     yield from list(_smaller_batches(request))[-1:]
 
 
-def _smaller_batches(request: PlanRequest) -> Iterator[Change]:
+def _smaller_batches(request: PlanRequest) -> Iterator[PlanChange]:
     for batch in _BATCHES:
         if (request.max_num_seqs or 1) <= batch < request.batch:
-            yield Change(f"--max-num-batched-tokens {batch}", replace(request, batch=batch))
+            yield PlanChange(f"--max-num-batched-tokens {batch}", replace(request, batch=batch))
 
 
-def _eight_bits(request: PlanRequest) -> Iterator[Change]:
+def _eight_bits(request: PlanRequest) -> Iterator[PlanChange]:
     if request.kv_dtype == "auto":
-        yield Change("--kv-cache-dtype fp8", replace(request, kv_dtype="fp8"))
+        yield PlanChange("--kv-cache-dtype fp8", replace(request, kv_dtype="fp8"))
 
 
-def _without_faiss(request: PlanRequest) -> Iterator[Change]:
+def _without_faiss(request: PlanRequest) -> Iterator[PlanChange]:
     yield from _without(request, FAISS, "leave --index out (exact search on the processor)")
 
 
-def _without_reranker(request: PlanRequest) -> Iterator[Change]:
+def _without_reranker(request: PlanRequest) -> Iterator[PlanChange]:
     yield from _without(request, RERANKER, "--reranker none")
 
 
-def _without(request: PlanRequest, what: str, says: str) -> Iterator[Change]:
+def _without(request: PlanRequest, what: str, says: str) -> Iterator[PlanChange]:
     kept = tuple(part for part in request.retrieval if not part.name.startswith(what))
     if kept != request.retrieval:
-        yield Change(says, replace(request, retrieval=kept))
+        yield PlanChange(says, replace(request, retrieval=kept))
 
 
-def _shorter_context(request: PlanRequest) -> Iterator[Change]:
-    lengths = range(SHORTEST_CONTEXT, request.context, _CONTEXT_STEP)
+def _shorter_context(request: PlanRequest) -> Iterator[PlanChange]:
+    lengths = range(MIN_CONTEXT, request.context, _CONTEXT_STEP)
     longest = _largest(lengths, lambda n: _fits(replace(request, max_model_len=n)))
     if longest:
-        yield Change(f"--max-model-len {longest}", replace(request, max_model_len=longest))
+        yield PlanChange(f"--max-model-len {longest}", replace(request, max_model_len=longest))
 
 
 def _largest(values: range, fits: Callable[[int], bool]) -> int | None:
@@ -144,17 +146,17 @@ def _largest(values: range, fits: Callable[[int], bool]) -> int | None:
     return values[place - 1] if place else None
 
 
-def _fitting(changes: Iterable[Change]) -> Iterator[Change]:
+def _fitting(changes: Iterable[PlanChange]) -> Iterator[PlanChange]:
     """Yield those that fit."""
     return (change for change in changes if _fits(change.request))
 
 
-def _if_fits(says: str, request: PlanRequest) -> Iterator[Change]:
-    return _fitting([Change(says, request)])
+def _if_fits(says: str, request: PlanRequest) -> Iterator[PlanChange]:
+    return _fitting([PlanChange(says, request)])
 
 
 def _fits(request: PlanRequest) -> bool:
     try:
-        return isinstance(lay_out(request), BudgetPlan)
+        return isinstance(try_plan(request), MemoryPlan)
     except PlanRejected:
         return False  # another model, made for a shorter context

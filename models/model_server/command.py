@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shrag.models.chat.settings import LlmSettings
-from shrag.models.errors import EngineMissing, WeightsMissing
+from shrag.models.errors import ServerProgramMissing, WeightsMissing
 from shrag.models.memory_plan.byte_sizes import MIB
-from shrag.models.memory_plan.plan import BudgetPlan
+from shrag.models.memory_plan.plan import MemoryPlan
 
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
@@ -21,24 +21,24 @@ OFFLINE = {
 }
 """Environment in which neither vLLM nor what it stands on opens a connection."""
 
-SHORT_JSON = ("--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}')
+COMPACT_JSON_FLAGS = ("--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}')
 """Without the second key a weak model can write white space until its tokens are used up."""
 
 
-_ALONE = {
+_VLLM_ENVIRONMENT = {
     "VLLM_DO_NOT_TRACK": "1",
     # Its kernels are compiled on first use and may be fetched for that.
     "VLLM_USE_FLASHINFER_SAMPLER": "0",
 }
 # What this process's Python was told, and keys for other services: another Python is to be started.
-_NOT_PASSED_ON = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "OPENAI_API_KEY", "HF_TOKEN")
+_DROPPED_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "OPENAI_API_KEY", "HF_TOKEN")
 
 
-def check_engine(settings: LlmSettings) -> None:
-    """Raise :class:`EngineMissing` or :class:`WeightsMissing` where starting cannot work, before it is tried."""
+def check_server_program(settings: LlmSettings) -> None:
+    """Raise :class:`ServerProgramMissing` or :class:`WeightsMissing` where starting cannot work, before it is tried."""
     program = settings.arguments[0]
     if shutil.which(program) is None:
-        raise EngineMissing(
+        raise ServerProgramMissing(
             f"{program} is not there or cannot be run: set up vLLM with `make setup-vllm` and give its Python as "
             "[llm] command."
         )
@@ -67,7 +67,7 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
         "vllm",
         "--seed",
         str(settings.seed),
-        *SHORT_JSON,
+        *COMPACT_JSON_FLAGS,
         "--disable-access-log-for-endpoints",
         "/health",
         *settings.extra_flags,
@@ -76,15 +76,15 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
 
 def server_environment(inherited: Mapping[str, str], cache: Path) -> dict[str, str]:
     """Return the environment: offline, what vLLM compiles kept under ``cache`` unless the user says where."""
-    kept = {name: value for name, value in inherited.items() if name not in _NOT_PASSED_ON}
-    return {"VLLM_CACHE_ROOT": str(cache), **kept, **OFFLINE, **_ALONE}
+    kept = {name: value for name, value in inherited.items() if name not in _DROPPED_VARIABLES}
+    return {"VLLM_CACHE_ROOT": str(cache), **kept, **OFFLINE, **_VLLM_ENVIRONMENT}
 
 
 SERVED_NAME = "llm"
 """The name that requests give the model, whatever folder it lies in."""
 
 
-def memory_flags(plan: BudgetPlan) -> tuple[str, ...]:
+def memory_flags(plan: MemoryPlan) -> tuple[str, ...]:
     """Return the options that hold vLLM to the plan.
 
     Both the share and the cache's bytes: the bytes decide, and the share is what vLLM compares with the free memory
@@ -107,18 +107,20 @@ def memory_flags(plan: BudgetPlan) -> tuple[str, ...]:
     return (*flags, *request.model.flags)
 
 
-def vllm_command(plan: BudgetPlan, socket: Path, python: str = "python") -> tuple[str, ...]:
+def vllm_command(plan: MemoryPlan, socket: Path, python: str = "python") -> tuple[str, ...]:
     """Return the arguments that start vLLM's server on a Unix socket, answers reproducible and JSON kept short.
 
     ``python`` is the interpreter of vLLM's own environment. The module and not the ``vllm`` command: it is there in
     every build.
     """
-    thinking = ("--default-chat-template-kwargs", '{"enable_thinking":false}') if plan.request.model.thinks else ()
+    thinking = (
+        ("--default-chat-template-kwargs", '{"enable_thinking":false}') if plan.request.model.emits_reasoning else ()
+    )
     return (
         *(python, "-m", "vllm.entrypoints.openai.api_server"),
         *("--model", plan.request.model.path, "--served-model-name", SERVED_NAME, "--uds", str(socket)),
         *memory_flags(plan),
-        *SHORT_JSON,
+        *COMPACT_JSON_FLAGS,
         *thinking,
         *("--generation-config", "vllm", "--seed", "0"),
     )

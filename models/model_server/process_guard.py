@@ -23,12 +23,12 @@ from types import FrameType
 
 def main(grace: float, folder: str, command: Sequence[str]) -> int:
     """Run ``command`` in a session of its own; return its exit status, 128 + N where signal N ended it."""
-    asker = os.getppid()
-    told, tell = os.pipe()
+    parent = os.getppid()
+    wake_read, wake_write = os.pipe()
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         del number, frame
-        os.write(tell, b"s")
+        os.write(wake_write, b"s")
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, on_signal)
@@ -41,12 +41,12 @@ def main(grace: float, folder: str, command: Sequence[str]) -> int:
 
     def wait() -> None:
         child.wait()
-        os.write(tell, b"e")
+        os.write(wake_write, b"e")
 
     threading.Thread(target=wait, daemon=True).start()
-    select.select([sys.stdin.fileno(), told], [], [])
+    select.select([sys.stdin.fileno(), wake_read], [], [])
     status = _end(child, grace)
-    if os.getppid() != asker:
+    if os.getppid() != parent:
         shutil.rmtree(folder, ignore_errors=True)
     return status
 

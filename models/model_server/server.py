@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from shrag.models.chat.endpoint import Timeouts, read_address
+from shrag.models.chat.endpoint import Timeouts, parse_address
 from shrag.models.chat.http_client import EndpointClient
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
-from shrag.models.model_server.command import check_engine, server_command, server_environment
-from shrag.models.model_server.planned_server import last_words, rotate
+from shrag.models.model_server.command import check_server_program, server_command, server_environment
+from shrag.models.model_server.planned_server import last_error_line, rotate_log
 
 LOG_FILE = "vllm.log"
 Phase = Literal["starting", "ready", "down", "stopped"]
@@ -39,7 +39,7 @@ class ServerState(NamedTuple):
         return f"{self.phase}{': ' + self.reason if self.reason else ''}{again}"
 
 
-class Pace(NamedTuple):
+class SupervisionPolicy(NamedTuple):
     """Seconds, and how often. ``poll`` and ``watch`` are between two health checks, before it is ready and after.
 
     ``unanswered`` checks in a row are a death; who is told to stop has ``grace`` seconds before it is killed.
@@ -64,7 +64,7 @@ class ModelServer:
 
     Its log and what it compiles are kept in ``folder``; ``told`` hears of every change of its state. A context
     manager: on leaving, the server and everything it started are gone; they are, too, when this process is killed.
-    Entering raises :class:`~shrag.models.errors.EngineMissing` and :class:`~shrag.models.errors.WeightsMissing`.
+    Entering raises :class:`~shrag.models.errors.ServerProgramMissing` and :class:`~shrag.models.errors.WeightsMissing`.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class ModelServer:
         settings: LlmSettings,
         folder: Path,
         *,
-        pace: Pace | None = None,
-        told: Callable[[ServerState], None] | None = None,
+        policy: SupervisionPolicy | None = None,
+        on_change: Callable[[ServerState], None] | None = None,
     ) -> None:
         self._settings = settings
-        self._pace = pace or Pace()
-        self._told = told
+        self._policy = policy or SupervisionPolicy()
+        self._on_change = on_change
         self._cache = folder.absolute() / "cache"
         self._state = ServerState("stopped", "", 0)
         self._changed = threading.Condition()
@@ -103,8 +103,8 @@ class ModelServer:
 
     def __enter__(self) -> ModelServer:
         """Start; returns at once, the server is ready later."""
-        check_engine(self._settings)
-        rotate(self.log)
+        check_server_program(self._settings)
+        rotate_log(self.log)
         # Made with mode 0700: whoever can enter it can ask the model, since vLLM's own key guards only some paths.
         self._folder = tempfile.TemporaryDirectory(prefix="shrag-llm-", ignore_cleanup_errors=True)
         self._socket = Path(self._folder.name) / "llm.sock"
@@ -119,38 +119,38 @@ class ModelServer:
         if self._thread is not None:
             self._thread.join()
         self._folder.cleanup()
-        self._become("stopped")
+        self._set_state("stopped")
 
     def _run(self) -> None:
-        pause, never_ready, restarts = self._pace.first_pause, 0, 0
+        pause, never_ready, restarts = self._policy.first_pause, 0, 0
         while True:
             began = self.log.stat().st_size if self.log.exists() else 0
-            self._become("starting", restarts=restarts)
+            self._set_state("starting", restarts=restarts)
             try:
-                with self._started() as process:
+                with self._running_process() as process:
                     served = self._watch(process)
             except OSError as error:  # no memory for a process, no room for a log
-                served = _Service(f"it could not be started ({error})", None)
+                served = _ServerRun(f"it could not be started ({error})", None)
             if self._stopping.is_set():
                 return
-            why = f"{served.ended}; {last_words(self.log, began) or 'it wrote nothing'} (log: {self.log})"
+            why = f"{served.ended}; {last_error_line(self.log, began) or 'it wrote nothing'} (log: {self.log})"
             never_ready = never_ready + 1 if served.seconds is None else 0
-            if never_ready >= self._pace.tries:
-                self._become("down", f"given up after {never_ready} starts, {why}", restarts)
+            if never_ready >= self._policy.tries:
+                self._set_state("down", f"given up after {never_ready} starts, {why}", restarts)
                 return
-            if served.seconds is not None and served.seconds >= self._pace.healthy:
-                pause = self._pace.first_pause
-            self._become("down", f"{why}, next start in {pause:g} s", restarts)
+            if served.seconds is not None and served.seconds >= self._policy.healthy:
+                pause = self._policy.first_pause
+            self._set_state("down", f"{why}, next start in {pause:g} s", restarts)
             if self._stopping.wait(pause):
                 return
-            pause = min(2 * pause, self._pace.longest_pause)
+            pause = min(2 * pause, self._policy.longest_pause)
             restarts += 1
 
     @contextmanager
-    def _started(self) -> Iterator[subprocess.Popen[bytes]]:
+    def _running_process(self) -> Iterator[subprocess.Popen[bytes]]:
         """Run the server under its guard, which ends it when the pipe to it closes."""
         self._socket.unlink(missing_ok=True)
-        guard = [sys.executable, "-I", "-S", str(_GUARD), str(self._pace.grace), self._folder.name]
+        guard = [sys.executable, "-I", "-S", str(_GUARD), str(self._policy.grace), self._folder.name]
         with self.log.open("ab") as log:
             process = subprocess.Popen(  # noqa: S603  (the command is the user's own, a list, no shell)
                 [*guard, *server_command(self._settings, self._socket)],
@@ -167,42 +167,42 @@ class ModelServer:
             process.stdin.close()
             process.wait()
 
-    def _watch(self, process: subprocess.Popen[bytes]) -> _Service:
+    def _watch(self, process: subprocess.Popen[bytes]) -> _ServerRun:
         """Return how a server ended: by itself, by not answering, or because we stop."""
-        address = read_address(self.address)
+        address = parse_address(self.address)
         with EndpointClient(address, Timeouts(_HEALTH_SECONDS, _HEALTH_SECONDS, _HEALTH_SECONDS)) as client:
             began, ready, silent = time.monotonic(), None, 0
-            while not self._stopping.wait(self._pace.poll if ready is None else self._pace.watch):
+            while not self._stopping.wait(self._policy.poll if ready is None else self._policy.watch):
                 if (status := process.poll()) is not None:
-                    return _Service(f"it ended with {_ending(status)}", _since(ready))
+                    return _ServerRun(f"it ended with {_describe_status(status)}", _seconds_since(ready))
                 healthy = _is_healthy(client)
                 silent = 0 if healthy else silent + 1
                 if healthy and ready is None:
                     ready = time.monotonic()
-                    self._become("ready")
+                    self._set_state("ready")
                 elif ready is None and time.monotonic() - began > self._settings.start_timeout:
-                    return _Service(f"it was not ready after {self._settings.start_timeout:g} s", None)
-                elif ready is not None and silent >= self._pace.unanswered:
-                    return _Service(f"it left {silent} health checks unanswered", _since(ready))
-            return _Service("stopped", _since(ready))
+                    return _ServerRun(f"it was not ready after {self._settings.start_timeout:g} s", None)
+                elif ready is not None and silent >= self._policy.unanswered:
+                    return _ServerRun(f"it left {silent} health checks unanswered", _seconds_since(ready))
+            return _ServerRun("stopped", _seconds_since(ready))
 
-    def _become(self, phase: Phase, reason: str = "", restarts: int | None = None) -> None:
+    def _set_state(self, phase: Phase, reason: str = "", restarts: int | None = None) -> None:
         with self._changed:
             self._state = ServerState(phase, reason, self._state.restarts if restarts is None else restarts)
             self._changed.notify_all()
-        if self._told is not None:
+        if self._on_change is not None:
             with suppress(OSError):  # the terminal it is told on may be gone; the server is watched all the same
-                self._told(self._state)
+                self._on_change(self._state)
 
 
-class _Service(NamedTuple):
+class _ServerRun(NamedTuple):
     """How it ended, and for how many seconds it had been ready; None where it never was."""
 
     ended: str
     seconds: float | None
 
 
-def _since(ready: float | None) -> float | None:
+def _seconds_since(ready: float | None) -> float | None:
     return None if ready is None else time.monotonic() - ready
 
 
@@ -213,7 +213,7 @@ def _is_healthy(client: EndpointClient) -> bool:
         return False
 
 
-def _ending(status: int) -> str:
+def _describe_status(status: int) -> str:
     # The guard gives 128 + N where signal N ended the command; a negative status is the guard's own.
     number = status - 128 if status > 128 else -status if status < 0 else 0
     return f"signal {number}" if number else f"status {status}"

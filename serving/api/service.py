@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.answer_cache import KeptAnswer
 from shrag.serving.api.encoding import encode_ask, encode_kept_ask, encode_kept_search, encode_search
 from shrag.serving.api.schemas import AskRequest, Generation, IndexEntry, QuestionRequest
@@ -41,9 +41,9 @@ class Service(Places):
         self._log_questions = log_questions
 
     @property
-    def circuit(self) -> CircuitModel | None:
+    def circuit(self) -> CircuitBreaker | None:
         """The circuit before the language model, where there is one."""
-        return self.model if isinstance(self.model, CircuitModel) else None
+        return self.model if isinstance(self.model, CircuitBreaker) else None
 
     @property
     def generation(self) -> Generation:

@@ -181,11 +181,11 @@ def test_once_a_piece_was_given_nothing_is_asked_again() -> None:
         (says(401, "who?"), ModelRefused, "SHRAG_LLM_API_KEY"),
         (says(302, "", location="http://127.0.0.1:1/"), ModelRefused, "redirects elsewhere"),
         (says(500, "EngineDeadError"), ModelUnavailable, r"answers 500 \(EngineDeadError\)"),
-        (sends(b"<h1>hello</h1>", "text/html"), ModelUnavailable, "what came is no answer"),
-        (sends(b'{"choices": 3}'), ModelUnavailable, "what came is no answer"),
+        (sends(b"<h1>hello</h1>", "text/html"), ModelUnavailable, "invalid response"),
+        (sends(b'{"choices": 3}'), ModelUnavailable, "invalid response"),
         (sends(b'{"choices": []}'), ModelUnavailable, "no choice"),
-        (sends(b"{"), ModelUnavailable, "what came is no answer"),
-        (sends(b"\xff\xfe"), ModelUnavailable, "what came is no answer"),
+        (sends(b"{"), ModelUnavailable, "invalid response"),
+        (sends(b"\xff\xfe"), ModelUnavailable, "invalid response"),
         (answers("x", "abort"), ModelUnavailable, "'abort'"),
     ],
 )
@@ -253,7 +253,7 @@ def test_a_stream_that_never_ends_is_ended_by_the_total_time(data: bytes | None)
     endpoint = Endpoint(goes_on(0.05, data))
     with serving(endpoint) as url, closing(OpenAIModel(_settings(url, timeout=1.0))) as model:
         began = time.monotonic()
-        with pytest.raises(ModelUnavailable, match="not whole after 1 seconds"):
+        with pytest.raises(ModelUnavailable, match="not complete after 1 seconds"):
             list(model.stream(ASK))
         assert time.monotonic() - began < 3
         assert endpoint.gone.wait(5)
@@ -322,7 +322,7 @@ def test_a_short_answer_that_only_dribbles_is_given_up_in_its_time() -> None:
         closing(OpenAIModel(_settings(url, keyword_timeout=0.5, read_timeout=30.0))) as model,
     ):
         started = time.monotonic()
-        with pytest.raises(ModelUnavailable, match=r"not whole after 0\.5 seconds"):
+        with pytest.raises(ModelUnavailable, match=r"not complete after 0\.5 seconds"):
             model.complete(ASK)
         assert time.monotonic() - started < 10
 

@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from shrag.models.chat.endpoint import EndpointHealth, Timeouts, read_address
-from shrag.models.chat.endpoint_probe import explain, probe, shown
+from shrag.models.chat.endpoint import EndpointHealth, Timeouts, parse_address
+from shrag.models.chat.endpoint_probe import error_for_status, probe, to_one_line
 from shrag.models.chat.http_client import EndpointClient
 from shrag.models.errors import ModelRefused, ModelUnavailable
 from tests.support.fake_endpoint import Endpoint, Handler, answers, serving
@@ -16,7 +16,7 @@ from tests.support.fake_endpoint import Endpoint, Handler, answers, serving
 
 @contextmanager
 def _client(endpoint: Endpoint) -> Iterator[EndpointClient]:
-    with serving(endpoint) as url, closing(EndpointClient(read_address(url), Timeouts(2, 2, 2))) as client:
+    with serving(endpoint) as url, closing(EndpointClient(parse_address(url), Timeouts(2, 2, 2))) as client:
         yield client
 
 
@@ -54,9 +54,9 @@ def test_what_is_no_endpoint_or_not_yet_one_is_told_apart(
 
 
 def test_an_endpoints_words_are_one_line_without_control_characters_and_not_long() -> None:
-    assert shown("a\n\tb\x1b[31m\x00 c\u202e") == "a b [31m c"
-    assert shown("가" * 500) == "가" * 299 + "…"
-    assert shown("") == ""
+    assert to_one_line("a\n\tb\x1b[31m\x00 c\u202e") == "a b [31m c"
+    assert to_one_line("가" * 500) == "가" * 299 + "…"
+    assert to_one_line("") == ""
 
 
 def test_other_engines_words_for_too_long_are_known() -> None:
@@ -66,5 +66,5 @@ def test_other_engines_words_for_too_long_are_known() -> None:
         "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
         "This model's maximum context length is 2048 tokens.",
     ):
-        assert "longer than the context of 'm'" in str(explain("here", "m", 400, message))
-    assert "longer than" not in str(explain("here", "m", 400, "temperature must be positive"))
+        assert "longer than the context of 'm'" in str(error_for_status("here", "m", 400, message))
+    assert "longer than" not in str(error_for_status("here", "m", 400, "temperature must be positive"))

@@ -6,21 +6,21 @@ import threading
 
 import pytest
 
-from shrag.models.chat.stream import ChatChunk, ChatStream, ChunkChoice, Text, Usage
+from shrag.models.chat.stream import ChatStream, MessageContent, StreamChoice, StreamChunk, TokenUsage
 from shrag.models.errors import ModelError, ModelUnavailable
 
 
 class Played:
     """Gives its chunks, then ends or fails; keeps who shut and closed it."""
 
-    def __init__(self, *chunks: ChatChunk | ModelError) -> None:
+    def __init__(self, *chunks: StreamChunk | ModelError) -> None:
         self.chunks = list(chunks)
         self.shuts = 0
         self.closes: list[str] = []
         self.waiting = threading.Event()
         self.ended = threading.Event()
 
-    def next(self) -> ChatChunk | None:
+    def next(self) -> StreamChunk | None:
         if not self.chunks:
             return None
         chunk = self.chunks.pop(0)
@@ -31,7 +31,7 @@ class Played:
             raise chunk
         return chunk
 
-    def shut(self) -> None:
+    def shut_down(self) -> None:
         self.shuts += 1
         self.ended.set()
 
@@ -39,14 +39,14 @@ class Played:
         self.closes.append(threading.current_thread().name)
 
 
-def _chunk(text: str | None, finish: str | None = None, usage: Usage | None = None) -> ChatChunk:
-    return ChatChunk([ChunkChoice(Text(text), finish)], usage)
+def _chunk(text: str | None, finish: str | None = None, usage: TokenUsage | None = None) -> StreamChunk:
+    return StreamChunk([StreamChoice(MessageContent(text), finish)], usage)
 
 
 def test_the_completion_is_what_was_given_and_the_usage_may_come_with_the_last_piece_or_after_it() -> None:
     for chunks in (
-        [_chunk("가"), _chunk("나", "stop", Usage(5, 2))],
-        [_chunk("가"), _chunk("나", "stop"), ChatChunk([], Usage(5, 2))],
+        [_chunk("가"), _chunk("나", "stop", TokenUsage(5, 2))],
+        [_chunk("가"), _chunk("나", "stop"), StreamChunk([], TokenUsage(5, 2))],
     ):
         stream = ChatStream(Played(*chunks), "here", 0.0)
         assert list(stream) == ["가", "나"]

@@ -143,7 +143,8 @@ def test_that_an_answer_was_cut_off_is_said() -> None:
 def test_two_broken_answers_are_an_error_that_names_both() -> None:
     model = Scripted("no", "{", VALID)
     with pytest.raises(
-        InvalidOutput, match=r"scripted was asked twice for JSON as Keywords .* no JSON object; then Expecting"
+        InvalidOutput,
+        match=r"scripted gave no valid Keywords as JSON in two attempts .* no JSON object; then Expecting",
     ):
         complete_structured(model, ASK, Keywords)
     assert len(model.texts) == 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.models.encoders.safetensors_header import BITS, LONGEST_HEADER, read_file, read_folder, read_header
+from shrag.models.encoders.safetensors_header import BITS, MAX_HEADER_BYTES, read_file, read_folder, read_header
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
 Entry = tuple[str, list[int], tuple[int, int]]
@@ -91,8 +91,8 @@ def test_a_hostile_file_is_refused_in_one_sentence(tmp_path: Path, content: byte
 def test_a_header_longer_than_the_library_allows_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
     with path.open("wb") as file:
-        file.write((LONGEST_HEADER + 1).to_bytes(8, "little"))
-        file.truncate(LONGEST_HEADER + 100)  # a sparse file: no bytes are written
+        file.write((MAX_HEADER_BYTES + 1).to_bytes(8, "little"))
+        file.truncate(MAX_HEADER_BYTES + 100)  # a sparse file: no bytes are written
     with pytest.raises(WeightsRejected, match="has a header of 100000001 bytes, 100000000 are read at most"):
         read_file(path)
 

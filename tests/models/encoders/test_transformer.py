@@ -22,7 +22,7 @@ from shrag.models.encoder import Vectors
 from shrag.models.encoders import check as encoder_check
 from shrag.models.encoders import weights as staging
 from shrag.models.encoders.catalog import read_catalog
-from shrag.models.encoders.check import golden_cosines
+from shrag.models.encoders.check import compute_golden_cosines
 from shrag.models.encoders.choice import canonical_choice, choose_encoder
 from shrag.models.encoders.gte_config import native_config
 from shrag.models.encoders.transformer import TransformerEncoder, load_encoder
@@ -288,7 +288,7 @@ def test_the_real_mgte_gives_its_golden_cosines() -> None:
     encoder = load_encoder(choose_encoder("gte", Path(str(WEIGHTS))))
     golden = encoder._card.golden
     assert golden is not None
-    assert golden_cosines(encoder, golden) == pytest.approx(np.array(golden.cosines), abs=0.01)
+    assert compute_golden_cosines(encoder, golden) == pytest.approx(np.array(golden.cosines), abs=0.01)
     assert encoder_check.GOLDEN_TOLERANCE >= 0.01
     short = load_encoder(choose_encoder("gte:256", Path(str(WEIGHTS))))
     whole = encoder.encode_queries(SENTENCES)[:, :256]

@@ -118,7 +118,7 @@ def test_a_cache_that_is_not_known_is_refused_or_given(tmp_path: Path) -> None:
 def test_weights_of_a_profiles_name_replace_its_estimates_and_keep_what_it_knows(tmp_path: Path) -> None:
     write_model(tmp_path / "weights" / "qwen3.5-4b", CONFIG)
     model = find_language_model("qwen3.5-4b", tmp_path / "weights")
-    assert (model.weights, model.weights_exact, model.thinks, model.licence) == (8, True, True, "Apache-2.0")
+    assert (model.weights, model.weights_exact, model.emits_reasoning, model.licence) == (8, True, True, "Apache-2.0")
     write_model(tmp_path / "weights" / "own", CONFIG)
     assert find_language_model("own", tmp_path / "weights").licence == ""
     assert find_language_model(str(tmp_path / "weights" / "own"), tmp_path / "none").weights == 8

@@ -11,7 +11,16 @@ from shrag.models.errors import PlanRejected
 from shrag.models.memory_plan.byte_sizes import GIB, MIB
 from shrag.models.memory_plan.gpu_cards import GpuCard, find_card, load_cards
 from shrag.models.memory_plan.model_size import load_profiles, profile_size
-from shrag.models.memory_plan.plan import KV_CACHE, SLACK, WEIGHTS, BudgetPlan, Part, PlanRequest, Shortfall, lay_out
+from shrag.models.memory_plan.plan import (
+    KV_CACHE,
+    SLACK,
+    WEIGHTS,
+    MemoryPart,
+    MemoryPlan,
+    PlanRequest,
+    Shortfall,
+    try_plan,
+)
 from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
 
 HERE = Path("weights")
@@ -24,9 +33,9 @@ def request(card: str = "H200", model: str = "qwen3.8-27b-fp8", **changes: objec
     return replace(wanted, **changes)  # type: ignore[arg-type]
 
 
-def laid_out(wanted: PlanRequest) -> BudgetPlan:
-    plan = lay_out(wanted)
-    assert isinstance(plan, BudgetPlan), plan
+def laid_out(wanted: PlanRequest) -> MemoryPlan:
+    plan = try_plan(wanted)
+    assert isinstance(plan, MemoryPlan), plan
     return plan
 
 
@@ -96,16 +105,16 @@ def test_the_context_is_the_models_where_that_is_shorter_and_nothing_was_asked()
     wanted = replace(request(), model=short)
     assert wanted.context == 4_096
     with pytest.raises(PlanRejected, match="was made for 4,096 tokens, --max-model-len asks for 8,192"):
-        lay_out(replace(wanted, max_model_len=8_192))
+        try_plan(replace(wanted, max_model_len=8_192))
 
 
 def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
     wanted = request("A100-80", max_num_seqs=8)
-    short = lay_out(wanted)
+    short = try_plan(wanted)
     assert isinstance(short, Shortfall)
     assert short.missing == short.needed - FIFTY > 0
     assert laid_out(replace(wanted, budget=short.needed)).max_num_seqs == 8
-    assert isinstance(lay_out(replace(wanted, budget=short.needed - 1)), Shortfall)
+    assert isinstance(try_plan(replace(wanted, budget=short.needed - 1)), Shortfall)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +130,7 @@ def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
 )
 def test_what_no_budget_makes_possible_is_rejected(changes: dict[str, object], says: str) -> None:
     with pytest.raises(PlanRejected, match=says):
-        lay_out(replace(request(), **changes))  # type: ignore[arg-type]
+        try_plan(replace(request(), **changes))  # type: ignore[arg-type]
 
 
 REQUESTS = st.builds(
@@ -132,7 +141,7 @@ REQUESTS = st.builds(
     ),
     budget=st.integers(1, 200 * 10**9),
     model=st.sampled_from([profile_size(name, HERE) for name in load_profiles()]),
-    retrieval=st.sampled_from([(), RETRIEVAL, RETRIEVAL[:1], (Part("x", 7, True, ""),)]),
+    retrieval=st.sampled_from([(), RETRIEVAL, RETRIEVAL[:1], (MemoryPart("x", 7, True, ""),)]),
     max_model_len=st.one_of(st.none(), st.integers(1, 32_768)),
     max_num_seqs=st.one_of(st.none(), st.integers(1, 64)),
     batch=st.integers(64, 16_384),
@@ -145,7 +154,7 @@ REQUESTS = st.builds(
 
 @given(wanted=REQUESTS)
 def test_the_parts_never_sum_above_the_budget_or_the_card(wanted: PlanRequest) -> None:
-    plan = lay_out(wanted)
+    plan = try_plan(wanted)
     if isinstance(plan, Shortfall):
         assert plan.missing > 0
         return
@@ -157,17 +166,17 @@ def test_the_parts_never_sum_above_the_budget_or_the_card(wanted: PlanRequest) -
 
 @given(wanted=REQUESTS, more=st.integers(0, 100 * 10**9))
 def test_more_budget_never_fits_less(wanted: PlanRequest, more: int) -> None:
-    before, after = lay_out(wanted), lay_out(replace(wanted, budget=wanted.budget + more))
-    if isinstance(before, BudgetPlan):
-        assert isinstance(after, BudgetPlan)
+    before, after = try_plan(wanted), try_plan(replace(wanted, budget=wanted.budget + more))
+    if isinstance(before, MemoryPlan):
+        assert isinstance(after, MemoryPlan)
         assert after.kv_pool >= before.kv_pool
         assert after.max_num_seqs >= before.max_num_seqs
 
 
 @given(wanted=REQUESTS)
 def test_the_bytes_said_to_be_needed_are_enough_and_one_less_is_not(wanted: PlanRequest) -> None:
-    plan = lay_out(wanted)
+    plan = try_plan(wanted)
     if isinstance(plan, Shortfall):
         roomy = replace(wanted, card=GpuCard("x", "x", plan.needed + GIB, 9.0), budget=plan.needed)
-        assert isinstance(lay_out(roomy), BudgetPlan)
-        assert isinstance(lay_out(replace(roomy, budget=plan.needed - 1)), Shortfall)
+        assert isinstance(try_plan(roomy), MemoryPlan)
+        assert isinstance(try_plan(replace(roomy, budget=plan.needed - 1)), Shortfall)

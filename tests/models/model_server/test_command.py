@@ -7,14 +7,14 @@ from pathlib import Path
 
 from shrag.models.memory_plan.gpu_cards import find_card
 from shrag.models.memory_plan.model_size import profile_size
-from shrag.models.memory_plan.plan import BudgetPlan, PlanRequest, lay_out
+from shrag.models.memory_plan.plan import MemoryPlan, PlanRequest, try_plan
 from shrag.models.model_server.command import OFFLINE, memory_flags, shell_line, vllm_command
 
 
-def plan(model: str = "qwen3.8-27b-fp8", **changes: object) -> BudgetPlan:
+def plan(model: str = "qwen3.8-27b-fp8", **changes: object) -> MemoryPlan:
     wanted = PlanRequest(find_card("H200"), 50 * 10**9, profile_size(model, Path("my weights")))
-    laid = lay_out(replace(wanted, **changes))  # type: ignore[arg-type]
-    assert isinstance(laid, BudgetPlan)
+    laid = try_plan(replace(wanted, **changes))  # type: ignore[arg-type]
+    assert isinstance(laid, MemoryPlan)
     return laid
 
 
