@@ -1,4 +1,4 @@
-"""Transformer encoder: first-token or mean pooling, unit length."""
+"""Transformer encoder: first-token or mean pooling, vectors of unit length."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ _MAX_WORKERS = 8
 
 
 class TransformerEncoder:
-    """Implements :class:`~shrag.models.encoder.Encoder`. Made by :func:`load_encoder`.
-
-    A row depends on the texts beside it only by how its sums are rounded: cosine 0.999 and better.
-    """
+    """Implements :class:`~shrag.models.encoder.Encoder`; made by :func:`load_encoder`."""
 
     is_model = True
 
@@ -44,21 +41,21 @@ class TransformerEncoder:
         self.batch_rows = _GPU_BATCH_ROWS if model.on_gpu else _CPU_BATCH_ROWS
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """See :class:`~shrag.models.encoder.Encoder`; a blank text has a row of zeros."""
+        """See :class:`~shrag.models.encoder.Encoder`; the row of a blank text is zero."""
         return self._encode(texts, self._card.query_prefix)
 
     def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
-        """See :class:`~shrag.models.encoder.Encoder`; reads the title, a space and the text."""
+        """See :class:`~shrag.models.encoder.Encoder`; a passage is its title, a space and its text."""
         return self._encode([f"{passage.title} {passage.text}" for passage in passages], self._card.passage_prefix)
 
     def _encode(self, texts: Sequence[str], prefix: str) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        # By characters first, so that texts of one chunk, and then of one batch, have about as many tokens.
-        order = sorted((p for p, text in enumerate(texts) if text.strip()), key=lambda place: -len(texts[place]))
+        # Sorted by characters, so that the texts of a chunk have about as many tokens and need little padding.
+        order = sorted((n for n, text in enumerate(texts) if text.strip()), key=lambda index: -len(texts[index]))
         chunks = [order[start : start + _CHUNK_TEXTS] for start in range(0, len(order), _CHUNK_TEXTS)]
-        read = self._tokens([[prefix + texts[place].strip() for place in chunk] for chunk in chunks])
-        for chunk, tokens in zip(chunks, read, strict=True):
-            vectors[chunk] = self._model.rows(tokens, self.dimension, unit=True)
+        tokenized = self._tokens([[prefix + texts[index].strip() for index in chunk] for chunk in chunks])
+        for chunk, tokens in zip(chunks, tokenized, strict=True):
+            vectors[chunk] = self._model.run(tokens, self.dimension, unit=True)
         return vectors
 
     def _tokens(self, chunks: list[list[str]]) -> Iterator[list[Tokens]]:
@@ -68,9 +65,15 @@ class TransformerEncoder:
 
 
 def load_encoder(choice: EncoderChoice, device: str | None = None) -> TransformerEncoder:
-    """Load a chosen encoder, on a GPU where there is one and no ``device`` is named, and check that it encodes.
+    """Load a chosen encoder and check its vectors.
 
-    Raises :class:`~shrag.models.errors.WeightsRejected` and :class:`~shrag.models.errors.PackageMissing`.
+    Args:
+        choice: The encoder with its checked weights.
+        device: Torch device; None for a GPU where there is one.
+
+    Raises:
+        WeightsRejected: The weights do not fit their configuration, or the vectors are wrong.
+        PackageMissing: torch or sentence-transformers is not installed.
     """
     card = choice.card
     model = load_encoder_model(choice.weights, card.pooling, card.dimension, device)

@@ -113,7 +113,7 @@ def test_without_its_weights_words_are_searched_and_vectors_say_what_to_do(home:
         says = {
             "absent": "There are no weights at",
             "others": r"They were made by \[transformer 1: tiny-encoder.*put the former weights there",
-            "cut": "is cut",
+            "cut": "is truncated",
         }[how]
         with pytest.raises(EncoderUnavailable, match=says) as refused:
             index.dense.encode(QUESTION)

@@ -50,16 +50,16 @@ def _infinite(rows: Vectors) -> Vectors:
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (_constant, "different texts have one and the same vector"),
+        (_constant, "different texts have the same vector"),
         (_by_place, "the same text alone and beside others"),
         (_infinite, "not finite"),
-        (lambda rows: rows * 0, r"a vector of the length 0\.000"),
-        (lambda rows: rows * 2, r"a vector of the length 2\.000"),
+        (lambda rows: rows * 0, r"a vector has the length 0\.000"),
+        (lambda rows: rows * 2, r"a vector has the length 2\.000"),
         (lambda rows: rows[:, :4], "vectors of the shape"),
     ],
 )
 def test_nonsense_is_refused_and_named(spoil: Callable[[Vectors], Vectors], says: str) -> None:
-    with pytest.raises(WeightsRejected, match=f"hash was loaded and encodes nonsense: .*{says}"):
+    with pytest.raises(WeightsRejected, match=f"hash was loaded but encodes wrongly: .*{says}"):
         check_encoder(HashEncoder(spoil), None)
 
 

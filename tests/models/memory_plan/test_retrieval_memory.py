@@ -56,7 +56,7 @@ def test_weights_that_are_there_are_read_and_counted_in_half_precision(tmp_path:
     assert (part.size, part.exact) == (12, True)
     assert retrieval_parts(str(folder), "none", None, tmp_path / "other")[0].size == 12
     (folder / "model.safetensors").write_bytes(b"cut")
-    with pytest.raises(WeightsRejected, match="is cut"):
+    with pytest.raises(WeightsRejected, match="is truncated"):
         retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)
 
 
