@@ -123,7 +123,7 @@ def read_header(path: Path) -> dict[str, _Tensor]:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             if length < 8 or size > length - 8:
-                raise WeightsRejected(f"{path} is cut inside its header ({length} bytes): copy it again.")
+                raise WeightsRejected(f"{path} is truncated inside its header ({length} bytes): copy it again.")
             if size > MAX_HEADER_BYTES:
                 raise WeightsRejected(
                     f"{path} has a header of {size} bytes, at most {MAX_HEADER_BYTES} are allowed: copy it again."

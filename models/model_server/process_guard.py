@@ -1,10 +1,10 @@
-"""Run one command that must not outlive its parent; a script: ``process_guard.py GRACE FOLDER COMMAND…``.
+"""Script that runs a command which must not outlive its parent: ``process_guard.py GRACE FOLDER COMMAND…``.
 
-Its standard input is a pipe that the asker holds open: when the asker ends, in whatever way, the system closes it, and
-the command is told to stop and, ``GRACE`` seconds later, killed with everything it started. ``FOLDER``, which the asker
-would have removed, is removed where it no longer can. ``PR_SET_PDEATHSIG`` would not do: it goes off when a thread
-ends, spares the command's children, and is Linux's alone. Imports only the standard library, since it is run by path,
-without the project.
+The parent holds the other end of its standard input. When the parent ends, for whatever reason, the pipe closes; the
+command then gets SIGTERM, and after ``GRACE`` seconds it is killed with all its children. ``FOLDER``, a temporary
+folder of the parent, is removed if the parent is gone. ``PR_SET_PDEATHSIG`` is no alternative: it fires when a thread
+ends, spares the command's children, and exists on Linux only. Only the standard library is imported, since the script
+is run by its path, outside the project's environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from types import FrameType
 
 
 def main(grace: float, folder: str, command: Sequence[str]) -> int:
-    """Run ``command`` in a session of its own; return its exit status, 128 + N where signal N ended it."""
+    """Run ``command`` in a new session; return its exit status, 128 + N where signal N ended it."""
     parent = os.getppid()
     wake_read, wake_write = os.pipe()
 
@@ -33,7 +33,7 @@ def main(grace: float, folder: str, command: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, on_signal)
     try:
-        # In its own session: a Ctrl-C at the terminal reaches the asker alone, who stops the command in order.
+        # A new session: Ctrl-C at the terminal reaches the parent only, which stops the command in order.
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be started: {error.strerror}\n")
@@ -57,7 +57,7 @@ def _end(child: subprocess.Popen[bytes], grace: float) -> int:
             child.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(grace)
-    # What is left of its group: children it did not take down, or the whole where it did not listen.
+    # The rest of its process group: remaining children, or all of it where SIGTERM was ignored.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     status = child.wait()

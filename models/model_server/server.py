@@ -1,4 +1,4 @@
-"""Model server: vLLM as a supervised subprocess."""
+"""Supervise a model server: start vLLM as a subprocess, check its health, restart it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shrag.models.chat.http_client import EndpointClient
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
 from shrag.models.model_server.command import check_server_program, server_command, server_environment
-from shrag.models.model_server.planned_server import last_error_line, rotate_log
+from shrag.models.model_server.log import last_error_line, rotate_log
 
 LOG_FILE = "vllm.log"
 Phase = Literal["starting", "ready", "down", "stopped"]
@@ -28,25 +28,25 @@ _GUARD = Path(__file__).with_name("process_guard.py")
 
 
 class ServerState(NamedTuple):
-    """``reason`` says why it is down, or is empty; ``restarts`` counts the starts after the first."""
+    """State of a server; ``reason`` is why it is down, else empty; ``restarts`` counts starts after the first."""
 
     phase: Phase
     reason: str
     restarts: int
 
     def __str__(self) -> str:
-        again = f" (started again {self.restarts} times)" if self.restarts else ""
+        again = f" (restarted {self.restarts} times)" if self.restarts else ""
         return f"{self.phase}{': ' + self.reason if self.reason else ''}{again}"
 
 
 class SupervisionPolicy(NamedTuple):
-    """Seconds, and how often. ``poll`` and ``watch`` are between two health checks, before it is ready and after.
+    """Times of supervision, in seconds, and counts.
 
-    ``unanswered`` checks in a row are a death; who is told to stop has ``grace`` seconds before it is killed.
+    ``poll`` and ``watch`` are the intervals of health checks before and after the server is ready. After ``unanswered``
+    failed checks in a row it is restarted; a server that is stopped has ``grace`` seconds before it is killed.
 
-    The pause before a start doubles from ``first_pause`` up to ``longest_pause`` and is the first one again after
-    ``healthy`` seconds of service. After ``tries`` starts in a row none of which got ready no other is made: what
-    cannot start would only load its weights for ever.
+    The pause before a restart doubles from ``first_pause`` to ``longest_pause``, and begins anew after ``healthy``
+    seconds of service. After ``tries`` consecutive starts without becoming ready there is no further one.
     """
 
     poll: float = 0.5
@@ -60,11 +60,16 @@ class SupervisionPolicy(NamedTuple):
 
 
 class ModelServer:
-    """Starts ``settings.command`` over ``settings.weights`` on a Unix socket that only this user can reach.
+    """Context manager that runs ``settings.command`` with ``settings.weights`` on a Unix socket of this user only.
 
-    Its log and what it compiles are kept in ``folder``; ``told`` hears of every change of its state. A context
-    manager: on leaving, the server and everything it started are gone; they are, too, when this process is killed.
-    Entering raises :class:`~shrag.models.errors.ServerProgramMissing` and :class:`~shrag.models.errors.WeightsMissing`.
+    On exit, and also when this process is killed, the server ends with all its children. Entering raises
+    :class:`~shrag.models.errors.ServerProgramMissing` and :class:`~shrag.models.errors.WeightsMissing`.
+
+    Args:
+        settings: Settings of the server.
+        folder: Folder of its log and compile cache.
+        policy: Times of supervision.
+        on_change: Called with every new state, in the supervising thread.
     """
 
     def __init__(
@@ -87,25 +92,25 @@ class ModelServer:
 
     @property
     def state(self) -> ServerState:
-        """What it is doing now."""
+        """The current state."""
         return self._state
 
     @property
     def address(self) -> str:
-        """Where it answers once it is ready."""
+        """The server's address, for the time it is ready."""
         return f"unix:{self._socket}"
 
     def wait_for(self, phase: str, seconds: float) -> ServerState:
-        """Return the state once it is in ``phase`` or ``seconds`` are over, whichever is first."""
+        """Wait at most ``seconds`` for ``phase``; return the state then."""
         with self._changed:
             self._changed.wait_for(lambda: self._state.phase == phase, seconds)
             return self._state
 
     def __enter__(self) -> ModelServer:
-        """Start; returns at once, the server is ready later."""
+        """Start the server; returns before it is ready."""
         check_server_program(self._settings)
         rotate_log(self.log)
-        # Made with mode 0700: whoever can enter it can ask the model, since vLLM's own key guards only some paths.
+        # Created with mode 0700: access to it is access to the model, since vLLM's own key guards some paths only.
         self._folder = tempfile.TemporaryDirectory(prefix="shrag-llm-", ignore_cleanup_errors=True)
         self._socket = Path(self._folder.name) / "llm.sock"
         self._stopping.clear()
@@ -114,7 +119,7 @@ class ModelServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop it and wait until it is gone."""
+        """Stop the server and wait for its end."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
@@ -129,7 +134,7 @@ class ModelServer:
             try:
                 with self._running_process() as process:
                     served = self._watch(process)
-            except OSError as error:  # no memory for a process, no room for a log
+            except OSError as error:  # no memory for a process, or no disk space for the log
                 served = _ServerRun(f"it could not be started ({error})", None)
             if self._stopping.is_set():
                 return
@@ -148,7 +153,7 @@ class ModelServer:
 
     @contextmanager
     def _running_process(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Run the server under its guard, which ends it when the pipe to it closes."""
+        """Run the server below a process guard, which ends it when the pipe closes."""
         self._socket.unlink(missing_ok=True)
         guard = [sys.executable, "-I", "-S", str(_GUARD), str(self._policy.grace), self._folder.name]
         with self.log.open("ab") as log:
@@ -168,7 +173,7 @@ class ModelServer:
             process.wait()
 
     def _watch(self, process: subprocess.Popen[bytes]) -> _ServerRun:
-        """Return how a server ended: by itself, by not answering, or because we stop."""
+        """Check the server's health until it ends, stops answering, or is to be stopped."""
         address = parse_address(self.address)
         with EndpointClient(address, Timeouts(_HEALTH_SECONDS, _HEALTH_SECONDS, _HEALTH_SECONDS)) as client:
             began, ready, silent = time.monotonic(), None, 0
@@ -191,12 +196,12 @@ class ModelServer:
             self._state = ServerState(phase, reason, self._state.restarts if restarts is None else restarts)
             self._changed.notify_all()
         if self._on_change is not None:
-            with suppress(OSError):  # the terminal it is told on may be gone; the server is watched all the same
+            with suppress(OSError):  # the callback's terminal may be gone; supervision goes on
                 self._on_change(self._state)
 
 
 class _ServerRun(NamedTuple):
-    """How it ended, and for how many seconds it had been ready; None where it never was."""
+    """How a run ended, and for how many seconds the server was ready; None where it never was."""
 
     ended: str
     seconds: float | None
@@ -214,6 +219,6 @@ def _is_healthy(client: EndpointClient) -> bool:
 
 
 def _describe_status(status: int) -> str:
-    # The guard gives 128 + N where signal N ended the command; a negative status is the guard's own.
+    # The guard returns 128 + N where signal N ended the command; a negative status is the guard's own.
     number = status - 128 if status > 128 else -status if status < 0 else 0
     return f"signal {number}" if number else f"status {status}"

@@ -18,14 +18,14 @@ GOOD = "Give $least to $most.\n=== user ===\n$question"
 @pytest.mark.parametrize("name", sorted(VARIABLES))
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_every_prompt_can_be_read_in_both_languages(name: str, language: Language) -> None:
-    system, user = load_prompt(name, language).turns(dict.fromkeys(VARIABLES[name], "VALUE"))
+    system, user = load_prompt(name, language).render(dict.fromkeys(VARIABLES[name], "VALUE"))
     assert (system.role, user.role) == ("system", "user")
     assert "$" not in system.content + user.content
     assert "VALUE" in user.content
 
 
 def test_a_value_is_put_in_as_it_is_and_brings_no_variable() -> None:
-    _, user = load_prompt("keywords", "en").turns(
+    _, user = load_prompt("keywords", "en").render(
         {"least": "2", "most": "5", "question": "$most {most} === user === $$"}
     )
     assert user.content == "Question: $most {most} === user === $$"
@@ -34,9 +34,9 @@ def test_a_value_is_put_in_as_it_is_and_brings_no_variable() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (GOOD.replace("$most", "five"), r"\$most, which it has to use: its variables are \$least, \$most, \$question"),
-        (GOOD + " $secret", r"\$secret, which it does not have"),
-        (GOOD + " 5$ each", r"dollar sign that begins no variable: write \$\$"),
+        (GOOD.replace("$most", "five"), r"lacks the variables \$most: its variables are \$least, \$most, \$question"),
+        (GOOD + " $secret", r"has the unknown variables \$secret"),
+        (GOOD + " 5$ each", r"dollar sign without a variable: write \$\$"),
         ("$least $most $question", "no line '=== user ==='"),
     ],
 )

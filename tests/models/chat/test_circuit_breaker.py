@@ -74,7 +74,7 @@ def test_after_three_failures_the_model_is_asked_no_more_and_the_reason_is_kept(
     _fail(circuit, 1)
     assert (circuit.state, circuit.last_failure, model.asked) == ("open", "nobody listens.", 3)
     _fail(circuit, 5)
-    with pytest.raises(ModelUnavailable, match=r"nobody listens\. It is asked again"):
+    with pytest.raises(ModelUnavailable, match=r"nobody listens\. It is used again"):
         circuit.stream(ASKED)
     assert model.asked == 3
 

@@ -23,8 +23,8 @@ def test_a_command_and_flags_are_words_as_a_shell_splits_them_or_a_list() -> Non
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"url": "unix:/s", "command": "vllm", "weights": "w"}, "two ways to one model"),
-        ({"command": "vllm"}, "no weights"),
+        ({"url": "unix:/s", "command": "vllm", "weights": "w"}, "are alternatives"),
+        ({"command": "vllm"}, "needs weights"),
         ({"url": "localhost:8000"}, "no address"),
         ({"command": "vllm", "weights": "w", "flags": "--uds=/s"}, "flags holds --uds=/s"),
         ({"command": "vllm", "weights": "w", "flags": ["--host", "0.0.0.0"]}, "flags holds --host"),

@@ -51,11 +51,11 @@ def _infinite(rows: Vectors) -> Vectors:
     ("spoil", "says"),
     [
         (_constant, "different texts have the same vector"),
-        (_by_place, "the same text alone and beside others"),
+        (_by_place, "one text alone and in a batch"),
         (_infinite, "not finite"),
         (lambda rows: rows * 0, r"a vector has the length 0\.000"),
         (lambda rows: rows * 2, r"a vector has the length 2\.000"),
-        (lambda rows: rows[:, :4], "vectors of the shape"),
+        (lambda rows: rows[:, :4], "the vectors' shape is"),
     ],
 )
 def test_nonsense_is_refused_and_named(spoil: Callable[[Vectors], Vectors], says: str) -> None:

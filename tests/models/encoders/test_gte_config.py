@@ -38,9 +38,9 @@ def test_nothing_that_asks_for_code_is_left_and_what_the_class_reads_is() -> Non
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"layer_norm_type": "rms_norm"}, "layer_norm_type 'rms_norm', and only 'layer_norm'"),
+        ({"layer_norm_type": "rms_norm"}, "layer_norm_type 'rms_norm', only 'layer_norm'"),
         ({"position_embedding_type": "absolute"}, "position_embedding_type 'absolute'"),
-        ({"logn_attention_scale": True}, "logn_attention_scale True, and only False"),
+        ({"logn_attention_scale": True}, "logn_attention_scale True, only False"),
         ({"rope_scaling": {"type": "dynamic", "factor": 8.0}}, "rotary embedding .*dynamic"),
         ({"rope_scaling": {"type": "ntk", "factor": 8.0, "mixed_b": 0.9}}, "without mixed_b"),
         ({"rope_scaling": {"type": "ntk", "factor": 0.5}}, "'factor': 0.5"),

@@ -58,9 +58,9 @@ def test_a_file_without_tensors_holds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "is cut inside its header (0 bytes)"),
-        (b"\x02\0\0\0\0\0\0\0{", "is cut inside its header (9 bytes)"),
-        ((2**63).to_bytes(8, "little") + b"{}", "is cut inside its header"),
+        (b"", "is truncated inside its header (0 bytes)"),
+        (b"\x02\0\0\0\0\0\0\0{", "is truncated inside its header (9 bytes)"),
+        ((2**63).to_bytes(8, "little") + b"{}", "is truncated inside its header"),
         (b"\x02\0\0\0\0\0\0\0[]", "does not begin with a safetensors header"),
         (b"\x02\0\0\0\0\0\0\0\xff\xff", "does not begin with a safetensors header"),
         (encode({"a": 3}, 0), "does not begin with a safetensors header"),
@@ -75,7 +75,7 @@ def test_a_file_without_tensors_holds_nothing(tmp_path: Path) -> None:
         (encode({"a": entry("F32", [-1, -1], 0, 4)}, 4), "the shape [-1, -1] from byte 0 to 4, which is impossible"),
         (encode({"a": entry("F32", [1], 4, 0)}, 4), "from byte 4 to 0, which is impossible"),
         (encode({"a": entry("F32", [2], 0, 4)}, 4), "4 bytes for F32 of shape [2]"),
-        (encode({"a": entry("Q4_K", [2], 0, 4)}, 4), "stores 'a' as 'Q4_K': the known types are BF16"),
+        (encode({"a": entry("Q4_K", [2], 0, 4)}, 4), "stores 'a' as 'Q4_K', the known types are BF16"),
         (encode({"a": entry("F32", [2**62] * 1_000, 0, 4)}, 4), "which is impossible"),
         (encode({"a": entry("F32", [1], 0, 2**70)}, 4), "bytes for F32"),
     ],
@@ -93,7 +93,7 @@ def test_a_header_longer_than_the_library_allows_is_not_read(tmp_path: Path) -> 
     with path.open("wb") as file:
         file.write((MAX_HEADER_BYTES + 1).to_bytes(8, "little"))
         file.truncate(MAX_HEADER_BYTES + 100)  # a sparse file: no bytes are written
-    with pytest.raises(WeightsRejected, match="has a header of 100000001 bytes, 100000000 are read at most"):
+    with pytest.raises(WeightsRejected, match="has a header of 100000001 bytes, at most 100000000 are allowed"):
         read_file(path)
 
 

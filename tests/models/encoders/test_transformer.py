@@ -271,9 +271,9 @@ def test_vectors_are_only_cut_where_the_model_was_trained_for_it(encoder_folder:
 @pytest.mark.parametrize(
     ("pooling", "says"),
     [
-        (None, "how its tokens become one vector is not known"),
+        (None, "its pooling is not known"),
         ({"pooling_mode_max_tokens": True}, "pooling_mode_max_tokens"),
-        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}, "knows cls and mean"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}, "supports cls and mean"),
         ({"pooling_mode": "lasttoken"}, "lasttoken"),
         ({}, r"sets the pooling \[\]"),
     ],

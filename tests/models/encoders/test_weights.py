@@ -109,7 +109,7 @@ def test_a_catalogue_name_is_looked_for_in_the_home_under_its_names(tmp_path: Pa
         find_weights("gte", card, tmp_path)
     assert str(missing.value) == (
         f"There are no weights at {tmp_path}/gte-multilingual-base: copy the folder of "
-        "Alibaba-NLP/gte-multilingual-base (licence Apache-2.0) there, its config.json, "
+        "Alibaba-NLP/gte-multilingual-base (licence Apache-2.0) there, with its config.json, "
         "tokenizer.json and safetensors files; SHRAG downloads nothing."
     )
     for name in ("gte", "gte-multilingual-base"):

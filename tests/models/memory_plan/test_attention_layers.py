@@ -147,7 +147,7 @@ def test_global_heads_of_gemma_4_count_only_where_keys_are_values() -> None:
     ("config", "says"),
     [
         ({}, "a model of type 'None'"),
-        ({"model_type": "mamba2", "num_hidden_layers": 4}, "a model of type 'mamba2' caches is not known here"),
+        ({"model_type": "mamba2", "num_hidden_layers": 4}, "The KV cache of model type 'mamba2' is not known"),
         ({**QWEN3, "num_hidden_layers": None}, "num_hidden_layers is None, a positive whole number is needed"),
         ({**QWEN3, "num_hidden_layers": True}, "num_hidden_layers is True"),
         ({**QWEN3, "num_hidden_layers": -4}, "num_hidden_layers is -4"),
@@ -163,9 +163,9 @@ def test_global_heads_of_gemma_4_count_only_where_keys_are_values() -> None:
         ),
         ({"model_type": "qwen3_5", "text_config": {**DELTA, "mamba_ssm_dtype": "fp8"}}, "mamba_ssm_dtype is 'fp8'"),
         ({"model_type": "qwen3_5", "text_config": {**DELTA, "mamba_ssm_dtype": []}}, "mamba_ssm_dtype is []"),
-        ({**QWEN3, "per_layer_config": {}}, "has a per_layer_config, which is not read here"),
+        ({**QWEN3, "per_layer_config": {}}, "has a per_layer_config, which is not supported"),
         ({**QWEN3, "model_type": "qwen3_next"}, "linear_num_key_heads is None"),
-        ({**QWEN3, "num_hidden_layers": 2**30}, "num_hidden_layers is 1073741824, 10000 are believed at most"),
+        ({**QWEN3, "num_hidden_layers": 2**30}, "num_hidden_layers is 1073741824, at most 10000 are accepted"),
     ],
 )
 def test_what_is_not_known_is_refused_with_the_way_to_say_it(config: dict[str, object], says: str) -> None:

@@ -61,7 +61,7 @@ def test_processes_that_the_driver_does_not_tell_are_left_out() -> None:
 
 @pytest.mark.parametrize("answer", ["", "No devices were found\n", "Tesla, [N/A], [N/A], [N/A], 9.0", "X, 1, 2, 3, ?"])
 def test_a_card_that_tells_nothing_is_refused_with_the_way_out(answer: str) -> None:
-    with pytest.raises(GpuMissing, match=r"does not tell the memory of GPU 0 .*use --card"):
+    with pytest.raises(GpuMissing, match=r"does not report the memory of GPU 0 .*use --card"):
         read_gpu(Smi(answer))
 
 
@@ -71,7 +71,7 @@ def test_use_within_five_in_a_hundred_is_told_and_beyond_it_warned_of(plan: Memo
         difference = compare_use(plan, replace(use, used=round(plan.in_use * (1 + share))))
         assert difference.share == pytest.approx(share, abs=1e-9)
         assert difference.exceeds_tolerance == exceeds_tolerance
-    assert str(UseDifference(100 * MIB, 104 * MIB)) == "planned 0.10 GiB, held 0.10 GiB, +4.0%"
+    assert str(UseDifference(100 * MIB, 104 * MIB)) == "planned 0.10 GiB, in use 0.10 GiB, +4.0%"
     assert "correct the plan with --slack" in str(UseDifference(100 * MIB, 106 * MIB))
 
 
@@ -79,7 +79,7 @@ def test_only_the_processes_asked_for_are_counted(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200, "4711, 40000\n4712, 6000\n4713, 999\n"))
     assert compare_use(plan, use, [4711, 4712, 4712]).real == 46_000 * MIB
     assert compare_use(plan, use).real == 47_000 * MIB
-    with pytest.raises(GpuMissing, match="does not tell what process 4714 holds"):
+    with pytest.raises(GpuMissing, match="does not report the memory of process 4714"):
         compare_use(plan, use, [4711, 4714])
 
 
@@ -89,7 +89,7 @@ def test_vllm_is_said_not_to_start_where_its_share_is_not_free(plan: MemoryPlan)
     assert start_obstacle(plan, replace(use, free=share)) is None
     said = start_obstacle(plan, replace(use, free=share - 1))
     assert said is not None
-    assert said.startswith("vLLM would not start now: it wants 45.21 GiB free and 45.21 GiB are")
+    assert said.startswith("vLLM would not start now: it needs 45.21 GiB free and 45.21 GiB are")
 
 
 def test_the_plan_counts_no_slack_as_used(plan: MemoryPlan) -> None:

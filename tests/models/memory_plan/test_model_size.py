@@ -1,4 +1,4 @@
-""""""
+"""Memory need of a language model, from a folder or a profile."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ def changes_of(wanted: PlanRequest) -> list[PlanChange]:
 
 def test_what_just_misses_is_offered_every_setting_that_would_do_the_least_first() -> None:
     wanted = PlanRequest(find_card("L40S"), 50 * 10**9, profile_size("qwen3.6-35b-a3b-fp8", HERE), RETRIEVAL)
-    assert [change.says for change in changes_of(wanted)] == [
+    assert [change.options for change in changes_of(wanted)] == [
         "--max-num-batched-tokens 4096",
-        "leave --index out (exact search on the processor)",
+        "leave --index out (exact search on the CPU)",
         "--max-model-len 11264",
         "--kv-cache-dtype fp8",
         "--reranker none",
@@ -42,21 +42,21 @@ def test_what_just_misses_is_offered_every_setting_that_would_do_the_least_first
 
 def test_too_many_sequences_are_answered_with_as_many_as_fit() -> None:
     wanted = PlanRequest(find_card("A100-80"), 50 * 10**9, MODELS[0], RETRIEVAL, max_num_seqs=9)
-    says = [change.says for change in changes_of(wanted)]
+    says = [change.options for change in changes_of(wanted)]
     assert says[0] == "--max-num-seqs 7"
     assert "--budget 51.3GB" in says
 
 
 def test_a_model_far_too_large_is_answered_with_a_smaller_one_and_a_larger_card() -> None:
     wanted = PlanRequest(find_card("24GB"), 50 * 10**9, MODELS[0], RETRIEVAL)
-    assert [change.says for change in changes_of(wanted)] == ["--llm qwen3.5-4b", "--card L40S"]
+    assert [change.options for change in changes_of(wanted)] == ["--llm qwen3.5-4b", "--card L40S"]
 
 
 def test_where_no_setting_is_enough_alone_as_few_as_are_are_put_together() -> None:
     wanted = PlanRequest(find_card("24GB"), 24 * 10**9, profile_size("qwen3.8-27b-4bit", HERE), RETRIEVAL)
-    says = [change.says for change in changes_of(wanted)]
+    says = [change.options for change in changes_of(wanted)]
     assert says[0] == (
-        "--max-num-batched-tokens 2048, leave --index out (exact search on the processor), --kv-cache-dtype fp8, "
+        "--max-num-batched-tokens 2048, leave --index out (exact search on the CPU), --kv-cache-dtype fp8, "
         "--reranker none"
     )
     assert says[1:] == ["--llm qwen3.5-4b", "--card L40S --budget 29.2GB"]
@@ -64,7 +64,7 @@ def test_where_no_setting_is_enough_alone_as_few_as_are_are_put_together() -> No
 
 def test_a_larger_card_comes_with_the_budget_it_needs() -> None:
     wanted = PlanRequest(find_card("24GB"), 20 * 10**9, MODELS[0], RETRIEVAL)
-    assert changes_of(wanted)[-1].says == "--card L40S --budget 41.4GB"
+    assert changes_of(wanted)[-1].options == "--card L40S --budget 41.4GB"
 
 
 def test_a_model_whose_licence_is_not_known_is_never_proposed() -> None:
@@ -80,14 +80,14 @@ def test_a_refusal_is_one_sentence_of_numbers_and_one_of_what_to_change() -> Non
         plan_memory(wanted, MODELS, CARDS)
     assert str(caught.value).startswith(
         "qwen3.6-35b-a3b-fp8 does not fit: it needs 47.34 GB (44.09 GiB) in all for 1 × 16,384 tokens, "
-        "0.09 GiB more than the 47.24 GB (44.00 GiB) there are. The smallest change that fits: "
+        "0.09 GiB more than the 47.24 GB (44.00 GiB) available. The smallest change that fits: "
         "--max-num-batched-tokens 4096 (or: "
     )
 
 
 def test_where_no_change_is_enough_the_refusal_says_so() -> None:
     tiny = GpuCard("x", "x", 2 * GIB, 9.0)
-    with pytest.raises(BudgetTooSmall, match="no change known here would fit"):
+    with pytest.raises(BudgetTooSmall, match="no change of the settings would fit"):
         plan_memory(PlanRequest(tiny, 50 * 10**9, MODELS[-1]), MODELS)
 
 
@@ -113,11 +113,11 @@ def test_every_change_proposed_fits_and_none_smaller_of_its_kind_does(
     if isinstance(short, MemoryPlan):
         return
     for change in fitting_changes(wanted, short, MODELS, CARDS):
-        assert isinstance(try_plan(change.request), MemoryPlan), change.says
+        assert isinstance(try_plan(change.request), MemoryPlan), change.options
         assert change.request != wanted
-        if "," not in change.says:  # of several settings none is a smallest
+        if "," not in change.options:  # of several settings none is a smallest
             for smaller in one_step_smaller(wanted, change.request):
-                assert isinstance(try_plan(smaller), Shortfall), change.says
+                assert isinstance(try_plan(smaller), Shortfall), change.options
 
 
 def one_step_smaller(wanted: PlanRequest, changed: PlanRequest) -> list[PlanRequest]:

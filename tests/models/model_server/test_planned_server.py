@@ -1,4 +1,4 @@
-""""""
+"""Memory plan of the configured model server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import BudgetTooSmall, GpuMissing, UnknownName
 from shrag.models.memory_plan.plan import MemoryPart
-from shrag.models.model_server.planned_server import add_plan_flags, last_error_line, plan_server, rotate_log
+from shrag.models.model_server.planned_server import add_plan_flags, plan_server
 from tests.models.memory_plan.test_gpu_use import H200, Smi
 from tests.models.memory_plan.test_model_size import CONFIG, write_model
 
@@ -67,29 +67,3 @@ def test_what_cannot_be_planned_is_not_started(
 def test_a_budget_without_a_server_to_start_is_refused(keys: dict[str, str], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         LlmSettings(**keys)  # type: ignore[arg-type]
-
-
-def test_the_last_line_that_tells_of_an_error_is_the_reason(tmp_path: Path) -> None:
-    log = tmp_path / "vllm.log"
-    log.write_text("ValueError: old\nINFO start\nRuntimeError: new\nINFO shutting down\n\n")
-    assert last_error_line(log, 0) == "RuntimeError: new"
-    assert last_error_line(log, log.read_text().index("INFO shut")) == "INFO shutting down"
-    assert last_error_line(log, log.stat().st_size) == ""
-    assert last_error_line(tmp_path / "none", 0) == ""
-
-
-def test_only_the_end_of_a_long_log_is_read_and_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
-    log = tmp_path / "vllm.log"
-    log.write_bytes(b"Error: far away\n" + b"x" * 200_000 + b"\n\xff\xfe last\x1b[0m\n")
-    assert last_error_line(log, 0) == "�� last [0m"
-
-
-def test_rotation_keeps_five_and_makes_the_folder(tmp_path: Path) -> None:
-    log = tmp_path / "llm" / "vllm.log"
-    for number in range(8):
-        rotate_log(log)
-        log.write_text(str(number))
-    assert {path.name: path.read_text() for path in log.parent.iterdir()} == {
-        "vllm.log": "7",
-        **{f"vllm.log.{n}": str(7 - n) for n in range(1, 6)},
-    }

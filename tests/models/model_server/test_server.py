@@ -1,4 +1,4 @@
-"""The server of our own: started, watched, started again, and gone when we are, with all it started."""
+"""Model server: start, health checks, restart, and end with its parent."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_server_that_is_killed_is_started_again_and_answers_again(
         assert heard.wait("ready", 2) == ServerState("ready", "", 1)
         assert model.complete(ASK).text == "from the subprocess"
         assert _gone([*first], 1)
-        assert str(server.state) == "ready (started again 1 times)"
+        assert str(server.state) == "ready (restarted 1 times)"
     assert [state.phase for state in heard] == ["starting", "ready", "down", "starting", "ready", "stopped"]
 
 
@@ -238,9 +238,10 @@ def test_everything_is_gone_when_we_are_killed(
         "import time\n"
         "from pathlib import Path\n"
         "from shrag.models.chat.settings import LlmSettings\n"
-        "from shrag.models.model_server.server import ModelServer, Pace\n"
+        "from shrag.models.model_server.server import ModelServer, SupervisionPolicy\n"
         f"settings = LlmSettings(command={chosen.command!r}, weights={chosen.weights!r})\n"
-        f"with ModelServer(settings, Path({str(tmp_path / 'llm')!r}), pace=Pace(poll=0.05, grace=0.5)) as server:\n"
+        "policy = SupervisionPolicy(poll=0.05, grace=0.5)\n"
+        f"with ModelServer(settings, Path({str(tmp_path / 'llm')!r}), policy=policy) as server:\n"
         "    server.wait_for('ready', 20)\n"
         "    print(server.address, flush=True)\n"
         "    time.sleep(60)\n"
