@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args, get_type_hints
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.serving.errors import SettingRejected, StrategyUnavailable
@@ -166,7 +166,7 @@ class Strategy(Protocol):
         """
 
 
-def need_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> DenseIndex:
+def need_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> VectorIndex:
     """Return the index's vectors, their encoder loaded; raises :class:`StrategyUnavailable` where it has none.
 
     ``needed_by`` says what needs them, ``instead`` what can be done without, ``encoder`` which one would make them.

@@ -118,7 +118,7 @@ def answer_figures(
     """Return figure → qid → value over the outcomes that have a reference, without figures that are over none.
 
     Outcomes that were only searched for have no figure but the retrieval ratio. ``split`` is that of
-    :class:`shrag.indexing.analysis.korean_english.KoreanMorphemes`.
+    :class:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes`.
     """
     known = [(outcome, references[outcome.qid]) for outcome in outcomes if outcome.qid in references]
     answered = [pair for pair in known if pair[0].answer is not None or pair[0].error]

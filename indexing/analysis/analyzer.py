@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-Kind = Literal["noun", "bound noun", "predicate", "modifier", "compound", "foreign", "number"]
+TokenKind = Literal["noun", "bound noun", "predicate", "modifier", "compound", "foreign", "number"]
 """What a token is. Nouns, foreign words and numbers can be keywords; the rest only match.
 
 A compound lies over the nouns it is made of: who counts a text's words passes it over.
 """
 
-KEYWORD_KINDS: frozenset[Kind] = frozenset({"noun", "foreign", "number"})
+KEYWORD_KINDS: frozenset[TokenKind] = frozenset({"noun", "foreign", "number"})
 
 
 class Token(NamedTuple):
@@ -20,7 +20,7 @@ class Token(NamedTuple):
     term: str
     start: int
     end: int
-    kind: Kind
+    kind: TokenKind
 
 
 class Analyzer(Protocol):

@@ -15,18 +15,23 @@ from functools import cached_property
 from importlib.metadata import version
 from itertools import chain
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 import msgspec
 
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.latin import STEMMER, find_words, plain_word_terms
-from shrag.indexing.analysis.morphemes import KEPT_TAGS, Morpheme, for_kiwi, korean_tokens
+from shrag.indexing.analysis.morphemes import INDEXED_TAGS, Morpheme, korean_tokens, prepare_for_kiwi
+from shrag.indexing.analysis.morphological_analysis import (
+    ASCII_LOWER,
+    MAX_KIWI_LENGTH,
+    SURROGATE,
+    SharedKiwi,
+    share_kiwi,
+)
 from shrag.indexing.analysis.normalization import fold_with_offsets
 from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS, KOREAN_STOPWORDS
-from shrag.indexing.analysis.token_store import WordBook
-from shrag.indexing.analysis.user_dictionary import NO_WORDS, UserDictionary, UserWords
-from shrag.indexing.errors import PartMissing
+from shrag.indexing.analysis.token_store import TokenStore
+from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
 
 if TYPE_CHECKING:
     from kiwipiepy import Kiwi
@@ -36,17 +41,13 @@ _RULES = 2
 
 _EOJEOL = re.compile(r"\S+")
 # No language goes on for longer without a space: what stands behind is passed over, so that the time has a bound.
-_LONGEST_UNBROKEN = 20_000
+_MAX_UNBROKEN = 20_000
 # Folding takes a time that grows with the square of a stretch of combining marks.
-_LONGEST_EOJEOL = 500
+_MAX_EOJEOL = 500
 _KOREAN = re.compile("[\uac00-\ud7a3\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/"
 
-# Kiwi's time grows with the square of an unbroken string: 2,000 letters take 0.1 s, a megabyte half a minute.
-_LONGEST_PIECE = 200
-_CACHED_WORDS = 400_000
+_MAX_CACHED_WORDS = 400_000
 
 
 class KoreanEnglishAnalyzer:
@@ -54,13 +55,13 @@ class KoreanEnglishAnalyzer:
 
     def __init__(
         self,
-        book: WordBook | None = None,
-        dictionary: UserDictionary = NO_WORDS,
+        store: TokenStore | None = None,
+        dictionary: UserDictionary = EMPTY_DICTIONARY,
         *,
         kiwi: Kiwi | None = None,
-        cached_words: int = _CACHED_WORDS,
-        notice: Callable[[str, tuple[Token, ...]], None] | None = None,
-        before_piece: Callable[[], None] | None = None,
+        cached_words: int = _MAX_CACHED_WORDS,
+        on_new_word: Callable[[str, tuple[Token, ...]], None] | None = None,
+        before_kiwi: Callable[[], None] | None = None,
     ) -> None:
         """Analyse with what ``book`` has of an earlier analysis, and with Kiwi, loaded when first needed.
 
@@ -68,19 +69,19 @@ class KoreanEnglishAnalyzer:
         each word that is analysed and not remembered, if it has Korean in it, and ``before_piece`` is called before
         each piece of it that Kiwi is given.
         """
-        self._book = book
+        self._store = store
         self._dictionary = dictionary
-        self._user_words = UserWords(dictionary)
+        self._matcher = DictionaryMatcher(dictionary)
         self._kiwi = kiwi
-        self._shared: _SharedKiwi | None = None
+        self._shared: SharedKiwi | None = None
         self._cached_words = cached_words
-        self._notice = notice
-        self._before_piece = before_piece
+        self._on_new_word = on_new_word
+        self._before_kiwi = before_kiwi
         self._cache: dict[str, tuple[Token, ...]] = {}
-        self._learned: dict[str, bytes] = {}
+        self._added_tokens: dict[str, bytes] = {}
         self._word_terms = _WordTerms(self)
         self._loading = threading.Lock()
-        self._remembering = threading.Lock()
+        self._cache_lock = threading.Lock()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -88,7 +89,7 @@ class KoreanEnglishAnalyzer:
         stop = hashlib.sha256(" ".join(sorted(ENGLISH_STOPWORDS | KOREAN_STOPWORDS)).encode()).hexdigest()[:8]
         return (
             f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
-            f"no name dictionaries; tags {' '.join(KEPT_TAGS)}; "
+            f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
             f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
             f"dictionary {self._dictionary.fingerprint}"
         )
@@ -121,55 +122,55 @@ class KoreanEnglishAnalyzer:
 
         They are remembered with the word as it is.
         """
-        if len(word) > _LONGEST_EOJEOL:
+        if len(word) > _MAX_EOJEOL:
             return tuple(token.term for _, core in eojeols(word) for token in self._analyze(core))
         core = word.strip(_EDGE)
         if core.isascii() and core.isalpha():
             terms = plain_word_terms(core)
         else:
             terms = tuple(token.term for token in self._analyze(core)) if core else ()
-        if len(word) <= _LONGEST_PIECE:
-            with self._remembering:
-                _make_room(self._word_terms, self._cached_words)
+        if len(word) <= MAX_KIWI_LENGTH:
+            with self._cache_lock:
+                _evict_half(self._word_terms, self._cached_words)
                 self._word_terms[word] = terms
         return terms
 
     def _eojeols(self, text: str) -> Sequence[tuple[int, str]]:
-        return self._user_words.join_phrases(text, eojeols(text))
+        return self._matcher.join_phrases(text, eojeols(text))
 
     def _analyze(self, eojeol: str) -> tuple[Token, ...]:
         known = self._cache.get(eojeol)
         if known is None:
-            learned = self._learned.pop(eojeol, None)
-            if learned is not None:
-                known = msgspec.json.decode(learned, type=tuple[Token, ...])
+            added = self._added_tokens.pop(eojeol, None)
+            if added is not None:
+                known = msgspec.json.decode(added, type=tuple[Token, ...])
             else:
-                known = self._from_book(eojeol)
+                known = self._from_store(eojeol)
                 if known is None:
                     known = self._analyze_new(eojeol)
-            if len(eojeol) <= _LONGEST_PIECE:
-                with self._remembering:
-                    _make_room(self._cache, self._cached_words)
+            if len(eojeol) <= MAX_KIWI_LENGTH:
+                with self._cache_lock:
+                    _evict_half(self._cache, self._cached_words)
                     self._cache[eojeol] = known
-                if self._notice is not None and learned is None and _KOREAN.search(eojeol):
-                    self._notice(eojeol, known)
+                if self._on_new_word is not None and added is None and _KOREAN.search(eojeol):
+                    self._on_new_word(eojeol, known)
         return known
 
-    def learn(self, words: Iterable[tuple[str, bytes]]) -> None:
+    def add_tokens(self, words: Iterable[tuple[str, bytes]]) -> None:
         """Take words with their tokens, as JSON, that an analyser of the same fingerprint has met elsewhere."""
-        with self._remembering:
-            _make_room(self._learned, self._cached_words)
-            self._learned.update(words)
+        with self._cache_lock:
+            _evict_half(self._added_tokens, self._cached_words)
+            self._added_tokens.update(words)
 
-    def _from_book(self, eojeol: str) -> tuple[Token, ...] | None:
-        if self._book is None or not _KOREAN.search(eojeol) or _SURROGATE.search(eojeol):
+    def _from_store(self, eojeol: str) -> tuple[Token, ...] | None:
+        if self._store is None or not _KOREAN.search(eojeol) or SURROGATE.search(eojeol):
             return None
-        return self._book.look_up(eojeol)
+        return self._store.get(eojeol)
 
     def _analyze_new(self, eojeol: str) -> tuple[Token, ...]:
         folded, origins = fold_with_offsets(eojeol)
         found = [Token(*word) for word in find_words(folded)]
-        found.extend(token for token in self._user_words.find(folded) if token not in found)
+        found.extend(token for token in self._matcher.find(folded) if token not in found)
         if _KOREAN.search(folded):
             found.extend(self._morphemes(folded))
         found.sort(key=lambda token: (token.start, token.end))
@@ -177,14 +178,14 @@ class KoreanEnglishAnalyzer:
 
     def _morphemes(self, folded: str) -> Iterator[Token]:
         kiwi = self._load()
-        for begin in range(0, len(folded), _LONGEST_PIECE):
-            if self._before_piece is not None:
-                self._before_piece()
-            piece = folded[begin : begin + _LONGEST_PIECE]
-            readable = piece.translate(_LOWER) if self._user_words.holds_mixed(piece) else for_kiwi(piece)
+        for begin in range(0, len(folded), MAX_KIWI_LENGTH):
+            if self._before_kiwi is not None:
+                self._before_kiwi()
+            piece = folded[begin : begin + MAX_KIWI_LENGTH]
+            readable = piece.translate(ASCII_LOWER) if self._matcher.holds_mixed(piece) else prepare_for_kiwi(piece)
             morphemes = [
                 Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
-                for found in kiwi.tokenize(_SURROGATE.sub(" ", readable))
+                for found in kiwi.tokenize(SURROGATE.sub(" ", readable))
             ]
             yield from korean_tokens(morphemes)
 
@@ -192,32 +193,9 @@ class KoreanEnglishAnalyzer:
         if self._kiwi is None:
             with self._loading:
                 if self._kiwi is None:
-                    self._shared = _shared_kiwi(self._dictionary)
+                    self._shared = share_kiwi(self._dictionary)
                     self._kiwi = self._shared.kiwi
         return self._kiwi
-
-
-class KoreanMorphemes:
-    """Splits text into all of its morphemes, particles, endings and punctuation too, each with its tag.
-
-    For measures of answers, which count what an index leaves out; it knows no user's words, so that a figure is the
-    same whatever index was asked.
-    """
-
-    def __init__(self) -> None:
-        self._shared: _SharedKiwi | None = None
-
-    def split(self, text: str) -> list[Morpheme]:
-        """Return the morphemes of ``text``, which is folded (:func:`shrag.indexing.analysis.normalization.fold`), in its order."""
-        if self._shared is None:
-            self._shared = _shared_kiwi(NO_WORDS)
-        found: list[Morpheme] = []
-        for begin, piece in _stretches(_SURROGATE.sub(" ", text)):
-            for each in self._shared.kiwi.tokenize(for_kiwi(piece)):
-                start, end, tag = begin + each.start, begin + each.start + each.len, each.tag.partition("-")[0]
-                # What stands for a sign that Kiwi does not read is the sign again: β, %.
-                found.append(Morpheme(text[start:end] if tag == "SL" else each.form, tag, start, end))
-        return found
 
 
 class _WordTerms(dict[str, tuple[str, ...]]):
@@ -231,50 +209,11 @@ class _WordTerms(dict[str, tuple[str, ...]]):
         return self._analyzer.terms_of_word(word)
 
 
-def _make_room(cache: dict[str, Any], most: int) -> None:
+def _evict_half(cache: dict[str, Any], most: int) -> None:
     """Drop the older half of a cache that is full: the common words are back at once."""
     if len(cache) >= most:
         for old in list(cache)[: most // 2]:
             del cache[old]
-
-
-class _SharedKiwi:
-    """Holds a Kiwi for those who share it.
-
-    Kiwi's own type leaves weak references to it as they are when it goes, so that following one ends the process; this
-    one's are cleared.
-    """
-
-    def __init__(self, kiwi: Kiwi) -> None:
-        self.kiwi = kiwi
-
-
-_loaded: WeakValueDictionary[str, _SharedKiwi] = WeakValueDictionary()
-_loading = threading.Lock()
-
-
-def _shared_kiwi(dictionary: UserDictionary) -> _SharedKiwi:
-    """Return the Kiwi that another analyser of the same dictionary has, or load one: two generations need but one."""
-    with _loading:
-        shared = _loaded.get(dictionary.fingerprint)
-        if shared is None:
-            shared = _loaded[dictionary.fingerprint] = _SharedKiwi(load_kiwi(dictionary))
-        return shared
-
-
-def load_kiwi(dictionary: UserDictionary = NO_WORDS) -> Kiwi:
-    """Load Kiwi with the settings this analyser's fingerprint stands for; takes over half a second and 250 MB."""
-    try:
-        from kiwipiepy import Kiwi
-    except ImportError as error:
-        raise PartMissing(f"Kiwi is not installed ({error}): run `make setup`.") from error
-    # Without its dictionaries of names Kiwi splits compounds as questions do (인공신경망 → 인공 신경망): right
-    # paragraph first on wiki-ko 0.914 against 0.911, multihop-ko 0.846 against 0.843; it starts in 0.6 s, not 2.1.
-    kiwi = Kiwi(num_workers=1, load_default_dict=False, load_multi_dict=False)
-    for word in UserWords(dictionary).korean:
-        kiwi.add_user_word(word.word.translate(_LOWER), word.tag, word.score)
-    kiwi.tokenize("준비")
-    return kiwi
 
 
 def eojeols(text: str) -> list[tuple[int, str]]:
@@ -282,8 +221,8 @@ def eojeols(text: str) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for match in _EOJEOL.finditer(text):
         eojeol, start = match.group(), match.start()
-        if len(eojeol) > _LONGEST_EOJEOL:
-            found.extend(_pieces(eojeol, start))
+        if len(eojeol) > _MAX_EOJEOL:
+            found.extend(_split_unbroken(eojeol, start))
             continue
         core = eojeol.lstrip(_EDGE)
         start += len(eojeol) - len(core)
@@ -292,21 +231,9 @@ def eojeols(text: str) -> list[tuple[int, str]]:
     return found
 
 
-def _stretches(text: str) -> Iterator[tuple[int, str]]:
-    """Yield ``text`` in pieces that Kiwi can take, cut at a space where there is one."""
-    start = 0
-    while start < len(text):
-        end = start + _LONGEST_PIECE
-        if end < len(text):
-            space = text.rfind(" ", start + 1, end)
-            end = space if space > start else end
-        yield start, text[start:end]
-        start = end
-
-
-def _pieces(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
-    for begin in range(0, min(len(unbroken), _LONGEST_UNBROKEN), _LONGEST_EOJEOL):
-        piece = unbroken[begin : begin + _LONGEST_EOJEOL]
+def _split_unbroken(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
+    for begin in range(0, min(len(unbroken), _MAX_UNBROKEN), _MAX_EOJEOL):
+        piece = unbroken[begin : begin + _MAX_EOJEOL]
         core = piece.lstrip(_EDGE)
         place = start + begin + len(piece) - len(core)
         if core := core.rstrip(_EDGE):

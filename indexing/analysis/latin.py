@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import Stemmer
 
-from shrag.indexing.analysis.analyzer import Kind
+from shrag.indexing.analysis.analyzer import TokenKind
 from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS
 
-LONGEST_TERM = 64
+MAX_TERM_LENGTH = 64
 """Characters a term keeps; Lucene would cut at 255, and nobody types more."""
 
 STEMMER = "english"
@@ -36,7 +36,7 @@ _WORD = re.compile(
 _CONNECTOR = re.compile(r"[-./'&_]|\+(?=[^+])")
 _LETTERS = re.compile(rf"[{_LETTER}]{{2,}}")
 # Joining the parts of a long chain (a URL, a list with slashes) names nothing.
-_MOST_JOINED_PARTS = 4
+_MAX_JOINED_PARTS = 4
 
 _GREEK = dict(
     zip(
@@ -55,7 +55,7 @@ class WordTerm(NamedTuple):
     term: str
     start: int
     end: int
-    kind: Kind
+    kind: TokenKind
 
 
 def find_words(text: str) -> list[WordTerm]:
@@ -81,14 +81,14 @@ def plain_word_terms(word: str) -> tuple[str, ...]:
 def _word_terms(word: str) -> tuple[WordTerm, ...]:
     whole = len(word)
     if re.fullmatch(r"[\d,]+(?:\.\d+)?", word):
-        return (WordTerm(word.replace(",", "")[:LONGEST_TERM], 0, whole, "number"),)
+        return (WordTerm(word.replace(",", "")[:MAX_TERM_LENGTH], 0, whole, "number"),)
     plain = word.lower()
     stem_end = whole - 2 if plain.endswith("'s") else whole
     terms: list[WordTerm] = []
     parts = _parts(plain[:stem_end])
     for part, start, end in parts:
         terms.extend(_part_terms(_spell(part), start, end))
-    if 1 < len(parts) <= _MOST_JOINED_PARTS:
+    if 1 < len(parts) <= _MAX_JOINED_PARTS:
         joined = "".join(_spell(part) for part, _, _ in parts)
         terms.append(WordTerm(_stem(joined), 0, whole, _kind(joined)))
     return tuple(terms)
@@ -119,7 +119,7 @@ def _part_terms(part: str, start: int, end: int) -> list[WordTerm]:
     return terms
 
 
-def _kind(part: str) -> Kind:
+def _kind(part: str) -> TokenKind:
     return "number" if part.isdigit() else "foreign"
 
 
@@ -144,12 +144,12 @@ _local = threading.local()
 
 
 def _stem(part: str) -> str:
-    """Return the stem of an all-letters part, any other part unchanged; both cut to :data:`LONGEST_TERM`."""
+    """Return the stem of an all-letters part, any other part unchanged; both cut to :data:`MAX_TERM_LENGTH`."""
     if not part.isalpha():
-        return part[:LONGEST_TERM]
+        return part[:MAX_TERM_LENGTH]
     # A PyStemmer object is not safe to share between threads.
     stemmer = getattr(_local, "stemmer", None)
     if stemmer is None:
         stemmer = _local.stemmer = Stemmer.Stemmer(STEMMER)
-    stem: str = stemmer.stemWord(part[:LONGEST_TERM])
+    stem: str = stemmer.stemWord(part[:MAX_TERM_LENGTH])
     return stem

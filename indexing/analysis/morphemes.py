@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.analysis.analyzer import Kind, Token
-from shrag.indexing.analysis.latin import LONGEST_TERM
+from shrag.indexing.analysis.analyzer import Token, TokenKind
+from shrag.indexing.analysis.latin import MAX_TERM_LENGTH
 from shrag.indexing.analysis.stopwords import KOREAN_STOPWORDS
 
-KEPT_TAGS: Mapping[str, Kind] = {
+INDEXED_TAGS: Mapping[str, TokenKind] = {
     "NNG": "noun",  # common nouns
     "NNP": "noun",  # proper nouns
     "NR": "noun",  # numerals in words
@@ -42,18 +42,18 @@ def korean_tokens(morphemes: Sequence[Morpheme]) -> Iterator[Token]:
     A compound is found by its parts (인공, 신경망) and ranks first where it stands whole (인공신경망, 비선형).
     """
     for morpheme in morphemes:
-        kind = KEPT_TAGS.get(morpheme.tag)
+        kind = INDEXED_TAGS.get(morpheme.tag)
         if kind is not None and morpheme.form not in KOREAN_STOPWORDS:
             yield Token(_term(morpheme), morpheme.start, morpheme.end, kind)
     for run in _noun_runs(morphemes):
-        yield Token("".join(_form(part) for part in run)[:LONGEST_TERM], run[0].start, run[-1].end, "compound")
+        yield Token("".join(_form(part) for part in run)[:MAX_TERM_LENGTH], run[0].start, run[-1].end, "compound")
 
 
 def _term(morpheme: Morpheme) -> str:
     form = _form(morpheme)
     if morpheme.tag[0] == "V" and len(form) > 2 and form[-1] in "하되":
         form = form[:-1]  # 깨끗하 is Kiwi's word, 복잡 + 하 is two: the root is the term of both
-    return form[:LONGEST_TERM]
+    return form[:MAX_TERM_LENGTH]
 
 
 def _form(morpheme: Morpheme) -> str:
@@ -78,7 +78,7 @@ _READ_AS_SYMBOL = re.compile("[^\\s0-9A-Za-z\u3400-\u9fff\uac00-\ud7a3\uf900-\uf
 _HYPHEN_BEFORE_KOREAN = re.compile("(?<![\uac00-\ud7a3])-(?=[\uac00-\ud7a3])")
 
 
-def for_kiwi(folded: str) -> str:
+def prepare_for_kiwi(folded: str) -> str:
     """Return ``folded``, letter for letter, in the form Kiwi reads best.
 
     A particle behind a Greek letter or a percent sign is no particle to Kiwi (β를 gives the noun 르), nor is one at the

@@ -23,22 +23,22 @@ FILE = "words.sqlite"
 _LONGEST_WORD = 40
 
 
-class WordBook:
+class TokenStore:
     """A sealed book, open for reading. Safe to share between threads."""
 
     def __init__(self, path: Path) -> None:
         self._database = open_sealed(path)
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
-    def look_up(self, word: str) -> tuple[Token, ...] | None:
+    def get(self, word: str) -> tuple[Token, ...] | None:
         """Return the tokens of ``word``, None where the book does not have it."""
-        with self._turn:
+        with self._lock:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
         return msgspec.json.decode(row[0], type=tuple[Token, ...]) if row else None
 
     def words(self) -> list[tuple[str, bytes]]:
-        """Return all words with their tokens, as :func:`write_wordbook` takes them."""
-        with self._turn:
+        """Return all words with their tokens, as :func:`write_token_store` takes them."""
+        with self._lock:
             return self._database.execute("SELECT word, tokens FROM words ORDER BY word").fetchall()
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class WordBook:
         self._database.close()
 
 
-def write_wordbook(path: Path, words: Iterable[tuple[str, bytes]]) -> None:
+def write_token_store(path: Path, words: Iterable[tuple[str, bytes]]) -> None:
     """Write a new book of words and their tokens (as JSON), which come in order."""
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:

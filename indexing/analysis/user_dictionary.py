@@ -27,10 +27,10 @@ FILE = "dictionary.tsv"
 WORD_TAGS = ("NNP", "NNG", "NNB", "NR", "XR", "MAG", "VV", "VA")
 """Sejong tags a word may have; the first is taken where none is given."""
 
-LONGEST_WORD = 64
-MOST_WORDS = 200_000
-_LARGEST_FILE = 16 * 2**20
-_HIGHEST_SCORE = 20.0
+MAX_WORD_LENGTH = 64
+MAX_WORDS = 200_000
+_MAX_FILE_BYTES = 16 * 2**20
+_MAX_SCORE = 20.0
 _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/ "
 _HANGUL_LETTERS = re.compile("[\uac00-\ud7a3]")
 
@@ -66,18 +66,20 @@ class UserDictionary(msgspec.Struct, frozen=True, dict=True):
         return f"{len(self.words)} words, sha256 {hashlib.sha256(self.text.encode()).hexdigest()}"
 
 
-NO_WORDS = UserDictionary()
+EMPTY_DICTIONARY = UserDictionary()
 
 
 def read_dictionary(path: Path) -> UserDictionary:
     """Read a user's file; raises :class:`DictionaryRejected`, which names the line and the rule it breaks."""
     try:
         with path.open("rb") as stream:
-            data = stream.read(_LARGEST_FILE + 1)
+            data = stream.read(_MAX_FILE_BYTES + 1)
     except OSError as error:
         raise DictionaryRejected(f"{path} cannot be read ({error.strerror}): name a file of words.") from None
-    if len(data) > _LARGEST_FILE:
-        raise DictionaryRejected(f"{path} is larger than {_LARGEST_FILE // 2**20} MiB: a dictionary holds words only.")
+    if len(data) > _MAX_FILE_BYTES:
+        raise DictionaryRejected(
+            f"{path} is larger than {_MAX_FILE_BYTES // 2**20} MiB: a dictionary holds words only."
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -86,13 +88,13 @@ def read_dictionary(path: Path) -> UserDictionary:
     return parse_dictionary(text.split("\n"), str(path))
 
 
-def stored_dictionary(folder: Path) -> UserDictionary:
+def load_dictionary(folder: Path) -> UserDictionary:
     """Return the dictionary kept in an index's ``folder``, whose seal was checked before; none where it has none."""
     path = folder / FILE
-    return read_dictionary(path) if path.is_file() else NO_WORDS
+    return read_dictionary(path) if path.is_file() else EMPTY_DICTIONARY
 
 
-def store_dictionary(folder: Path, dictionary: UserDictionary) -> None:
+def save_dictionary(folder: Path, dictionary: UserDictionary) -> None:
     """Keep ``dictionary`` in an index's ``folder``, for whoever opens it."""
     if dictionary.words:
         (folder / FILE).write_text(dictionary.text, encoding="utf-8", newline="\n")
@@ -106,26 +108,26 @@ def parse_dictionary(lines: Iterable[str], name: str) -> UserDictionary:
             continue
         try:
             word = _parse_line(line.rstrip("\r"))
-        except _BrokenRule as rule:
+        except _InvalidLine as rule:
             raise DictionaryRejected(f"{name} line {number}: {rule}.") from None
         earlier = found.setdefault(word.word, (word, number))
         if earlier[0] != word:
             raise DictionaryRejected(
                 f"{name} line {number}: {word.word!r} stands in line {earlier[1]} with another tag or score; keep one."
             )
-        if len(found) > MOST_WORDS:
-            raise DictionaryRejected(f"{name} holds more than {MOST_WORDS:,} words, the most a dictionary may have.")
+        if len(found) > MAX_WORDS:
+            raise DictionaryRejected(f"{name} holds more than {MAX_WORDS:,} words, the most a dictionary may have.")
     return UserDictionary(tuple(sorted(word for word, _ in found.values())))
 
 
-class _BrokenRule(ValueError):
+class _InvalidLine(ValueError):
     """Says which rule a line breaks."""
 
 
 def _parse_line(line: str) -> DictionaryWord:
     fields = [field.strip() for field in line.split("\t")]
     if len(fields) > 3:
-        raise _BrokenRule(f"it has {len(fields)} fields, at most 3 are allowed: word, tag, score")
+        raise _InvalidLine(f"it has {len(fields)} fields, at most 3 are allowed: word, tag, score")
     word, tag, score = (*fields, "", "")[:3]
     return DictionaryWord(_parse_word(word), _parse_tag(tag), _parse_score(score))
 
@@ -133,17 +135,17 @@ def _parse_line(line: str) -> DictionaryWord:
 def _parse_word(raw: str) -> str:
     word = plain_line(fold(plain_line(raw))).strip(_EDGE)
     if not any(character.isalnum() for character in word):
-        raise _BrokenRule(f"{raw!r} has no letter and no digit, so it is no word")
-    if len(word) > LONGEST_WORD:
-        raise _BrokenRule(f"{word[:20]!r}… has {len(word)} characters, at most {LONGEST_WORD} are allowed")
+        raise _InvalidLine(f"{raw!r} has no letter and no digit, so it is no word")
+    if len(word) > MAX_WORD_LENGTH:
+        raise _InvalidLine(f"{word[:20]!r}… has {len(word)} characters, at most {MAX_WORD_LENGTH} are allowed")
     if len(word) == 1 and _HANGUL_LETTERS.match(word):
-        raise _BrokenRule(f"{word!r} is a single syllable, which would be cut out of other words; give two or more")
+        raise _InvalidLine(f"{word!r} is a single syllable, which would be cut out of other words; give two or more")
     return word
 
 
 def _parse_tag(tag: str) -> str:
     if tag and tag not in WORD_TAGS:
-        raise _BrokenRule(f"the tag {tag!r} is none of {' '.join(WORD_TAGS)}")
+        raise _InvalidLine(f"the tag {tag!r} is none of {' '.join(WORD_TAGS)}")
     return tag or WORD_TAGS[0]
 
 
@@ -152,18 +154,18 @@ def _parse_score(raw: str) -> float:
         score = float(raw or 0)
     except ValueError:
         score = math.nan
-    if not abs(score) <= _HIGHEST_SCORE:
-        raise _BrokenRule(f"the score {raw!r} is no number from -{_HIGHEST_SCORE:g} to {_HIGHEST_SCORE:g}")
+    if not abs(score) <= _MAX_SCORE:
+        raise _InvalidLine(f"the score {raw!r} is no number from -{_MAX_SCORE:g} to {_MAX_SCORE:g}")
     return score + 0.0  # no -0
 
 
 _PART = re.compile(r"[\uac00-\ud7a3]+|[^\W_\uac00-\ud7a3]+|[^\w\s]|_")
 _KOREAN_ALONE = re.compile("[\uac00-\ud7a3 ]+")
 
-Parts = tuple[str, ...]
+WordParts = tuple[str, ...]
 
 
-class UserWords:
+class DictionaryMatcher:
     """Finds a dictionary's words in eojeols. Reads only: safe to share between threads."""
 
     def __init__(self, dictionary: UserDictionary) -> None:
@@ -223,13 +225,13 @@ def _only_space(text: str, first: tuple[int, str], second: tuple[int, str]) -> b
     return text[first[0] + len(first[1]) : second[0]].isspace()
 
 
-def _parts(word: str) -> Parts:
+def _parts(word: str) -> WordParts:
     return tuple(match.group().lower() for match in _PART.finditer(word))
 
 
-def _by_first(words: Iterator[Parts]) -> Mapping[str, Sequence[Parts]]:
+def _by_first(words: Iterator[WordParts]) -> Mapping[str, Sequence[WordParts]]:
     """Return words by their first part, the longest first."""
-    found: dict[str, list[Parts]] = {}
+    found: dict[str, list[WordParts]] = {}
     for word in words:
         found.setdefault(word[0], []).append(word)
     return {first: sorted(several, key=lambda word: (-len(word), word)) for first, several in found.items()}

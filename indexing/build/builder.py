@@ -17,8 +17,8 @@ from shrag.corpora.store.open_corpus import open_corpus
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.user_dictionary import UserDictionary, store_dictionary
+from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
+from shrag.indexing.analysis.user_dictionary import UserDictionary, save_dictionary
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.checkpoints import (
     BuildPlan,
@@ -120,7 +120,7 @@ def build_index(
     half-done when it was killed is gone on with.
 
     A ``dictionary`` of user's words is kept in the index and used again by later builds;
-    :data:`~shrag.indexing.analysis.user_dictionary.NO_WORDS` ends that. ``corrections`` are the user's to the glossary
+    :data:`~shrag.indexing.analysis.user_dictionary.EMPTY_DICTIONARY` ends that. ``corrections`` are the user's to the glossary
     (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise until others, or empty ones, are
     given. ``encoder`` is what makes vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none``
     for an index without; where it is not given, the new generation has what the current one has. Models' weights are
@@ -221,7 +221,7 @@ def _finish(job: _Job, build: HalfBuilt) -> IndexManifest:
     """Do whatever of the build is not done yet, and make it current."""
     before = current_number(job.index)
     if build.index.exists():
-        store_dictionary(build.index, job.choices.words)
+        save_dictionary(build.index, job.choices.words)
         run_phases(build, _phases(job, build))
         with job.busy.at("sealing"):
             job.options.report("sealing", job.plan.records)
@@ -253,7 +253,7 @@ def _earlier_book(job: _Job) -> Path | None:
     """Return the current generation's word book where this analyser made it and it is whole."""
     try:
         folder, manifest = current_generation(job.index)
-        check_file(folder, manifest, WORDBOOK)
+        check_file(folder, manifest, TOKEN_STORE)
     except (IndexMissing, IndexDamaged, IndexMismatch):
         return None
-    return folder / WORDBOOK if manifest.analyzer == job.plan.analyzer else None
+    return folder / TOKEN_STORE if manifest.analyzer == job.plan.analyzer else None

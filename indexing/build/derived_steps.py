@@ -16,8 +16,8 @@ from shrag.corpora.store.manifest import CorpusManifest
 from shrag.corpora.store.parquet import read_parquet
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.token_store import WordBook, write_wordbook
+from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
+from shrag.indexing.analysis.token_store import TokenStore, write_token_store
 from shrag.indexing.analysis.user_dictionary import UserDictionary
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.checkpoints import BuildPlan, HalfBuilt, Phase
@@ -25,7 +25,7 @@ from shrag.indexing.build.records_step import NOTES, BuildNotes
 from shrag.indexing.build.resources import Busy
 from shrag.indexing.errors import TooManyRejected
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
-from shrag.indexing.glossary.corrections import correct, parse_corrections
+from shrag.indexing.glossary.corrections import apply_corrections, parse_corrections
 from shrag.indexing.glossary.mining import mine_glossary
 from shrag.indexing.glossary.store import FILE, write_glossary
 from shrag.indexing.glossary.store import FILE as GLOSSARY
@@ -71,7 +71,7 @@ def rejected_docids(build: HalfBuilt) -> frozenset[str]:
 def write_words(build: HalfBuilt) -> None:
     """Write the word book."""
     with BuildNotes(build.stage / NOTES) as notes:
-        write_wordbook(build.index / WORDBOOK, notes.words())
+        write_token_store(build.index / TOKEN_STORE, notes.words())
 
 
 _SCRATCH = "glossary.scratch"
@@ -83,7 +83,7 @@ def build_glossary(build: Path, stage: Path, records: Iterable[Record], analyzer
     Returns how many pairs it has. What an interrupted call left is written over; notes lie in ``stage`` meanwhile.
     """
     entries = mine_glossary(records, analyzer, stage / _SCRATCH)
-    corrected = correct(entries, parse_corrections(corrections), analyzer)
+    corrected = apply_corrections(entries, parse_corrections(corrections), analyzer)
     for name in (FILE, CORRECTIONS):
         (build / name).unlink(missing_ok=True)
     if corrections:
@@ -145,7 +145,7 @@ class Derived:
         """Return the phases in order. Another is one function in a file of its own, and one line here."""
         phases = [
             Phase("rejects", (REJECTS,), lambda: write_rejects(self.build, self.max_rejected)),
-            Phase("words", (WORDBOOK,), self._timed("word book", lambda: write_words(self.build))),
+            Phase("words", (TOKEN_STORE,), self._timed("word book", lambda: write_words(self.build))),
             Phase("golden", (golden.FILE,), lambda: golden.write_golden(self.build.index, self.build.plan.bm25)),
             Phase("glossary", (GLOSSARY, CORRECTIONS), self._timed("glossary", self._write_glossary)),
         ]
@@ -163,7 +163,7 @@ class Derived:
 
     def _write_glossary(self) -> None:
         # With the word book just written: every word of the corpus is in it, so Kiwi is not asked again.
-        with closing(WordBook(self.build.index / WORDBOOK)) as book:
+        with closing(TokenStore(self.build.index / TOKEN_STORE)) as book:
             analyzer = KoreanEnglishAnalyzer(book, self.choices.words)
             # A record that no worker survived is not read here either.
             rejected = rejected_docids(self.build)

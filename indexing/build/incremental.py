@@ -19,9 +19,9 @@ from shrag.corpora.store.manifest import CorpusManifest
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.corpora.store.parquet import RecordFile, RecordWriter, Row, record_digest
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.token_store import WordBook
-from shrag.indexing.analysis.user_dictionary import store_dictionary, stored_dictionary
+from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
+from shrag.indexing.analysis.token_store import TokenStore
+from shrag.indexing.analysis.user_dictionary import load_dictionary, save_dictionary
 from shrag.indexing.build.builder import BuildOptions, make_manifest
 from shrag.indexing.build.checkpoints import HalfBuilt, drop_half_built, run_phases, start_half_built
 from shrag.indexing.build.derived_steps import Choices, Derived, make_plan, stored_corrections
@@ -112,7 +112,7 @@ def update_index(
             folder, manifest = current_generation(index)
             check_files(folder, manifest)
             choices = Choices(
-                words=stored_dictionary(folder),
+                words=load_dictionary(folder),
                 corrections=stored_corrections(folder),
                 encoder=manifest.vectors.encoder if manifest.vectors else NO_ENCODER,
                 weights=weights_beside(indexes),
@@ -127,7 +127,7 @@ def update_index(
             versions = part_versions() | {"updated from": folder.name}
             plan = make_plan(source, manifest.analyzer, manifest.bm25, choices, versions)
             build = start_half_built(index, plan, next_generation(index))
-            store_dictionary(build.index, choices.words)
+            save_dictionary(build.index, choices.words)
             try:
                 return _Update(folder, corpora, source, build, choices, options or BuildOptions()).run()
             finally:
@@ -156,7 +156,7 @@ class _Update:
         with LexicalWriter(lucene, self.build.plan.bm25) as writer, BuildNotes(self.build.stage / NOTES) as notes:
             with self.busy.at("comparing"):
                 changes = self._delete_old(writer, changed)
-            with closing(WordBook(self.old / WORDBOOK)) as book:
+            with closing(TokenStore(self.old / TOKEN_STORE)) as book:
                 notes.add_words(book.words())
             if changes.added or changes.changed:
                 self._write_new(changes.added + changes.changed, changed, writer, notes)
@@ -212,7 +212,7 @@ class _Update:
         """Analyse the records of ``changed`` and add them."""
         workers = min(self.options.workers or len(os.sched_getaffinity(0)), count)
         done = 0
-        with WorkerPool(workers, Setup(str(self.old / WORDBOOK), CACHED_WORDS // workers, str(self.old))) as pool:
+        with WorkerPool(workers, Setup(str(self.old / TOKEN_STORE), CACHED_WORDS // workers, str(self.old))) as pool:
             for frame in pool.analyse(changed, 0, count):
                 for number, record in enumerate(frame.records, done):
                     if isinstance(record, Refused):

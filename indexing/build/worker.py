@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.indexing.analysis.token_store import WordBook
-from shrag.indexing.analysis.user_dictionary import UserDictionary, stored_dictionary
+from shrag.indexing.analysis.token_store import TokenStore
+from shrag.indexing.analysis.user_dictionary import UserDictionary, load_dictionary
 from shrag.indexing.analyzed_record import PackedRecord, analyse_record, pack
 from shrag.indexing.errors import PartMissing
 
@@ -132,12 +132,12 @@ class _Worker:
         self._connection = connection
         self._words: list[tuple[str, bytes]] = []
         self._analyzer: KoreanEnglishAnalyzer = KoreanEnglishAnalyzer(
-            WordBook(Path(setup.book)) if setup.book else None,
+            TokenStore(Path(setup.book)) if setup.book else None,
             words,
             kiwi=kiwi,
             cached_words=setup.cached_words,
-            notice=lambda word, tokens: self._words.append((word, msgspec.json.encode(tokens))),
-            before_piece=_set_deadline,
+            on_new_word=lambda word, tokens: self._words.append((word, msgspec.json.encode(tokens))),
+            before_kiwi=_set_deadline,
         )
 
     def serve(self) -> None:
@@ -146,7 +146,7 @@ class _Worker:
         while True:
             try:
                 task = msgspec.msgpack.decode(receive(self._connection), type=Task)
-                self._analyzer.learn(task.known)
+                self._analyzer.add_tokens(task.known)
                 if task.words:
                     self._analyzer.terms(task.words)
                     self._send(Frame([], self._words, 0.0, 0.0))
@@ -223,9 +223,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the builder's to answer
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a worker that has ended is nobody's concern here
     try:
-        from shrag.indexing.analysis.korean_english import load_kiwi
+        from shrag.indexing.analysis.morphological_analysis import load_kiwi
 
-        words = stored_dictionary(Path(setup.words))
+        words = load_dictionary(Path(setup.words))
         kiwi = load_kiwi(words)
     except PartMissing as error:
         print(error, file=sys.stderr)  # noqa: T201  (the pool reads it)

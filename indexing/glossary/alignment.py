@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-ROUNDS = 8
+ITERATIONS = 8
 _EMPTY_WORD_SMOOTHING = 3.0
-_LEAST_TOGETHER = 2
+_MIN_TOGETHER = 2
 
 
 class Bitext(NamedTuple):
@@ -55,7 +55,7 @@ def align_terms(bitexts: Sequence[Bitext]) -> list[TermPair]:
     keys, inverse = np.unique(links.pair_keys(len(korean)), return_inverse=True)
     weights = np.bincount(inverse, links.weight, len(keys))
     # A pair of one text is as likely chance: such links are left to the empty word.
-    wanted = (weights[inverse] >= _LEAST_TOGETHER) | (links.english == empty)
+    wanted = (weights[inverse] >= _MIN_TOGETHER) | (links.english == empty)
     links = links.where(wanted)
     keys, inverse = np.unique(links.pair_keys(len(korean)), return_inverse=True)
     expected = _expectation_maximisation(links, keys, inverse, len(korean), empty)
@@ -105,11 +105,11 @@ def _links(bitexts: Sequence[Bitext], korean: dict[str, int], english: dict[str,
 def _expectation_maximisation(
     links: _Links, keys: NDArray[np.int64], inverse: NDArray[np.intp], korean_terms: int, empty: int
 ) -> NDArray[np.float64]:
-    """Return how many occurrences each pair of ``keys`` explains, after :data:`ROUNDS` rounds."""
+    """Return how many occurrences each pair of ``keys`` explains, after :data:`ITERATIONS` rounds."""
     sources = keys // korean_terms
     probability = np.ones(len(keys))
     expected = np.zeros(len(keys))
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         likelihood = probability[inverse]
         total = np.bincount(links.occurrence, likelihood)[links.occurrence]
         expected = np.bincount(inverse, links.weight * likelihood / total, len(keys)).astype(np.float64)

@@ -30,7 +30,7 @@ class Correction(NamedTuple):
 
     korean: str
     english: str
-    kept: bool
+    is_translation: bool
     line: int
 
 
@@ -61,18 +61,18 @@ def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
 
 def _read_line(line: str, number: int, name: str) -> Correction:
     fields = [fold(field).strip() for field in line.split("\t")]
-    kept = fields[0] != "-"
-    if not kept:
+    is_translation = fields[0] != "-"
+    if not is_translation:
         fields = fields[1:]
     if len(fields) != 2 or not _HANGUL.search(fields[0]) or not fields[1] or _HANGUL.search(fields[1]):
         raise GlossaryRejected(
             f"{name}, line {number}: {line[:80]!r} is no pair: write Korean, a tab, English, "
             "with a minus and a tab before it to take the pair out."
         )
-    return Correction(fields[0], fields[1], kept, number)
+    return Correction(fields[0], fields[1], is_translation, number)
 
 
-def correct(
+def apply_corrections(
     entries: Iterable[Entry], corrections: Sequence[Correction], analyzer: Analyzer, name: str = FILE
 ) -> list[Entry]:
     """Return the entries with the user's added and taken out; the last of two contradicting corrections holds.
@@ -87,7 +87,7 @@ def correct(
                 f"{name}, line {correction.line}: {correction.korean!r} has {len(korean)} terms and "
                 f"{correction.english!r} {len(english)}; a pair has 1 to {MOST_TERMS} on each side."
             )
-        if correction.kept:
+        if correction.is_translation:
             corrected[korean, english] = Entry(correction.korean, correction.english, korean, english, 0, "user", 1.0)
         else:
             corrected.pop((korean, english), None)

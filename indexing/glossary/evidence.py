@@ -19,20 +19,20 @@ from typing import NamedTuple, TypeVar
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.glossary.bilingual_fields import Pairing, keyword_pairings, title_pairing
-from shrag.indexing.glossary.parentheticals import Expansion, Mention, find_mentions
+from shrag.indexing.glossary.bilingual_fields import BilingualPair, pair_keywords, split_title
+from shrag.indexing.glossary.parentheticals import AcronymExpansion, TermMention, find_mentions
 from shrag.indexing.glossary.store import phrase_terms
 
 SAMPLED_RECORDS = 20_000
 """Records of two languages that terms are aligned over; their terms and the alignment take about 600 MB."""
 
-_WAITING = 50_000
-_MOST_WORDS = 400_000
+_FLUSH_SIZE = 50_000
+_MAX_COUNTED_WORDS = 400_000
 _ENGLISH_WORD = re.compile("[A-Za-z][a-z]{2,29}")
 _KOREAN_WORD = re.compile("[\uac00-\ud7a3]{2,12}")
 
 
-class Context(NamedTuple):
+class TermContext(NamedTuple):
     """Words before a bracket (or all of the term, if ``exact``), the English in it as written, in how many records."""
 
     words: tuple[str, ...]
@@ -62,7 +62,7 @@ class EvidenceCollector:
         self._contexts: Counter[tuple[str, str, str, bool]] = Counter()
         self._expansions: Counter[tuple[str, str]] = Counter()
         self._sample: list[tuple[int, str, str, str]] = []
-        self.keywords: Counter[Pairing] = Counter()
+        self.keywords: Counter[BilingualPair] = Counter()
         self.english_words: Counter[str] = Counter()
         self.korean_words: Counter[str] = Counter()
 
@@ -71,9 +71,9 @@ class EvidenceCollector:
         both = f"{record.title}\n{record.text}"
         for mention in set(find_mentions(both)):
             self._count(mention)
-        if len(self._contexts) + len(self._expansions) >= _WAITING:
+        if len(self._contexts) + len(self._expansions) >= _FLUSH_SIZE:
             self._flush()
-        self.keywords.update(set(keyword_pairings(record.text, getattr(record, "keywords", ()))))
+        self.keywords.update(set(pair_keywords(record.text, getattr(record, "keywords", ()))))
         _prune(self.keywords)
         self.english_words.update(set(_ENGLISH_WORD.findall(both)))
         self.korean_words.update(set(_KOREAN_WORD.findall(both)))
@@ -81,7 +81,7 @@ class EvidenceCollector:
         _prune(self.korean_words)
         self._sample_record(record)
 
-    def contexts(self) -> Iterator[tuple[tuple[str, ...], list[Context]]]:
+    def contexts(self) -> Iterator[tuple[tuple[str, ...], list[TermContext]]]:
         """Yield each English term, by its terms, with all its contexts; in one order."""
         self._flush()
         rows = self._database.execute("SELECT terms, words, english, exact, count FROM contexts ORDER BY 1, 2, 3, 4")
@@ -89,7 +89,7 @@ class EvidenceCollector:
             yield (
                 tuple(terms.split()),
                 [
-                    Context(tuple(words.split()), english, bool(exact), count)
+                    TermContext(tuple(words.split()), english, bool(exact), count)
                     for _, words, english, exact, count in group
                 ],
             )
@@ -105,18 +105,18 @@ class EvidenceCollector:
             best.setdefault(acronym, (phrase, count))
         return best
 
-    def two_language_texts(self) -> Iterator[Pairing]:
+    def bilingual_texts(self) -> Iterator[BilingualPair]:
         """Yield the sampled records of two languages, each as its two texts, and the titles written in both."""
         for _, _, korean, english in sorted(self._sample):
-            yield Pairing(korean, english)
+            yield BilingualPair(korean, english)
 
     def close(self) -> None:
         """Remove the scratch file."""
         self._database.close()
         self._scratch.unlink(missing_ok=True)
 
-    def _count(self, mention: Mention | Expansion) -> None:
-        if isinstance(mention, Expansion):
+    def _count(self, mention: TermMention | AcronymExpansion) -> None:
+        if isinstance(mention, AcronymExpansion):
             acronym = " ".join(phrase_terms(self._analyzer, mention.acronym))
             if acronym:
                 self._expansions[acronym, mention.phrase.lower()] += 1
@@ -140,7 +140,7 @@ class EvidenceCollector:
         self._expansions.clear()
 
     def _sample_record(self, record: Record) -> None:
-        texts = title_pairing(record.title) or _two_languages(record)
+        texts = split_title(record.title) or _bilingual_record(record)
         if texts is None:
             return
         # The records of the smallest digests: a sample that does not depend on their order or number.
@@ -152,15 +152,15 @@ class EvidenceCollector:
             heapq.heapreplace(self._sample, entry)
 
 
-def _two_languages(record: Record) -> Pairing | None:
+def _bilingual_record(record: Record) -> BilingualPair | None:
     """Return title and text where one is Korean and the other English."""
     title = detect_language(record.title)
     if title == "und" or (title == record.language and len(record.text) > len(record.title)):
         return None
     text = detect_language(record.text)
     if title == "ko" and text == "en":
-        return Pairing(record.title, record.text)
-    return Pairing(record.text, record.title) if title == "en" and text == "ko" else None
+        return BilingualPair(record.title, record.text)
+    return BilingualPair(record.text, record.title) if title == "en" and text == "ko" else None
 
 
 _Key = TypeVar("_Key")
@@ -168,6 +168,6 @@ _Key = TypeVar("_Key")
 
 def _prune(counter: Counter[_Key]) -> None:
     """Drop what was seen once where a counter has grown too large."""
-    if len(counter) > _MOST_WORDS:
+    if len(counter) > _MAX_COUNTED_WORDS:
         for key in [key for key, count in counter.items() if count == 1]:
             del counter[key]

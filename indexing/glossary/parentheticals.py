@@ -13,7 +13,7 @@ from typing import NamedTuple
 from shrag.indexing.analysis.normalization import fold
 
 
-class Mention(NamedTuple):
+class TermMention(NamedTuple):
     """One place where a text gives a term in both languages.
 
     ``korean`` are the words the Korean term ends with: all of it and perhaps words before it, unless ``exact``.
@@ -25,17 +25,17 @@ class Mention(NamedTuple):
     exact: bool
 
 
-class Expansion(NamedTuple):
+class AcronymExpansion(NamedTuple):
     """One place where a text says what an acronym stands for: ``Artificial Neural Network (ANN)``."""
 
     acronym: str
     phrase: str
 
 
-MOST_WORDS = 5
+MAX_WORDS = 5
 """Words of a Korean term, at most; one of more is a description."""
 
-_MOST_ENGLISH_WORDS = 6
+_MAX_ENGLISH_WORDS = 6
 _LONGEST_INSIDE = 90
 _LONGEST_BEFORE = 90
 
@@ -49,7 +49,7 @@ _QUOTES = "\"'“”‘’「」『』《》〈〉`´"
 
 _SEPARATOR = re.compile(r"\s*(?:[,;:/|=]|\b(?:or|aka|abbreviated)\b|이하|또는|혹은|약칭|약어|일명|즉)\s*")
 # A citation, an example, a statistic, an address: nothing in such brackets is the name of what stands before them.
-_NO_NAME = re.compile(
+_NOT_A_NAME = re.compile(
     r"(?:1[89]|20)\d\d|\bet\.? al\b|\be\.?g\b|\bi\.?e\b|\bcf\b|\bvs\b|\bsee\b|\bfig|\btable\b|[<>≤≥±%@]|^\s*예\s*[:,)]|"
     r"\bp\s*=|\bn\s*=|https?:|www\.|참조|참고|그림|등$|등\s|년|표 ?\d",
     re.IGNORECASE,
@@ -70,27 +70,27 @@ _CLAUSE_END = re.compile(r"[\n.,;:!?()\[\]{}<>…→=/|•■▶]|[-‐-―](?=\
 _LAST_ENGLISH = re.compile(r"(?:^|[^A-Za-z0-9 ])\s*([A-Za-z][A-Za-z0-9 '&/+-]*)$")
 
 
-def find_mentions(text: str) -> Iterator[Mention | Expansion]:
+def find_mentions(text: str) -> Iterator[TermMention | AcronymExpansion]:
     """Yield what the brackets of ``text`` say, in its order; total for any text.
 
     >>> list(find_mentions("위한 인공신경망(Artificial Neural Network, ANN)을")) == [
-    ...     Mention(("위한", "인공신경망"), "Artificial Neural Network", exact=False),
-    ...     Mention(("위한", "인공신경망"), "ANN", exact=False),
-    ...     Expansion("ANN", "Artificial Neural Network"),
+    ...     TermMention(("위한", "인공신경망"), "Artificial Neural Network", exact=False),
+    ...     TermMention(("위한", "인공신경망"), "ANN", exact=False),
+    ...     AcronymExpansion("ANN", "Artificial Neural Network"),
     ... ]
     True
     >>> list(find_mentions("IRB(생명윤리위원회)는"))
-    [Mention(korean=('생명윤리위원회',), english='IRB', exact=True)]
+    [TermMention(korean=('생명윤리위원회',), english='IRB', exact=True)]
     """
     for match in _BRACKETS.finditer(text):
         inside = fold(match.group(1))
-        if not _LETTERS.search(inside) or _NO_NAME.search(inside):
+        if not _LETTERS.search(inside) or _NOT_A_NAME.search(inside):
             continue
         before = fold(text[max(0, match.start() - _LONGEST_BEFORE) : match.start()])
         yield from _read(before.rstrip(" " + _QUOTES), inside)
 
 
-def _read(before: str, inside: str) -> Iterator[Mention | Expansion]:
+def _read(before: str, inside: str) -> Iterator[TermMention | AcronymExpansion]:
     parts = [part.strip(" " + _QUOTES) for part in _SEPARATOR.split(inside)]
     parts = [part for part in parts if part]
     english = [part for part in parts if is_english_term(part)]
@@ -103,7 +103,7 @@ def _read(before: str, inside: str) -> Iterator[Mention | Expansion]:
         yield from _after_english(name.group(1).strip(), english, korean)
 
 
-def _after_korean(words: tuple[str, ...], english: list[str]) -> Iterator[Mention | Expansion]:
+def _after_korean(words: tuple[str, ...], english: list[str]) -> Iterator[TermMention | AcronymExpansion]:
     """인공신경망(Artificial Neural Network, ANN): one name, or a name and its acronym; more is a list of examples."""
     if not words or not 1 <= len(english) <= 2:
         return
@@ -111,14 +111,16 @@ def _after_korean(words: tuple[str, ...], english: list[str]) -> Iterator[Mentio
         expansion = _expansion(*english) or _expansion(*reversed(english))
         if expansion is None:
             return
-        yield Mention(words, expansion.phrase, exact=False)
-        yield Mention(words, expansion.acronym, exact=False)
+        yield TermMention(words, expansion.phrase, exact=False)
+        yield TermMention(words, expansion.acronym, exact=False)
         yield expansion
     else:
-        yield Mention(words, english[0], exact=False)
+        yield TermMention(words, english[0], exact=False)
 
 
-def _after_english(name: str, english: list[str], korean: list[tuple[str, ...]]) -> Iterator[Mention | Expansion]:
+def _after_english(
+    name: str, english: list[str], korean: list[tuple[str, ...]]
+) -> Iterator[TermMention | AcronymExpansion]:
     """ANN(인공신경망), ANN(Artificial Neural Network, 인공신경망), Artificial Neural Network(ANN)."""
     if len(english) > 1 or len(korean) > 1:
         return
@@ -131,12 +133,12 @@ def _after_english(name: str, english: list[str], korean: list[tuple[str, ...]])
         yield expansion
     for term in korean:
         if expansion is not None:
-            yield Mention(term, expansion.phrase, exact=True)
-            yield Mention(term, expansion.acronym, exact=True)
+            yield TermMention(term, expansion.phrase, exact=True)
+            yield TermMention(term, expansion.acronym, exact=True)
         elif is_english_term(name):
-            yield Mention(term, name, exact=True)
+            yield TermMention(term, name, exact=True)
         elif is_english_term(words[-1]) and is_acronym(words[-1]):
-            yield Mention(term, words[-1], exact=True)
+            yield TermMention(term, words[-1], exact=True)
 
 
 def is_acronym(text: str) -> bool:
@@ -149,7 +151,7 @@ def is_english_term(text: str) -> bool:
     words = text.split()
     return (
         _ENGLISH.fullmatch(text) is not None
-        and len(words) <= _MOST_ENGLISH_WORDS
+        and len(words) <= _MAX_ENGLISH_WORDS
         and len(_LATIN.findall(text)) >= 2
         and text.lower() not in _UNITS
         and words[0].lower() not in _FUNCTION_WORDS
@@ -159,23 +161,23 @@ def is_english_term(text: str) -> bool:
 
 
 def _is_korean_term(text: str) -> bool:
-    return _KOREAN.fullmatch(text) is not None and len(text) >= 2 and len(text.split()) <= MOST_WORDS
+    return _KOREAN.fullmatch(text) is not None and len(text) >= 2 and len(text.split()) <= MAX_WORDS
 
 
 def _last_words(before: str) -> tuple[str, ...]:
-    """Return the words of the clause that ends here, at most :data:`MOST_WORDS`, back to the nearest quote."""
+    """Return the words of the clause that ends here, at most :data:`MAX_WORDS`, back to the nearest quote."""
     clause = _CLAUSE_END.split(before)[-1]
     for quote in _QUOTES:
         clause = clause.rpartition(quote)[2]
     words: list[str] = []
-    for word in reversed(clause.split()[-MOST_WORDS:]):
+    for word in reversed(clause.split()[-MAX_WORDS:]):
         if not (_HANGUL.search(word) or is_english_term(word)):
             break
         words.insert(0, word)
     return tuple(words)
 
 
-def _expansion(acronym: str, phrase: str) -> Expansion | None:
+def _expansion(acronym: str, phrase: str) -> AcronymExpansion | None:
     """Return the two as an expansion if the acronym's letters stand in the phrase in their order, the first first."""
     if not is_acronym(acronym) or (" " not in phrase and "-" not in phrase):
         return None
@@ -192,10 +194,10 @@ def _expansion(acronym: str, phrase: str) -> Expansion | None:
         if not place:
             return None
     initials = [word[0] for word in words if word not in _FUNCTION_WORDS]
-    return Expansion(acronym, phrase) if len(set(initials) & set(letters)) * 2 > len(set(initials)) else None
+    return AcronymExpansion(acronym, phrase) if len(set(initials) & set(letters)) * 2 > len(set(initials)) else None
 
 
-def _expand_before(acronym: str, words: list[str]) -> Expansion | None:
+def _expand_before(acronym: str, words: list[str]) -> AcronymExpansion | None:
     """Return the words before a bracketed acronym that it stands for, the fewest that do."""
     if not is_acronym(acronym):
         return None

@@ -48,7 +48,7 @@ _SUREST_FIRST = "ORDER BY score DESC, korean, english"
 _MOST_SEEN_FIRST = "ORDER BY records DESC, score DESC, korean, english"
 
 
-_REMEMBERED = 20_000
+_MAX_CACHED = 20_000
 
 
 class Glossary:
@@ -56,41 +56,41 @@ class Glossary:
 
     def __init__(self, path: Path) -> None:
         self._database = open_sealed(path)
-        self._turn = threading.Lock()
-        self._known = lru_cache(maxsize=_REMEMBERED)(self._look_up)
-        self._most = lru_cache(maxsize=1)(self._most_seen)  # it reads every entry
+        self._lock = threading.Lock()
+        self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
+        self._cached_most_seen = lru_cache(maxsize=1)(self._most_seen)  # it reads every entry
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
         """Return the entries of each phrase, a sequence of terms in either language, the surest first."""
-        return [list(self._known(" ".join(phrase))) for phrase in phrases]
+        return [list(self._cached_look_up(" ".join(phrase))) for phrase in phrases]
 
     def entries(self) -> Iterator[Entry]:
         """Yield every entry, the surest first, then by its terms."""
-        with self._turn:
+        with self._lock:
             rows = self._database.execute(f"{_ALL} {_SUREST_FIRST}")
             for row in rows.fetchall():
                 yield _entry(row)
 
     def most_seen(self, most: int) -> list[Entry]:
         """Return ``most`` entries at most, those seen in most records first, then the surest, then by their words."""
-        return list(self._most(most))
+        return list(self._cached_most_seen(most))
 
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()
 
     def __len__(self) -> int:
-        with self._turn:
+        with self._lock:
             count: int = self._database.execute("SELECT count(*) FROM entries").fetchone()[0]
         return count
 
     def _most_seen(self, most: int) -> tuple[Entry, ...]:
-        with self._turn:
+        with self._lock:
             rows = self._database.execute(f"{_ALL} {_MOST_SEEN_FIRST} LIMIT ?", (most,)).fetchall()
         return tuple(_entry(row) for row in rows)
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
-        with self._turn:
+        with self._lock:
             rows = self._database.execute(
                 f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1 {_SUREST_FIRST}", (terms,)
             ).fetchall()
@@ -154,7 +154,7 @@ class GeneralTerm(NamedTuple):
 
     korean: str
     english: str
-    sureness: float
+    confidence: float
 
 
 def read_general_terms() -> Iterator[GeneralTerm]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Token
 
-Explains = Callable[[str, str], float]
+Confidence = Callable[[str, str], float]
 """How surely a Korean term (first) and an English one mean the same, from 0 to 1."""
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -25,7 +25,7 @@ _LENGTH_WEIGHT = 0.45
 _SUPPORT_WEIGHT = 1.0
 _BREAK_BONUS = 0.35
 # Words that stand before terms and belong to none.
-_NO_BEGINNING = frozenset(
+_NEVER_IN_TERM = frozenset(
     "과 와 의 을 를 은 는 가 에 로 본 이 그 각 및 등 또는 혹은 즉 위 총 "
     "약 한 두 세 새 저 주로 특히 최근 기존 다양 대표 주요 관련 이용 활용 통해 대한 위한 소위 이른바 "
     "논문 연구 결과 따라 중 후 전 때 것 수 위해 같은 있는 하는 되는 된 한국 우리나라 사용 적용".split()
@@ -45,14 +45,14 @@ def phrase_words(words: Sequence[str], tokens: Sequence[Sequence[Token]]) -> int
     """Return how many of the last ``words`` can be one noun phrase; ``tokens`` are those of each word."""
     count = 0
     for word, found in zip(reversed(words), reversed(tokens), strict=True):
-        if not _stands_in_phrase(word, found, last=count == 0):
+        if not _may_be_in_phrase(word, found, last=count == 0):
             break
         count += 1
     return count
 
 
-def _stands_in_phrase(word: str, tokens: Sequence[Token], *, last: bool) -> bool:
-    if not tokens or word in _NO_BEGINNING:
+def _may_be_in_phrase(word: str, tokens: Sequence[Token], *, last: bool) -> bool:
+    if not tokens or word in _NEVER_IN_TERM:
         return False
     if any(token.kind == "predicate" for token in tokens):
         return False
@@ -63,27 +63,27 @@ def _stands_in_phrase(word: str, tokens: Sequence[Token], *, last: bool) -> bool
 
 
 def choose_term(
-    candidates: Sequence[Candidate], english: Sequence[str], contexts: int, explains: Explains
+    candidates: Sequence[Candidate], english: Sequence[str], contexts: int, confidence: Confidence
 ) -> tuple[Candidate, float] | None:
     """Return the best candidate and how well the sides explain each other, from 0 to 1; None where there is none."""
     best: tuple[float, int, Candidate] | None = None
     for candidate in candidates:
         if not candidate.terms:
             continue
-        value = _value(candidate, english, contexts, explains)
+        value = _value(candidate, english, contexts, confidence)
         if best is None or (value, len(candidate.words)) > best[:2]:
             best = value, len(candidate.words), candidate
     if best is None:
         return None
-    return best[2], explained_share(best[2].terms, english, explains)
+    return best[2], mean_confidence(best[2].terms, english, confidence)
 
 
-def _value(candidate: Candidate, english: Sequence[str], contexts: int, explains: Explains) -> float:
+def _value(candidate: Candidate, english: Sequence[str], contexts: int, confidence: Confidence) -> float:
     ours = sum(
-        max(0.0, _UNKNOWN_KOREAN - _best(explains(term, other) for other in english)) for term in candidate.terms
+        max(0.0, _UNKNOWN_KOREAN - _best(confidence(term, other) for other in english)) for term in candidate.terms
     )
     theirs = sum(
-        max(0.0, _UNKNOWN_ENGLISH - _best(explains(term, other) for term in candidate.terms)) for other in english
+        max(0.0, _UNKNOWN_ENGLISH - _best(confidence(term, other) for term in candidate.terms)) for other in english
     )
     length = abs(len(candidate.terms) - len(english))
     support = math.log(candidate.contexts / contexts)
@@ -91,10 +91,10 @@ def _value(candidate: Candidate, english: Sequence[str], contexts: int, explains
     return -ours - theirs - _LENGTH_WEIGHT * length + _SUPPORT_WEIGHT * support + _BREAK_BONUS * begins
 
 
-def explained_share(korean: Sequence[str], english: Sequence[str], explains: Explains) -> float:
+def mean_confidence(korean: Sequence[str], english: Sequence[str], confidence: Confidence) -> float:
     """Return the mean over both sides' terms of how surely the other side has the same, from 0 to 1."""
-    sides = [_best(explains(term, other) for other in english) for term in korean]
-    sides += [_best(explains(term, other) for term in korean) for other in english]
+    sides = [_best(confidence(term, other) for other in english) for term in korean]
+    sides += [_best(confidence(term, other) for term in korean) for other in english]
     return sum(sides) / len(sides) if sides else 0.0
 
 

@@ -85,47 +85,47 @@ _SILENT = {
     "o": 0.4,
     "a": 0.4,
 }
-_WRONG_VOWEL = 0.45
-_WRONG = 1.0
+_VOWEL_MISMATCH = 0.45
+_MISMATCH = 1.0
 _VOWEL_LETTERS = frozenset("aeiouyw")
 
 
-def sound_distance(korean: str, english: str, most: float = 1.0) -> float:
+def transliteration_distance(korean: str, english: str, most: float = 1.0) -> float:
     """Return the cost of reading lower-case ``english`` as ``korean``, by letter of the longer: 0 where they agree.
 
     Where it is larger than ``most``, 1 is returned instead, and much sooner.
 
-    >>> sound_distance("트랜스포머", "transformer") < 0.05 < 0.3 < sound_distance("신경망", "network")
+    >>> transliteration_distance("트랜스포머", "transformer") < 0.05 < 0.3 < transliteration_distance("신경망", "network")
     True
     """
-    sounds = _sounds(korean)
-    if not sounds or not english.isascii() or not english.isalpha():
+    jamo = _jamo(korean)
+    if not jamo or not english.isascii() or not english.isalpha():
         return 1.0
-    longer = max(len(sounds), len(english))
-    cost = _least_cost(sounds, english, most * longer)
+    longer = max(len(jamo), len(english))
+    cost = _least_cost(jamo, english, most * longer)
     return 1.0 if cost is None else cost / longer
 
 
 @lru_cache(maxsize=20_000)
-def _sounds(korean: str) -> tuple[str, ...]:
+def _jamo(korean: str) -> tuple[str, ...]:
     """Return the letters of a Hangul word, a syllable's last consonant marked; empty where a letter is no Hangul."""
-    sounds: list[str] = []
+    jamo: list[str] = []
     for syllable in korean:
         code = ord(syllable) - 0xAC00
         if not 0 <= code < 11_172:
             return ()
         first, vowel, last = _FIRST[code // 588], _VOWEL[code % 588 // 28], _LAST[code % 28]
-        if first == "ㄹ" and sounds and sounds[-1] == "ㄹ$":
-            sounds.pop()  # one l in English: 클러 is clu
+        if first == "ㄹ" and jamo and jamo[-1] == "ㄹ$":
+            jamo.pop()  # one l in English: 클러 is clu
         if first != "ㅇ":
-            sounds.append(first)
-        sounds.append(vowel)
+            jamo.append(first)
+        jamo.append(vowel)
         if last != " ":
-            sounds.append(last + "$")
-    return tuple(sounds)
+            jamo.append(last + "$")
+    return tuple(jamo)
 
 
-def _least_cost(sounds: tuple[str, ...], english: str, most: float) -> float | None:
+def _least_cost(jamo: tuple[str, ...], english: str, most: float) -> float | None:
     """Return the least cost of laying ``sounds`` along ``english``, None as soon as it is sure to be over ``most``.
 
     ``row[j]`` is the cost of the sounds so far along the first j letters; no later row has a smaller least cost.
@@ -134,10 +134,10 @@ def _least_cost(sounds: tuple[str, ...], english: str, most: float) -> float | N
     row = [0.0]
     for cost in silent:
         row.append(row[-1] + cost)
-    for sound in sounds:
-        spellings = _SPELLINGS.get(sound) or _SPELLINGS.get(sound[0], ())
-        wrong_vowel = _WRONG_VOWEL if sound in _VOWEL else _WRONG
-        added = _ADDED.get(sound, 0.8)
+    for letter in jamo:
+        spellings = _SPELLINGS.get(letter) or _SPELLINGS.get(letter[0], ())
+        wrong_vowel = _VOWEL_MISMATCH if letter in _VOWEL else _MISMATCH
+        added = _ADDED.get(letter, 0.8)
         below = [cost + added for cost in row]
         for start, before in enumerate(row):
             if before > most:
@@ -146,7 +146,7 @@ def _least_cost(sounds: tuple[str, ...], english: str, most: float) -> float | N
                 if before < below[min(start + len(spelling), len(english))] and english.startswith(spelling, start):
                     below[start + len(spelling)] = before
         for place, cost in enumerate(silent):
-            wrong = wrong_vowel if english[place] in _VOWEL_LETTERS else _WRONG
+            wrong = wrong_vowel if english[place] in _VOWEL_LETTERS else _MISMATCH
             best = min(row[place] + wrong, below[place] + cost)
             below[place + 1] = min(below[place + 1], best)
         row = below
@@ -161,31 +161,31 @@ _KEY = {
 }  # fmt: skip
 
 
-def sound_key(korean: str) -> str:
+def consonant_key(korean: str) -> str:
     """Return the word's consonants, coarsely and without ㅎ, r and l at the end, for finding candidates fast."""
     key: list[str] = []
-    for sound in _sounds(korean):
-        if sound in _VOWEL:
+    for letter in _jamo(korean):
+        if letter in _VOWEL:
             continue
-        coarse = {"ㅇ$": "N", "ㅅ$": "T"}.get(sound) or _KEY.get(sound[0], "")
+        coarse = {"ㅇ$": "N", "ㅅ$": "T"}.get(letter) or _KEY.get(letter[0], "")
         if coarse:
             key.append(coarse)
     return "".join(key)
 
 
-def opens_with_vowel(korean: str) -> bool:
+def starts_with_vowel(korean: str) -> bool:
     """Say whether a Hangul word begins with a vowel's sound."""
     return 0 <= ord(korean[0]) - 0xAC00 < 11_172 and _FIRST[(ord(korean[0]) - 0xAC00) // 588] == "ㅇ"
 
 
-def vowel_openings(english: str) -> tuple[bool, ...]:
-    """Return what :func:`opens_with_vowel` can say of a Korean writing of a lower-case word."""
+def possible_vowel_starts(english: str) -> tuple[bool, ...]:
+    """Return what :func:`starts_with_vowel` can say of a Korean writing of a lower-case word."""
     if english[0] in "hwy":
         return (True, False)
     return (english[0] in _VOWEL_LETTERS,)
 
 
-def spelling_keys(english: str) -> set[str]:
+def english_consonant_keys(english: str) -> set[str]:
     """Return the keys under which a Korean writing of a lower-case word may be found; none for anything else."""
     if not _WORD.fullmatch(english):
         return set()
@@ -194,13 +194,13 @@ def spelling_keys(english: str) -> set[str]:
     while place < len(english):
         taken, options = _read_consonant(english, place)
         keys = {key + option for key in keys for option in options}
-        if len(keys) > _MOST_KEYS:
+        if len(keys) > _MAX_KEYS:
             return set()
         place += taken
     return keys
 
 
-_MOST_KEYS = 64
+_MAX_KEYS = 64
 _WORD = re.compile("[a-z]+")
 
 
@@ -208,7 +208,7 @@ def _read_consonant(word: str, place: int) -> tuple[int, tuple[str, ...]]:  # no
     letter, following = word[place], word[place + 1 : place + 2]
     pair = letter + following
     if following == letter and letter not in _VOWEL_LETTERS:
-        return 2, _one(letter)
+        return 2, _consonant_class(letter)
     if pair in ("ph", "gh"):
         return 2, ("P",) if pair == "ph" else ("", "K")
     if pair == "ch":
@@ -242,10 +242,10 @@ def _read_consonant(word: str, place: int) -> tuple[int, tuple[str, ...]]:  # no
         return 1, ("R",) if heard else ("", "R")
     if pair == "ts":
         return 2, ("S", "TS")
-    return 1, _one(letter)
+    return 1, _consonant_class(letter)
 
 
-def _one(letter: str) -> tuple[str, ...]:
+def _consonant_class(letter: str) -> tuple[str, ...]:
     if letter in "aeiouywh":
         return ("",)
     return ({"b": "P", "p": "P", "f": "P", "v": "P", "d": "T", "t": "T", "k": "K", "g": "K", "c": "K", "q": "K",
@@ -264,6 +264,6 @@ _SINO_KOREAN = frozenset(
 )
 
 
-def may_be_borrowed(korean: str) -> bool:
+def may_be_loanword(korean: str) -> bool:
     """Say whether the word has a syllable that no Chinese character is read as, as most borrowed words do."""
     return any(syllable not in _SINO_KOREAN for syllable in korean)

@@ -9,7 +9,7 @@ What the card holds is derived from the vector file and thrown away with the pro
 
 Vectors are gathered around centroids, and candidates are taken from the lists nearest to a question only (Jégou, Douze
 and Schmid, *Product quantization for nearest neighbor search*, TPAMI 2011). They are scored anew by the vectors
-themselves, read from the mapped file. Not exact: :data:`PROBES` and :data:`REFINED` decide how near to it.
+themselves, read from the mapped file. Not exact: :data:`PROBES` and :data:`MIN_RESCORED` decide how near to it.
 
 The index is derived: it may be deleted at any time and is made again when it is missing or does not fit.
 """
@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from shrag.indexing.errors import PartMissing
 from shrag.indexing.search_engine import Hit
-from shrag.indexing.vectors.exact_search import MARGIN, BlockSearch, DenseSearch, Docids, check_questions, rank_rows
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.exact_search import MARGIN, BlockSearch, DocidsOf, VectorSearch, check_queries, rank_rows
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
 Faiss = Any
@@ -50,29 +50,29 @@ def load_faiss() -> Faiss:
     return faiss
 
 
-def gpus() -> int:
+def count_gpus() -> int:
     """Return how many GPUs FAISS sees; none in the build for processors."""
     faiss = load_faiss()
     return int(faiss.get_num_gpus()) if hasattr(faiss, "StandardGpuResources") else 0
 
 
-FAISS_FROM_ROWS = 100_000
+FAISS_MIN_ROWS = 100_000
 """From how many vectors on FAISS is worth its start, where it is installed."""
 
-IVF_FROM_ROWS = 5_000_000
+IVF_MIN_ROWS = 5_000_000
 """From how many on a processor does not read them all for one question."""
 
-GPU_MOST_BYTES = 8 << 30
+GPU_MAX_BYTES = 8 << 30
 """How much of a card may be taken for vectors, of what a language model leaves."""
 
 
-def choose_search(vectors: HalfVectors, docids: Docids, derived: Path | None = None) -> DenseSearch:
+def choose_search(vectors: Float16Vectors, docids: DocidsOf, derived: Path | None = None) -> VectorSearch:
     """Return the search for ``vectors``; exact unless there are very many. An inexact one is kept at ``derived``."""
-    if len(vectors) < FAISS_FROM_ROWS or not has_faiss():
+    if len(vectors) < FAISS_MIN_ROWS or not has_faiss():
         return BlockSearch(vectors, docids)
-    if vectors.nbytes <= GPU_MOST_BYTES and gpus():
+    if vectors.nbytes <= GPU_MAX_BYTES and count_gpus():
         return GpuSearch(vectors, docids)
-    if len(vectors) >= IVF_FROM_ROWS:
+    if len(vectors) >= IVF_MIN_ROWS:
         return IvfSearch(vectors, docids, derived)
 
     return FlatSearch(vectors, docids)
@@ -81,39 +81,39 @@ def choose_search(vectors: HalfVectors, docids: Docids, derived: Path | None = N
 Scan = Callable[[Vectors, int], tuple[NDArray[np.float32], NDArray[np.int64]]]
 """Questions and a depth → scores and rows of each, ``[n, depth]``, best first."""
 
-_MORE = 64
-_DEEPER = 4
+_EXTRA_ROWS = 64
+_DEPTH_FACTOR = 4
 
 
-class ScannedSearch:
-    """Implements :class:`~shrag.indexing.vectors.exact_search.DenseSearch` over a ``scan`` of all ``vectors``.
+class RescoredSearch:
+    """Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch` over a ``scan`` of all ``vectors``.
 
     ``margin`` is how far its scores may be from the exact ones; ``deepest`` the largest depth that it can be asked for.
     """
 
     def __init__(
-        self, vectors: HalfVectors, docids: Docids, scan: Scan, *, margin: float, deepest: int | None = None
+        self, vectors: Float16Vectors, docids: DocidsOf, scan: Scan, *, margin: float, max_depth: int | None = None
     ) -> None:
         self._vectors = vectors
         self._docids = docids
         self._scan = scan
         self._margin = margin
-        self._deepest = min(len(vectors), deepest or len(vectors))
+        self._max_depth = min(len(vectors), max_depth or len(vectors))
 
     def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
-        """See :class:`~shrag.indexing.vectors.exact_search.DenseSearch`."""
-        check_questions(questions, self._vectors.shape[1], k)
+        """See :class:`~shrag.indexing.vectors.exact_search.VectorSearch`."""
+        check_queries(questions, self._vectors.shape[1], k)
         if not len(questions) or not len(self._vectors):
             return [[] for _ in questions]
-        depth = min(k + _MORE, self._deepest)
+        depth = min(k + _EXTRA_ROWS, self._max_depth)
         scores, rows = self._scan(np.ascontiguousarray(questions), depth)
         return [
             self._rank(questions[place : place + 1], k, scores[place], rows[place]) for place in range(len(questions))
         ]
 
     def _rank(self, question: Vectors, k: int, scores: NDArray[np.float32], rows: NDArray[np.int64]) -> list[Hit]:
-        while not self._is_enough(k, scores):
-            depth = min(len(scores) * _DEEPER, self._deepest)
+        while not self._is_complete(k, scores):
+            depth = min(len(scores) * _DEPTH_FACTOR, self._max_depth)
             if depth <= len(scores):
                 (hits,) = BlockSearch(self._vectors, self._docids).search(question, k)
                 return hits
@@ -121,7 +121,7 @@ class ScannedSearch:
             scores, rows = deeper[0][0], deeper[1][0]
         return rank_rows(self._vectors, question[0], np.sort(rows), self._docids, k)
 
-    def _is_enough(self, k: int, scores: NDArray[np.float32]) -> bool:
+    def _is_complete(self, k: int, scores: NDArray[np.float32]) -> bool:
         """Say whether no row that was not given can be among the best ``k``, or tie with one of them."""
         if len(scores) == len(self._vectors):
             return True
@@ -133,10 +133,10 @@ class ScannedSearch:
 _BLOCK_ROWS = 16_384
 
 
-class FlatSearch(ScannedSearch):
-    """Implements :class:`~shrag.indexing.vectors.exact_search.DenseSearch`; takes as much memory as the vector file has bytes."""
+class FlatSearch(RescoredSearch):
+    """Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch`; takes as much memory as the vector file has bytes."""
 
-    def __init__(self, vectors: HalfVectors, docids: Docids) -> None:
+    def __init__(self, vectors: Float16Vectors, docids: DocidsOf) -> None:
         faiss = load_faiss()
         flat = faiss.IndexScalarQuantizer(vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
         for start in range(0, len(vectors), _BLOCK_ROWS):
@@ -150,17 +150,17 @@ SCRATCH_BYTES = 256 << 20
 GPU_MARGIN = 1e-3
 """Questions are rounded to half precision there: eleven bits of each component, so 5e-4 of a cosine at most."""
 
-_DEEPEST = 2_048
+_GPU_MAX_DEPTH = 2_048
 _GPU_BLOCK_ROWS = 65_536
 
 
-class GpuSearch(ScannedSearch):
-    """Implements :class:`~shrag.indexing.vectors.exact_search.DenseSearch`; takes as much of the card as the vector file has bytes.
+class GpuSearch(RescoredSearch):
+    """Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch`; takes as much of the card as the vector file has bytes.
 
     ``library`` is FAISS, another in tests. Written for ``GpuIndexFlatIP`` with half-precision storage.
     """
 
-    def __init__(self, vectors: HalfVectors, docids: Docids, library: Faiss | None = None) -> None:
+    def __init__(self, vectors: Float16Vectors, docids: DocidsOf, library: Faiss | None = None) -> None:
         faiss = library or load_faiss()
         # Kept as long as the index on the card, which does not keep it.
         self._resources = faiss.StandardGpuResources()
@@ -170,31 +170,33 @@ class GpuSearch(ScannedSearch):
         flat = faiss.GpuIndexFlatIP(self._resources, vectors.shape[1], config)
         for start in range(0, len(vectors), _GPU_BLOCK_ROWS):
             flat.add(vectors[start : start + _GPU_BLOCK_ROWS].astype(np.float32))
-        super().__init__(vectors, docids, flat.search, margin=GPU_MARGIN, deepest=_DEEPEST)
+        super().__init__(vectors, docids, flat.search, margin=GPU_MARGIN, max_depth=_GPU_MAX_DEPTH)
 
 
 PROBES = 64
 """How many lists a question looks into."""
 
-REFINED = 200
+MIN_RESCORED = 200
 """How many candidates are scored anew at least; four for each hit wanted if that is more."""
 
-_REFINED_A_HIT = 4
-_SAMPLES_A_LIST = 64
-_LISTS_A_ROOT = 4
-_HNSW_FROM_LISTS = 16_384
+_RESCORED_PER_HIT = 4
+_SAMPLES_PER_LIST = 64
+_LISTS_PER_ROOT = 4
+_HNSW_MIN_LISTS = 16_384
 _IVF_BLOCK_ROWS = 65_536
 _SEED = 0
 
 
 class IvfSearch:
-    """Searches as :class:`~shrag.indexing.vectors.exact_search.DenseSearch` says, but for a candidate in a list it did not look into.
+    """Searches as :class:`~shrag.indexing.vectors.exact_search.VectorSearch` says, but for a candidate in a list it did not look into.
 
     With a ``path`` the index is kept there and opened again as long as it is of as many vectors of the same length:
     name it by what the vectors are.
     """
 
-    def __init__(self, vectors: HalfVectors, docids: Docids, path: Path | None = None, probes: int = PROBES) -> None:
+    def __init__(
+        self, vectors: Float16Vectors, docids: DocidsOf, path: Path | None = None, probes: int = PROBES
+    ) -> None:
         self._vectors = vectors
         self._docids = docids
         if len(vectors):
@@ -203,10 +205,10 @@ class IvfSearch:
 
     def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
         """Return at most ``k`` hits for each row, best first, ties by docid; scores are exact cosines."""
-        check_questions(questions, self._vectors.shape[1], k)
+        check_queries(questions, self._vectors.shape[1], k)
         if not len(questions) or not len(self._vectors):
             return [[] for _ in questions]
-        depth = min(max(k * _REFINED_A_HIT, REFINED), len(self._vectors))
+        depth = min(max(k * _RESCORED_PER_HIT, MIN_RESCORED), len(self._vectors))
         _, rows = self._index.search(np.ascontiguousarray(questions), depth)
         return [
             rank_rows(self._vectors, question, np.sort(near[near >= 0]), self._docids, k)
@@ -214,13 +216,13 @@ class IvfSearch:
         ]
 
 
-def _build(vectors: HalfVectors, path: Path | None) -> Any:  # noqa: ANN401
+def _build(vectors: Float16Vectors, path: Path | None) -> Any:  # noqa: ANN401
     faiss = load_faiss()
-    lists = 1 << max(0, round(np.log2(max(_LISTS_A_ROOT * np.sqrt(len(vectors)), 1))))
-    lists = max(1, min(lists, len(vectors) // _SAMPLES_A_LIST))
-    near = f"IVF{lists}_HNSW32" if lists >= _HNSW_FROM_LISTS else f"IVF{lists}"
+    lists = 1 << max(0, round(np.log2(max(_LISTS_PER_ROOT * np.sqrt(len(vectors)), 1))))
+    lists = max(1, min(lists, len(vectors) // _SAMPLES_PER_LIST))
+    near = f"IVF{lists}_HNSW32" if lists >= _HNSW_MIN_LISTS else f"IVF{lists}"
     index = faiss.index_factory(vectors.shape[1], f"{near},SQ8", faiss.METRIC_INNER_PRODUCT)
-    size = min(len(vectors), lists * _SAMPLES_A_LIST)
+    size = min(len(vectors), lists * _SAMPLES_PER_LIST)
     sample = np.sort(np.random.default_rng(_SEED).choice(len(vectors), size, replace=False))
     index.train(vectors[sample].astype(np.float32))
     for start in range(0, len(vectors), _IVF_BLOCK_ROWS):
@@ -233,7 +235,7 @@ def _build(vectors: HalfVectors, path: Path | None) -> Any:  # noqa: ANN401
     return index
 
 
-def _read(path: Path, vectors: HalfVectors) -> Any:  # noqa: ANN401
+def _read(path: Path, vectors: Float16Vectors) -> Any:  # noqa: ANN401
     """Return the index kept at ``path``, None where there is none that fits."""
     if not path.is_file():
         return None

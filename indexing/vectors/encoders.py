@@ -60,7 +60,7 @@ def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, 
     from shrag.models.encoders.transformer import load_encoder
 
     try:
-        choice = _same_weights(card, weights)
+        choice = _find_weights_of(card, weights)
         return load_encoder(choice)
     except ModelError as error:
         raise EncoderUnavailable(
@@ -69,14 +69,14 @@ def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, 
         ) from error
 
 
-def _same_weights(card: VectorCard, weights: Path) -> EncoderChoice:
+def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
     """Return the choice that made the vectors; a folder chosen by its path is also looked for under ``weights``."""
-    places = [card.encoder]
+    choices = [card.encoder]
     if is_path(card.encoder):
-        places.append(str(weights.absolute() / Path(card.encoder).name))
+        choices.append(str(weights.absolute() / Path(card.encoder).name))
     found: list[EncoderChoice] = []
     missing: WeightsMissing | None = None
-    for place in places:
+    for place in choices:
         try:
             found.append(choose_encoder(place, weights))
         except WeightsMissing as error:
@@ -96,7 +96,7 @@ ENCODER_FOLDER = "encoder"
 """Where in the vectors' folder lies what encodes questions."""
 
 _STAGE_FILE = "encoder.json"
-_DOCIDS_AT_ONCE = 10_000
+_DOCID_BATCH = 10_000
 
 
 def make_lsa(
@@ -115,7 +115,7 @@ def make_lsa(
     chosen = options or LsaOptions()
     made = hashlib.sha256(f"lsa\n{chosen.settings}\n{source}".encode()).hexdigest()
     kept = folder / ENCODER_FOLDER
-    earlier = _read_stage(stage / _STAGE_FILE)
+    earlier = _read_fit_record(stage / _STAGE_FILE)
     if earlier is not None and earlier.input == made:
         try:
             encoder = load_lsa(kept, analyzer.terms, chosen.settings)
@@ -130,7 +130,7 @@ def make_lsa(
     kept.mkdir(parents=True, exist_ok=True)
     stage.mkdir(exist_ok=True)
     fitted.save(kept)
-    (stage / _STAGE_FILE).write_bytes(msgspec.json.encode(_Stage(made, fitted.digest)))
+    (stage / _STAGE_FILE).write_bytes(msgspec.json.encode(_FitRecord(made, fitted.digest)))
     return load_lsa(kept, analyzer.terms, chosen.settings)
 
 
@@ -159,21 +159,21 @@ def sample_documents(documents: StoredDocuments, most: int) -> list[int]:
 
     def hashed() -> Iterator[tuple[bytes, str, int]]:
         count = documents.count()
-        for start in range(0, count, _DOCIDS_AT_ONCE):
-            numbers = range(start, min(start + _DOCIDS_AT_ONCE, count))
+        for start in range(0, count, _DOCID_BATCH):
+            numbers = range(start, min(start + _DOCID_BATCH, count))
             for number, docid in zip(numbers, documents.docids(numbers), strict=True):
                 yield hashlib.blake2b(docid.encode(), digest_size=8).digest(), docid, number
 
     return [number for _, _, number in heapq.nsmallest(most, hashed())]
 
 
-class _Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _FitRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input: str
     digest: str
 
 
-def _read_stage(path: Path) -> _Stage | None:
+def _read_fit_record(path: Path) -> _FitRecord | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Stage)
+        return msgspec.json.decode(path.read_bytes(), type=_FitRecord)
     except (FileNotFoundError, msgspec.MsgspecError):
         return None

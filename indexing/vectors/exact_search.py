@@ -1,4 +1,4 @@
-"""DenseSearch protocol and exact block search."""
+"""VectorSearch protocol and exact block search."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shrag.indexing.search_engine import Hit
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
-Docids = Callable[[Sequence[int]], list[str]]
+DocidsOf = Callable[[Sequence[int]], list[str]]
 """Row numbers → the documents' identifiers."""
 
 MARGIN = 1e-5
@@ -23,7 +23,7 @@ _BLOCK_ROWS = 16_384
 _DECIMALS = 6
 
 
-class DenseSearch(Protocol):
+class VectorSearch(Protocol):
     """Finds the documents whose vectors are nearest. Exact; safe to share between threads."""
 
     def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
@@ -34,16 +34,16 @@ class DenseSearch(Protocol):
 
 
 class BlockSearch:
-    """Implements :class:`DenseSearch` with numpy: every vector is read once a batch, and none is kept."""
+    """Implements :class:`VectorSearch` with numpy: every vector is read once a batch, and none is kept."""
 
-    def __init__(self, vectors: HalfVectors, docids: Docids) -> None:
+    def __init__(self, vectors: Float16Vectors, docids: DocidsOf) -> None:
         self._vectors = vectors
         self._docids = docids
 
     def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
-        """See :class:`DenseSearch`."""
-        check_questions(questions, self._vectors.shape[1], k)
-        pools = [_Pool(k) for _ in questions]
+        """See :class:`VectorSearch`."""
+        check_queries(questions, self._vectors.shape[1], k)
+        pools = [_TopRows(k) for _ in questions]
         for start in range(0, len(self._vectors), _BLOCK_ROWS):
             block = self._vectors[start : start + _BLOCK_ROWS].astype(np.float32)
             for pool, scores in zip(pools, questions @ block.T, strict=True):
@@ -55,7 +55,7 @@ class BlockSearch:
 
 
 def rank_rows(
-    vectors: HalfVectors, question: NDArray[np.float32], rows: NDArray[np.int64], docids: Docids, k: int
+    vectors: Float16Vectors, question: NDArray[np.float32], rows: NDArray[np.int64], docids: DocidsOf, k: int
 ) -> list[Hit]:
     """Return the best ``k`` of the candidate ``rows``.
 
@@ -74,7 +74,7 @@ def rank_rows(
 
 
 def cosines(
-    vectors: HalfVectors, question: NDArray[np.float32], rows: NDArray[np.int64] | Sequence[int]
+    vectors: Float16Vectors, question: NDArray[np.float32], rows: NDArray[np.int64] | Sequence[int]
 ) -> list[float]:
     """Return the cosine of the question and each of the rows, to six decimals, the same wherever a row stands."""
     chosen = vectors[np.asarray(rows, dtype=np.int64)].astype(np.float64)
@@ -82,7 +82,7 @@ def cosines(
     return scores
 
 
-def check_questions(questions: Vectors, dimension: int, k: int) -> None:
+def check_queries(questions: Vectors, dimension: int, k: int) -> None:
     """Raise ``ValueError`` for questions of another dimension, or ``k`` below 1."""
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}.")
@@ -90,7 +90,7 @@ def check_questions(questions: Vectors, dimension: int, k: int) -> None:
         raise ValueError(f"Questions must be vectors of {dimension} numbers, got {questions.shape}.")
 
 
-class _Pool:
+class _TopRows:
     """The rows that may be among the best ``k``, as a scan goes on."""
 
     def __init__(self, k: int) -> None:

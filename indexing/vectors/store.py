@@ -51,7 +51,7 @@ SHARD_ROWS = 16_384
 # Half precision keeps eleven bits of a component, so a unit row stays one within far less than this.
 _UNIT_TOLERANCE = 5e-3
 
-HalfVectors = NDArray[np.float16]
+Float16Vectors = NDArray[np.float16]
 
 
 @runtime_checkable
@@ -68,7 +68,7 @@ class StoredDocuments(Protocol):
         """Yield each as it was indexed."""
 
 
-class KnownRows(Protocol):
+class ReusableRows(Protocol):
     """Rows that need not be computed again."""
 
     def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
@@ -83,7 +83,7 @@ def write_vectors(
     source: str,
     report: Callable[[str, int], None] = lambda what, done: None,
     shard_rows: int = SHARD_ROWS,
-    known: KnownRows | None = None,
+    reusable: ReusableRows | None = None,
 ) -> int:
     """Write the vector of every document into ``folder``; return how many.
 
@@ -100,12 +100,12 @@ def write_vectors(
     path.touch()
     width = 2 * encoder.dimension
     with path.open("r+b") as stream:
-        done = log.whole_rows(path, width)
+        done = log.count_valid_rows(path, width)
         stream.truncate(done * width)
         stream.seek(done * width)
         while done < rows:
             size = min(shard_rows, rows - done)
-            shard = _encode_shard(documents, encoder, range(done, done + size), report, known)
+            shard = _encode_shard(documents, encoder, range(done, done + size), report, reusable)
             stream.write(shard)
             stream.flush()
             os.fsync(stream.fileno())
@@ -115,7 +115,7 @@ def write_vectors(
     return rows
 
 
-def open_vectors(folder: Path, card: VectorCard) -> HalfVectors:
+def open_vectors(folder: Path, card: VectorCard) -> Float16Vectors:
     """Map the file that :func:`write_vectors` wrote, read-only; raises :class:`IndexDamaged` for another size."""
     path = folder / FILE
     expected = 2 * card.rows * card.dimension
@@ -136,19 +136,19 @@ def _encode_shard(
     encoder: Encoder,
     numbers: range,
     report: Callable[[str, int], None],
-    known: KnownRows | None,
+    reusable: ReusableRows | None,
 ) -> bytes:
     shard = np.empty((len(numbers), encoder.dimension), dtype="<f2")
     filled = 0
     # Read ahead: a GPU, or another core, encodes one batch while the next is read.
     with read_ahead(_batches(documents, numbers, encoder.batch_rows)) as batches:
         for passages in batches:
-            copied = known.rows(passages) if known else {}
+            copied = reusable.rows(passages) if reusable else {}
             for place, row in copied.items():
                 shard[filled + place] = row
             new = [place for place in range(len(passages)) if place not in copied]
             vectors = encoder.encode_passages([passages[place] for place in new])
-            shard[[filled + place for place in new]] = _checked(encoder, vectors, len(new))
+            shard[[filled + place for place in new]] = _check_vectors(encoder, vectors, len(new))
             filled += len(passages)
             report("vectors", numbers.start + filled)
     if filled != len(numbers):
@@ -162,7 +162,7 @@ def _batches(documents: StoredDocuments, numbers: range, size: int) -> Iterator[
         yield batch
 
 
-def _checked(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:
+def _check_vectors(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:
     """Return what an encoder gave; raise :class:`IndexingError` where that is not what an encoder gives."""
     if vectors.shape != (rows, encoder.dimension):
         raise IndexingError(f"{encoder.name} gave {vectors.shape} for {rows} passages of {encoder.dimension} numbers.")
@@ -191,7 +191,7 @@ class _ShardLog:
         self._path = path
         self._input = input_digest
 
-    def whole_rows(self, data: Path, width: int) -> int:
+    def count_valid_rows(self, data: Path, width: int) -> int:
         """Return how many rows ``data`` begins with that are as they were logged, and forget about those after."""
         shards = self._read()
         whole: list[_Shard] = []

@@ -13,8 +13,8 @@ from shrag.indexing.storage.vector_card import VectorCard
 from shrag.models.reranker import Passage
 
 if TYPE_CHECKING:
-    from shrag.indexing.vectors.exact_search import DenseSearch
-    from shrag.indexing.vectors.store import HalfVectors
+    from shrag.indexing.vectors.exact_search import VectorSearch
+    from shrag.indexing.vectors.store import Float16Vectors
     from shrag.models.encoder import Encoder, Vectors
 
 
@@ -28,7 +28,7 @@ class DocumentNumbers(Protocol):
         """Return the number of each, None where there is no such document."""
 
 
-class DenseIndex:
+class VectorIndex:
     """Encodes questions and finds documents near them. Safe to share between threads.
 
     ``weights`` is the folder of models that are chosen by name; what takes long to derive from the vectors is kept in
@@ -69,7 +69,7 @@ class DenseIndex:
         return self._open().encoder.encode_queries([question])
 
     def search(self, question: Vectors, k: int) -> list[Hit]:
-        """Return at most ``k`` hits for an encoded question; see :class:`~shrag.indexing.vectors.exact_search.DenseSearch`."""
+        """Return at most ``k`` hits for an encoded question; see :class:`~shrag.indexing.vectors.exact_search.VectorSearch`."""
         (hits,) = self._open().search.search(question, k)
         return hits
 
@@ -100,14 +100,14 @@ class DenseIndex:
 
 class _Parts(NamedTuple):
     encoder: Encoder
-    vectors: HalfVectors
-    search: DenseSearch
+    vectors: Float16Vectors
+    search: VectorSearch
 
 
 class VectorReranker:
     """Implements :class:`~shrag.models.reranker.Reranker` over one index's vectors; step 4 of the SHRAG paper."""
 
-    def __init__(self, dense: DenseIndex) -> None:
+    def __init__(self, dense: VectorIndex) -> None:
         self._dense = dense
 
     @property

@@ -11,14 +11,14 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import NamedTuple
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Kind
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, TokenKind
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_translation import Phrasebook, Way, all_terms, carry_over, weigh_translations
 from shrag.indexing.search_engine import FieldStatistics, SearchEngine
 from shrag.serving.events import Reason
 from shrag.serving.strategy import WordChoice
 
-_CONTENT_KINDS: frozenset[Kind] = KEYWORD_KINDS | {"predicate"}
+_CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
 
 
 class Word(NamedTuple):

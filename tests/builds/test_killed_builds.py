@@ -53,7 +53,7 @@ elif point == "merge":
 elif point == "rejects":
     before(note_phases, "count_rejects"); before(derived, "write_rejects")
 elif point == "words":
-    before(note_phases, "write_wordbook")
+    before(note_phases, "write_token_store")
 elif point == "mark":
     before(half_built, "replace_durably", lambda path, _: path.name == f"{place}.done")
 elif point == "glossary":

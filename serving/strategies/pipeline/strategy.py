@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.serving.answering.answer import finish
 from shrag.serving.concurrency import side_by_side
 from shrag.serving.events import Event, Keyword, Keywords, ModelCall, Node, NodeState, Purpose, Queries
@@ -66,7 +66,7 @@ class CompositionStrategy:
         return told_once(self._run(request, *ration(resources), dense))
 
     def _run(
-        self, request: Request, resources: Resources, model: RationedModel | None, dense: DenseIndex | None
+        self, request: Request, resources: Resources, model: RationedModel | None, dense: VectorIndex | None
     ) -> Generator[Event, None, None]:
         watch, index, question = Stopwatch(), resources.index, request.question
         with watch.stage("keywords"):

@@ -9,9 +9,10 @@ from weakref import WeakValueDictionary
 import pytest
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analysis import korean_english as korean
+from shrag.indexing.analysis import morphological_analysis
 from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer, KoreanMorphemes
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
 from shrag.indexing.analysis.user_dictionary import UserDictionary, parse_dictionary
 
 
@@ -82,7 +83,7 @@ def test_one_endless_word_is_analysed_in_pieces_and_in_time(analyzer: KoreanEngl
 
 
 def test_the_cache_forgets_its_oldest_half_when_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(korean, "_CACHED_WORDS", 100)
+    monkeypatch.setattr(morphological_analysis, "_CACHED_WORDS", 100)
     small = KoreanEnglishAnalyzer()
     small.terms([" ".join(f"word{n}" for n in range(101))])
     assert small.terms(["word3 word100"]) == [["word3", "word", "word100", "word"]]
@@ -107,8 +108,8 @@ def test_analysers_of_one_dictionary_share_their_kiwi_as_long_as_one_of_them_liv
         loaded.append(dictionary.fingerprint)
         return _Loaded()
 
-    monkeypatch.setattr(korean, "load_kiwi", load)
-    monkeypatch.setattr(korean, "_loaded", WeakValueDictionary())
+    monkeypatch.setattr(morphological_analysis, "load_kiwi", load)
+    monkeypatch.setattr(morphological_analysis, "_loaded", WeakValueDictionary())
     words = parse_dictionary(["삼원전지"], "words.txt")
     one, other, different = KoreanEnglishAnalyzer(), KoreanEnglishAnalyzer(), KoreanEnglishAnalyzer(dictionary=words)
     for analyzer in (one, other, different, one):
@@ -123,8 +124,8 @@ def test_analysers_of_one_dictionary_share_their_kiwi_as_long_as_one_of_them_liv
 def test_a_kiwi_that_no_one_uses_any_more_is_loaded_again_and_never_reached_through_its_remains(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(korean, "_loaded", WeakValueDictionary())
+    monkeypatch.setattr(morphological_analysis, "_loaded", WeakValueDictionary())
     for _ in range(3):
         assert [each.form for each in KoreanMorphemes().split("검색은 빠르다.")] == ["검색", "은", "빠르", "다", "."]
         gc.collect()
-        assert dict(korean._loaded) == {}
+        assert dict(morphological_analysis._loaded) == {}

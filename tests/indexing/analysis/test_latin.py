@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.indexing.analysis.latin import LONGEST_TERM, find_words
+from shrag.indexing.analysis.latin import MAX_TERM_LENGTH, find_words
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_a_chain_of_many_parts_is_not_joined_and_a_long_word_is_cut() -> None:
         "f6",
     }
     (word,) = find_words("x" * 100_000)
-    assert len(word.term) == LONGEST_TERM
+    assert len(word.term) == MAX_TERM_LENGTH

@@ -12,11 +12,11 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.user_dictionary import (
+    EMPTY_DICTIONARY,
     FILE,
-    NO_WORDS,
+    DictionaryMatcher,
     DictionaryWord,
     UserDictionary,
-    UserWords,
     parse_dictionary,
     read_dictionary,
 )
@@ -40,7 +40,7 @@ def test_words_are_read_with_their_defaults_and_kept_in_one_normal_form() -> Non
     assert dictionary.fingerprint == (
         "4 words, sha256 1dda2d93026f8edc22d5c516b9b83df966124ccea6e1d114e77e50b34d0910de"
     )
-    assert NO_WORDS.fingerprint == "none"
+    assert EMPTY_DICTIONARY.fingerprint == "none"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_joined_phrase_lies_on_the_characters_it_came_from(taught: KoreanEngli
 
 
 def test_many_mixed_words_are_looked_for_in_what_has_other_signs_only() -> None:
-    words = UserWords(WORDS)
+    words = DictionaryMatcher(WORDS)
     assert words.holds_mixed("그k-방역을")
     assert not words.holds_mixed("인공신경망")
     assert not words.holds_mixed("k방역")
@@ -163,7 +163,7 @@ def test_an_index_keeps_the_words_it_was_made_with_until_others_are_given(home: 
     assert FILE in opened.manifest.files
     opened.close()
     assert build(home, parse_dictionary([*LINES, "심장"], "more.tsv"))  # another word, another index
-    assert build(home, NO_WORDS)
+    assert build(home, EMPTY_DICTIONARY)
     opened = open_index(home / "indexes", "small")
     assert opened.analyzer.terms(["인공신경망은"]) == [["인공", "인공신경망", "신경망"]]
     assert FILE not in opened.manifest.files

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.glossary.parentheticals import Expansion, Mention, find_mentions
+from shrag.indexing.glossary.parentheticals import AcronymExpansion, TermMention, find_mentions
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    return [(" ".join(m.korean), m.english) for m in find_mentions(text) if isinstance(m, Mention)]
+    return [(" ".join(m.korean), m.english) for m in find_mentions(text) if isinstance(m, TermMention)]
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ def test_a_nested_bracket_says_what_the_inner_one_does() -> None:
 
 def test_what_an_acronym_stands_for_is_read_from_english_text() -> None:
     found = list(find_mentions("We train a convolutional neural network (CNN) and random forests (see below)."))
-    assert found == [Expansion("CNN", "convolutional neural network")]
+    assert found == [AcronymExpansion("CNN", "convolutional neural network")]
     assert list(find_mentions("the results were good (CNN).")) == []
 
 
 @given(st.text(alphabet=st.sampled_from("가나다 ()（）[]ABab.,;:-'\"‘’=<>1\n"), max_size=120))
 def test_any_text_is_read(text: str) -> None:
     for found in find_mentions(text):
-        if isinstance(found, Mention):
+        if isinstance(found, TermMention):
             assert found.korean
             assert found.english.isascii()
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shrag.indexing.vectors import ann_search as dense_choice
 from shrag.indexing.vectors.ann_search import SCRATCH_BYTES, GpuSearch, IvfSearch, choose_search, gpus, has_faiss
 from shrag.indexing.vectors.exact_search import BlockSearch
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
 needs_faiss = pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed")
@@ -56,10 +56,10 @@ def _docids(numbers: Sequence[int]) -> list[str]:
     return [f"d{number:06d}" for number in numbers]
 
 
-def _vectors(count: int) -> HalfVectors:
+def _vectors(count: int) -> Float16Vectors:
     rows = np.random.default_rng(8).normal(size=(count, 16))
     rows[: count // 4] = rows[0]
-    unit: HalfVectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+    unit: Float16Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
     return unit
 
 
@@ -118,17 +118,17 @@ def _clustered(count: int, seed: int) -> Vectors:
 
 
 @pytest.fixture(scope="module")
-def vectors() -> HalfVectors:
+def vectors() -> Float16Vectors:
     return _clustered(COUNT, 2).astype(np.float16)
 
 
-def _recall(vectors: HalfVectors, search: IvfSearch, questions: Vectors, k: int = 10) -> float:
+def _recall(vectors: Float16Vectors, search: IvfSearch, questions: Vectors, k: int = 10) -> float:
     exact = BlockSearch(vectors, _docids).search(questions, k)
     found = search.search(questions, k)
     return sum(len(set(near) & set(best)) for near, best in zip(found, exact, strict=True)) / (k * len(questions))
 
 
-def test_nearly_all_of_the_ten_best_are_found_and_more_lists_find_more(vectors: HalfVectors) -> None:
+def test_nearly_all_of_the_ten_best_are_found_and_more_lists_find_more(vectors: Float16Vectors) -> None:
     questions = _clustered(200, 3)
     recalls = [_recall(vectors, IvfSearch(vectors, _docids, probes=probes), questions) for probes in (1, 16, 64)]
     assert recalls[0] < recalls[1] <= recalls[2]
@@ -137,7 +137,7 @@ def test_nearly_all_of_the_ten_best_are_found_and_more_lists_find_more(vectors: 
     assert recalls[2] >= 0.995
 
 
-def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: HalfVectors) -> None:
+def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: Float16Vectors) -> None:
     (hits,) = IvfSearch(vectors, _docids).search(_clustered(1, 4), 50)
     (exact,) = BlockSearch(vectors, _docids).search(_clustered(1, 4), COUNT)
     scores = dict(exact)
@@ -146,7 +146,7 @@ def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: HalfVec
 
 
 def test_a_kept_index_is_opened_again_and_one_that_does_not_fit_is_made_anew(
-    vectors: HalfVectors, tmp_path: Path
+    vectors: Float16Vectors, tmp_path: Path
 ) -> None:
     path = tmp_path / "derived" / "x.ivf"
     questions = _clustered(20, 5)
