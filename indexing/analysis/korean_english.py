@@ -1,8 +1,7 @@
-"""Korean/English analyzer over Kiwi.
+"""Korean/English analyzer: Kiwi for Hangul and Hanja, :mod:`shrag.indexing.analysis.latin` for the rest.
 
-Text is analysed one eojeol (space-separated word) at a time and each is analysed once: on 1,500 KorQuAD questions that
-ranks as well as whole sentences do, and a word seen before costs a dictionary look-up. Hangul and Hanja go through
-Kiwi; Latin and Greek words, numbers and identifiers through :mod:`shrag.indexing.analysis.latin`.
+Text is analyzed by eojeol (space-separated word), with a cache: on 1,500 KorQuAD questions this ranks as well as whole
+sentences, and a known word costs one dictionary access.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ if TYPE_CHECKING:
     from kiwipiepy import Kiwi
 
 _RULES = 2
-"""Raised whenever the same text would give other terms for a reason the rest of the fingerprint does not show."""
+"""Version of the rules: increase it when a change gives other terms and no other part of the fingerprint shows it."""
 
 _EOJEOL = re.compile(r"\S+")
-# No language goes on for longer without a space: what stands behind is passed over, so that the time has a bound.
+# Characters without a space that are analyzed, to bound the time; the rest is skipped.
 _MAX_UNBROKEN = 20_000
-# Folding takes a time that grows with the square of a stretch of combining marks.
+# Folding takes quadratic time in a run of combining marks.
 _MAX_EOJEOL = 500
 _KOREAN = re.compile("[\uac00-\ud7a3\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/"
@@ -51,7 +50,7 @@ _MAX_CACHED_WORDS = 400_000
 
 
 class KoreanEnglishAnalyzer:
-    """Implements :class:`~shrag.indexing.analysis.analyzer.Analyzer`. Safe to share between threads."""
+    """Implements :class:`~shrag.indexing.analysis.analyzer.Analyzer`. Thread-safe."""
 
     def __init__(
         self,
@@ -63,11 +62,15 @@ class KoreanEnglishAnalyzer:
         on_new_word: Callable[[str, tuple[Token, ...]], None] | None = None,
         before_kiwi: Callable[[], None] | None = None,
     ) -> None:
-        """Analyse with what ``book`` has of an earlier analysis, and with Kiwi, loaded when first needed.
+        """Create an analyzer; Kiwi is loaded when it is first needed.
 
-        ``book`` and ``kiwi``, one that is loaded already, have to be of the same ``dictionary``. ``notice`` is told of
-        each word that is analysed and not remembered, if it has Korean in it, and ``before_piece`` is called before
-        each piece of it that Kiwi is given.
+        Args:
+            store: Stored tokens of words, by the same analyzer and dictionary.
+            dictionary: The user's words.
+            kiwi: A loaded Kiwi with the same dictionary.
+            cached_words: Most words in the cache.
+            on_new_word: Called with each Korean word that was not cached, and its tokens.
+            before_kiwi: Called before each call of Kiwi.
         """
         self._store = store
         self._dictionary = dictionary
@@ -95,7 +98,7 @@ class KoreanEnglishAnalyzer:
         )
 
     def prepare(self) -> None:
-        """Load Kiwi now (over half a second); otherwise the first Korean word does."""
+        """Load Kiwi now, which takes over half a second; else the first Korean word loads it."""
         self._load()
 
     def tokens(self, texts: Sequence[str]) -> list[list[Token]]:
@@ -118,10 +121,7 @@ class KoreanEnglishAnalyzer:
         return [list(chain.from_iterable(map(self._word_terms.__getitem__, text.split()))) for text in texts]
 
     def terms_of_word(self, word: str) -> tuple[str, ...]:
-        """Return the terms of one space-separated word, punctuation and all, where there is no dictionary of a user's.
-
-        They are remembered with the word as it is.
-        """
+        """Return the terms of one space-separated word, with punctuation, and cache them; only without a dictionary."""
         if len(word) > _MAX_EOJEOL:
             return tuple(token.term for _, core in eojeols(word) for token in self._analyze(core))
         core = word.strip(_EDGE)
@@ -157,7 +157,7 @@ class KoreanEnglishAnalyzer:
         return known
 
     def add_tokens(self, words: Iterable[tuple[str, bytes]]) -> None:
-        """Take words with their tokens, as JSON, that an analyser of the same fingerprint has met elsewhere."""
+        """Add words with their tokens (as JSON) from another analyzer of the same fingerprint to the cache."""
         with self._cache_lock:
             _evict_half(self._added_tokens, self._cached_words)
             self._added_tokens.update(words)
@@ -199,7 +199,7 @@ class KoreanEnglishAnalyzer:
 
 
 class _WordTerms(dict[str, tuple[str, ...]]):
-    """Space-separated words with their terms; one that is not there yet is analysed by being asked for."""
+    """Cache of space-separated words and their terms; a missing word is analyzed on access."""
 
     def __init__(self, analyzer: KoreanEnglishAnalyzer) -> None:
         super().__init__()
@@ -210,14 +210,14 @@ class _WordTerms(dict[str, tuple[str, ...]]):
 
 
 def _evict_half(cache: dict[str, Any], most: int) -> None:
-    """Drop the older half of a cache that is full: the common words are back at once."""
+    """Drop the older half of a full cache: frequent words are soon in it again."""
     if len(cache) >= most:
         for old in list(cache)[: most // 2]:
             del cache[old]
 
 
 def eojeols(text: str) -> list[tuple[int, str]]:
-    """Split at whitespace and drop punctuation at the edges, so that the same word is the same key."""
+    """Split a text at white space and strip punctuation from each word; return offsets and words."""
     found: list[tuple[int, str]] = []
     for match in _EOJEOL.finditer(text):
         eojeol, start = match.group(), match.start()
@@ -235,13 +235,13 @@ def _split_unbroken(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
     for begin in range(0, min(len(unbroken), _MAX_UNBROKEN), _MAX_EOJEOL):
         piece = unbroken[begin : begin + _MAX_EOJEOL]
         core = piece.lstrip(_EDGE)
-        place = start + begin + len(piece) - len(core)
+        offset = start + begin + len(piece) - len(core)
         if core := core.rstrip(_EDGE):
-            yield place, core
+            yield offset, core
 
 
 def _origin_end(origins: Sequence[int], end: int) -> int:
-    """Return where, in the unfolded text, a stretch that ends at ``end`` in the folded one ends."""
-    here = origins[end]
-    # Inside a character that folded to several (㎏ → kg), the stretch takes the whole of it.
-    return here if end == 0 or origins[end - 1] != here else here + 1
+    """Return the end in the original text of a range that ends at ``end`` in the folded one."""
+    origin = origins[end]
+    # A range that ends inside a character which folds to several (㎏ → kg) includes all of it.
+    return origin if end == 0 or origins[end - 1] != origin else origin + 1

@@ -29,30 +29,30 @@ ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstu
 
 
 class KoreanMorphemes:
-    """Splits text into all of its morphemes, particles, endings and punctuation too, each with its tag.
+    """Splits text into all its morphemes, including particles, endings and punctuation.
 
-    For measures of answers, which count what an index leaves out; it knows no user's words, so that a figure is the
-    same whatever index was asked.
+    For rules and measures that need what an index leaves out. It has no user dictionary, so that results do not depend
+    on an index.
     """
 
     def __init__(self) -> None:
         self._shared: SharedKiwi | None = None
 
     def split(self, text: str) -> list[Morpheme]:
-        """Return the morphemes of ``text``, which is folded (:func:`shrag.indexing.analysis.normalization.fold`), in its order."""
+        """Return the morphemes of ``text``, folded by :func:`shrag.indexing.analysis.normalization.fold`, in order."""
         if self._shared is None:
             self._shared = share_kiwi(EMPTY_DICTIONARY)
         found: list[Morpheme] = []
         for begin, piece in _split_text(SURROGATE.sub(" ", text)):
             for each in self._shared.kiwi.tokenize(prepare_for_kiwi(piece)):
                 start, end, tag = begin + each.start, begin + each.start + each.len, each.tag.partition("-")[0]
-                # What stands for a sign that Kiwi does not read is the sign again: β, %.
+                # Restore the characters that prepare_for_kiwi replaced: β, %.
                 found.append(Morpheme(text[start:end] if tag == "SL" else each.form, tag, start, end))
         return found
 
 
 def _split_text(text: str) -> Iterator[tuple[int, str]]:
-    """Yield ``text`` in pieces that Kiwi can take, cut at a space where there is one."""
+    """Yield offsets and pieces of at most :data:`MAX_KIWI_LENGTH`, split at a space where possible."""
     start = 0
     while start < len(text):
         end = start + MAX_KIWI_LENGTH
@@ -64,10 +64,9 @@ def _split_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 class SharedKiwi:
-    """Holds a Kiwi for those who share it.
+    """Weakly referenceable holder of a Kiwi.
 
-    Kiwi's own type leaves weak references to it as they are when it goes, so that following one ends the process; this
-    one's are cleared.
+    Kiwi's own type does not clear weak references when it is destroyed; following one would crash the process.
     """
 
     def __init__(self, kiwi: Kiwi) -> None:
@@ -79,7 +78,7 @@ _loading = threading.Lock()
 
 
 def share_kiwi(dictionary: UserDictionary) -> SharedKiwi:
-    """Return the Kiwi that another analyser of the same dictionary has, or load one: two generations need but one."""
+    """Return a Kiwi that is in use with the same dictionary, else load one: two index generations share it."""
     with _loading:
         shared = _loaded.get(dictionary.fingerprint)
         if shared is None:
@@ -88,13 +87,14 @@ def share_kiwi(dictionary: UserDictionary) -> SharedKiwi:
 
 
 def load_kiwi(dictionary: UserDictionary = EMPTY_DICTIONARY) -> Kiwi:
-    """Load Kiwi with the settings this analyser's fingerprint stands for; takes over half a second and 250 MB."""
+    """Load Kiwi with the settings that the analyzer's fingerprint names; takes over half a second and 250 MB."""
     try:
         from kiwipiepy import Kiwi
     except ImportError as error:
         raise PartMissing(f"Kiwi is not installed ({error}): run `make setup`.") from error
-    # Without its dictionaries of names Kiwi splits compounds as questions do (인공신경망 → 인공 신경망): right
-    # paragraph first on wiki-ko 0.914 against 0.911, multihop-ko 0.846 against 0.843; it starts in 0.6 s, not 2.1.
+    # Without its dictionaries of names Kiwi splits compounds as questions do (인공신경망 → 인공 신경망): the right
+    # paragraph is first for 0.914 of wiki-ko (0.911 with them) and 0.846 of multihop-ko (0.843). It also loads in 0.6 s
+    # instead of 2.1 s.
     kiwi = Kiwi(num_workers=1, load_default_dict=False, load_multi_dict=False)
     for word in DictionaryMatcher(dictionary).korean:
         kiwi.add_user_word(word.word.translate(ASCII_LOWER), word.tag, word.score)

@@ -120,8 +120,9 @@ def build_index(
     half-done when it was killed is gone on with.
 
     A ``dictionary`` of user's words is kept in the index and used again by later builds;
-    :data:`~shrag.indexing.analysis.user_dictionary.EMPTY_DICTIONARY` ends that. ``corrections`` are the user's to the glossary
-    (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise until others, or empty ones, are
+    :data:`~shrag.indexing.analysis.user_dictionary.EMPTY_DICTIONARY` ends that. ``corrections`` are the user's to
+    the glossary (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise until others, or empty
+    ones, are
     given. ``encoder`` is what makes vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none``
     for an index without; where it is not given, the new generation has what the current one has. Models' weights are
     looked for in the folder ``weights`` beside that of the indexes.

@@ -32,7 +32,7 @@ class KnownVectors:
         self._reader = reader
 
     def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
-        """See :class:`~shrag.indexing.vectors.store.ReusableRows`; a passage has a row where title and text are the same."""
+        """See :class:`~shrag.indexing.vectors.store.ReusableRows`; title and text of a passage must be the same."""
         numbers = self._reader.numbers([passage.docid for passage in passages])
         there = [(place, number) for place, number in enumerate(numbers) if number is not None]
         stored = self._reader.documents([number for _, number in there])

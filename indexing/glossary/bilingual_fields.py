@@ -1,4 +1,4 @@
-"""Bilingual titles and keyword lists."""
+"""Pairs from bilingual fields of a record: titles in two languages, and Korean and English keyword lists."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MAX_KEYWORDS = 12
 
 
 class BilingualPair(NamedTuple):
-    """A Korean and an English text that say the same."""
+    """A Korean and an English text with the same meaning."""
 
     korean: str
     english: str
 
 
 def split_title(title: str) -> BilingualPair | None:
-    """Return both languages of a title that is written in both, as "제목 = Title".
+    """Split a bilingual title ("제목 = Title"); return None for any other title.
 
     >>> split_title("자율주행을 위한 도로 인식 = Road Detection for Autonomous Driving")
     BilingualPair(korean='자율주행을 위한 도로 인식', english='Road Detection for Autonomous Driving')
@@ -49,9 +49,11 @@ def split_title(title: str) -> BilingualPair | None:
 
 
 def pair_keywords(text: str, keywords: Sequence[str]) -> Iterator[BilingualPair]:
-    """Yield a record's keywords, Korean with English, where the record lists as many of the one as of the other.
+    """Yield pairs of Korean and English keywords by position, where both lists have the same length.
 
-    The lists are those at the end of ``text`` ("주제어: …", "Keywords: …") and ``keywords``, the record's own.
+    Args:
+        text: The record's text, which may end with keyword lists ("주제어: …", "Keywords: …").
+        keywords: The record's keyword field.
     """
     korean_list = _KOREAN_LIST.search(text)
     if korean_list:

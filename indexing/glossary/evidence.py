@@ -1,7 +1,7 @@
-"""Collect translation evidence from a corpus.
+"""Collect translation evidence from records, in bounded memory.
 
-Counts go to a scratch SQLite file whenever a few ten thousand have come together; of records that are partly in each
-language a sample is kept, the same for the same records in any order; words are counted with the rare ones dropped.
+Counts of parentheticals are flushed to a temporary SQLite file; of bilingual records a sample is kept that does not
+depend on the records' order; rare words are dropped from large counters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shrag.indexing.glossary.parentheticals import AcronymExpansion, TermMention
 from shrag.indexing.glossary.store import phrase_terms
 
 SAMPLED_RECORDS = 20_000
-"""Records of two languages that terms are aligned over; their terms and the alignment take about 600 MB."""
+"""Bilingual records to align; their terms and the alignment take about 600 MB."""
 
 _FLUSH_SIZE = 50_000
 _MAX_COUNTED_WORDS = 400_000
@@ -33,7 +33,10 @@ _KOREAN_WORD = re.compile("[\uac00-\ud7a3]{2,12}")
 
 
 class TermContext(NamedTuple):
-    """Words before a bracket (or all of the term, if ``exact``), the English in it as written, in how many records."""
+    """Korean words before a bracket, the English text in it, and the number of records with both.
+
+    With ``exact`` the words are the whole term; else words before the term may be among them.
+    """
 
     words: tuple[str, ...]
     english: str
@@ -42,7 +45,7 @@ class TermContext(NamedTuple):
 
 
 class EvidenceCollector:
-    """Reads records and forgets them. What it learned is asked for once all were read."""
+    """Collects evidence: call :meth:`add` for every record, then read the results."""
 
     def __init__(self, analyzer: Analyzer, scratch: Path) -> None:
         scratch.unlink(missing_ok=True)
@@ -67,7 +70,7 @@ class EvidenceCollector:
         self.korean_words: Counter[str] = Counter()
 
     def add(self, record: Record) -> None:
-        """Take what one record says."""
+        """Add one record's evidence."""
         both = f"{record.title}\n{record.text}"
         for mention in set(find_mentions(both)):
             self._count(mention)
@@ -82,7 +85,7 @@ class EvidenceCollector:
         self._sample_record(record)
 
     def contexts(self) -> Iterator[tuple[tuple[str, ...], list[TermContext]]]:
-        """Yield each English term, by its terms, with all its contexts; in one order."""
+        """Yield the terms of each English phrase with all its contexts, sorted."""
         self._flush()
         rows = self._database.execute("SELECT terms, words, english, exact, count FROM contexts ORDER BY 1, 2, 3, 4")
         for terms, group in groupby(rows, key=lambda row: str(row[0])):
@@ -95,7 +98,7 @@ class EvidenceCollector:
             )
 
     def expansions(self) -> dict[str, tuple[str, int]]:
-        """Return for each acronym, by its term, the phrase it stands for most often and the number of records."""
+        """Return for each acronym's term its most frequent expansion and the number of records with it."""
         self._flush()
         rows = self._database.execute(
             "SELECT acronym, phrase, count FROM expansions ORDER BY acronym, count DESC, phrase"
@@ -106,7 +109,7 @@ class EvidenceCollector:
         return best
 
     def bilingual_texts(self) -> Iterator[BilingualPair]:
-        """Yield the sampled records of two languages, each as its two texts, and the titles written in both."""
+        """Yield the sampled bilingual titles and records as pairs of texts."""
         for _, _, korean, english in sorted(self._sample):
             yield BilingualPair(korean, english)
 
@@ -143,7 +146,7 @@ class EvidenceCollector:
         texts = split_title(record.title) or _bilingual_record(record)
         if texts is None:
             return
-        # The records of the smallest digests: a sample that does not depend on their order or number.
+        # The records with the smallest hashes: the sample does not depend on the records' order.
         digest = int.from_bytes(hashlib.blake2b(record.docid.encode(), digest_size=8).digest())
         entry = (-digest, record.docid, texts.korean, texts.english)
         if len(self._sample) < SAMPLED_RECORDS:
@@ -153,7 +156,7 @@ class EvidenceCollector:
 
 
 def _bilingual_record(record: Record) -> BilingualPair | None:
-    """Return title and text where one is Korean and the other English."""
+    """Return title and text, Korean first, where one is Korean and the other English."""
     title = detect_language(record.title)
     if title == "und" or (title == record.language and len(record.text) > len(record.title)):
         return None
@@ -167,7 +170,7 @@ _Key = TypeVar("_Key")
 
 
 def _prune(counter: Counter[_Key]) -> None:
-    """Drop what was seen once where a counter has grown too large."""
+    """Drop the keys with a count of 1 from a counter that is too large."""
     if len(counter) > _MAX_COUNTED_WORDS:
         for key in [key for key, count in counter.items() if count == 1]:
             del counter[key]

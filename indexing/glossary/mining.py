@@ -1,7 +1,8 @@
-"""Evidence → term pairs.
+"""Mine a bilingual glossary from records.
 
-Brackets say most, but not where the Korean term begins; records of two languages say which single terms go together,
-which tells it. So terms are aligned first, then boundaries chosen, then terms aligned again with what was chosen.
+Parentheticals are the richest source, but do not tell where the Korean term begins. Word alignment over bilingual
+records tells which single terms correspond, and thus helps to find the boundary. So terms are aligned first, then the
+boundaries are chosen, then terms are aligned again with the chosen pairs.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from shrag.indexing.glossary.transliteration import (
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
-# Below these an aligned pair is as often wrong as right; measured in docs/glossary.md.
+# Below these, an aligned pair is as often wrong as right; see docs/glossary.md.
 _MIN_SHARE = 0.35
 _MIN_BACK_SHARE = 0.35
 _MIN_ASSOCIATION = 15.0
@@ -47,13 +48,13 @@ _FULL_ASSOCIATION = 15.0
 _MIN_SHARE_OF_BEST = 0.7
 
 _MAX_DISTANCE = 0.08  # of words of four syllables or more
-_MAX_SHORT_DISTANCE = 0.035  # of three; two need to be seen together
+_MAX_SHORT_DISTANCE = 0.035  # of three syllables; words of two need an association
 _MAX_ASSOCIATED_DISTANCE = 0.14
 _UNRELATED_DISTANCE = 0.25
 _MIN_LEAD = 0.05
 _MIN_LOANWORD_ASSOCIATION = 8.0
 _MAX_LOANWORDS = 20_000
-_MIN_LOANWORD_COUNT = 3  # of words seen twice a third were no borrowed words, or of a word that is not there
+_MIN_LOANWORD_COUNT = 3  # a third of the words seen twice were no loanwords, or of a word not in the corpus
 _MIN_SCORE = 0.55
 _GENERAL_STRENGTH = 0.9
 _MIN_CONFIDENCE = 0.3
@@ -64,7 +65,16 @@ Records = Iterable[Record]
 
 
 def mine_glossary(records: Records, analyzer: Analyzer, scratch: Path) -> list[Entry]:
-    """Return the pairs that ``records`` hold, in the order of their terms; ``scratch`` is a file of this call's own."""
+    """Mine term pairs from records.
+
+    Args:
+        records: The records.
+        analyzer: The index's analyzer.
+        scratch: Path of a temporary file, which is overwritten and removed.
+
+    Returns:
+        The entries, sorted by their terms.
+    """
     evidence = EvidenceCollector(analyzer, scratch)
     try:
         for record in records:
@@ -75,7 +85,7 @@ def mine_glossary(records: Records, analyzer: Analyzer, scratch: Path) -> list[E
 
 
 class _Meaning(NamedTuple):
-    """What an acronym stands for."""
+    """The expansion of an acronym."""
 
     phrase: str
     terms: tuple[str, ...]
@@ -139,7 +149,7 @@ class _Miner:
         self._confidence = lru_cache(maxsize=200_000)(self._compute_confidence)
 
     def _compute_confidence(self, korean: str, english: str) -> float:
-        """Return how surely the terms mean the same, by what was aligned and by their sound."""
+        """Return from 0 to 1 how likely two terms mean the same, by alignment and by transliteration."""
         pair = self._aligned.get((korean, english))
         strength = _GENERAL_STRENGTH if (korean, english) in self._general_terms else 0.0
         if pair is not None:
@@ -158,7 +168,10 @@ class _Miner:
                 yield from self._entries_of(english_terms, contexts)
 
     def _entries_of(self, english_terms: tuple[str, ...], contexts: list[TermContext]) -> Iterator[Entry]:
-        """Yield the Korean terms of one English term: the best, then the best of the contexts without it, and so on."""
+        """Yield the Korean terms of one English term.
+
+        The best candidate is chosen, its contexts are removed, and so on with the remaining contexts.
+        """
         written: Counter[str] = Counter()
         chains: Counter[tuple[tuple[str, ...], bool]] = Counter()
         exact: Counter[tuple[str, ...]] = Counter()
@@ -172,7 +185,7 @@ class _Miner:
                     closed = size < len(context.words) or len(context.words) < 5
                     chains[context.words[-size:], closed] += context.records
         english = min(written, key=lambda text: (-written[text], text))
-        # What an acronym stands for tells more of its meaning than its letters.
+        # An acronym's expansion tells more of its meaning than its letters.
         expansion = self._expansions.get(english_terms[0]) if len(english_terms) == 1 else None
         meaning = expansion.terms if expansion else english_terms
         total = sum(written.values())
@@ -196,7 +209,7 @@ class _Miner:
             yield from self._candidate_entries(candidate, count, total, english, english_terms, meaning)
 
     def _length(self, meaning: tuple[str, ...], english: str) -> tuple[str, ...]:
-        """Return the terms to compare with; an acronym that nobody spells out counts as a term for each letter."""
+        """Return the terms whose number is compared; an acronym without expansion counts as one term per letter."""
         if len(meaning) == 1 and is_acronym(english):
             return tuple(letter for letter in english if letter.isupper())
         return meaning
@@ -230,10 +243,10 @@ class _Miner:
         score = (
             0.52 + 0.5 * agreement + 0.2 * often + 0.1 * begins - 0.15 * length - 0.25 * (1 - share) * (1 - agreement)
         )
-        score -= 0.08 * max(0, len(compared) - len(candidate.terms))  # the English says more: a part of the term
+        score -= 0.08 * max(0, len(compared) - len(candidate.terms))  # the Korean is only part of the English term
         acronym = len(compared) > 1 and len(meaning) == 1
         if acronym and count == 1:
-            # 모델(BERT), 대학교(KAIST): an example, unless there is a word for each letter.
+            # 모델(BERT), 대학교(KAIST): an instance, not a translation, unless there is a word for each letter.
             score -= 0.15 + 0.15 * (length > 0)
         elif len(meaning) == 1 and not acronym and agreement < 0.2:
             lower = self._evidence.english_words[english.lower()]
@@ -259,7 +272,7 @@ class _Miner:
                 yield Entry(korean, english, ours, theirs, 0, "general", confidence)
 
     def _general_entries(self) -> Iterator[Entry]:
-        """Yield the general terms that the records use in both languages."""
+        """Yield the general research terms that occur in the records in both languages."""
         korean_words = "\n".join(self._evidence.korean_words)
         stems = set(self._stems.values())
         for entry in self._general:
@@ -269,7 +282,7 @@ class _Miner:
                 yield entry
 
     def _aligned_entries(self) -> Iterator[Entry]:
-        """Yield the aligned pairs whose terms have each other for their best."""
+        """Yield the aligned pairs whose terms are (nearly) each other's best translation."""
         best: dict[str, float] = {}
         for pair in self._aligned.values():
             for term in (pair.korean, pair.english):
@@ -289,7 +302,7 @@ class _Miner:
                 yield Entry(pair.korean, written, (pair.korean,), (pair.english,), pair.together, "alignment", score)
 
     def _loanword_entries(self) -> Iterator[Entry]:
-        """Yield words that sound like an English word of the corpus, as borrowed ones do."""
+        """Yield loanwords: Korean words that are transliterations of an English word of the corpus."""
         spelled: dict[tuple[str, bool], list[str]] = defaultdict(list)
         for word in self._stems:
             for key in english_consonant_keys(word) if len(word) > 3 else ():
@@ -333,7 +346,7 @@ class _Miner:
 
 
 def _stems(words: Mapping[str, int], analyzer: Analyzer) -> dict[str, str]:
-    """Return the term of each word seen twice, in lower case, the most frequent first."""
+    """Return the term of each lower-case word with a count of at least 2, most frequent first."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         counts[word.lower()] += count
@@ -359,6 +372,6 @@ _RANK: Mapping[Source, int] = {"brackets": 0, "keywords": 1, "general": 2, "alig
 
 
 def _merged(first: Entry, second: Entry) -> Entry:
-    """Return one entry for two of the same terms: two ways to find a pair make it surer."""
+    """Merge two entries of the same terms; a pair from two sources gets a higher score."""
     best = min(first, second, key=lambda entry: (_RANK[entry.source], -entry.records))
     return best._replace(records=max(first.records, second.records), score=1 - (1 - first.score) * (1 - second.score))

@@ -1,7 +1,7 @@
-"""Parenthetical translations and acronyms.
+"""Find parenthetical translations and acronyms: ``인공신경망(Artificial Neural Network, ANN)``.
 
-What is in the brackets is exact; of the words before them it is only known that the term ends there. The words that may
-belong to it are kept, and :mod:`shrag.indexing.glossary.term_boundaries` decides where it begins once all are counted.
+The text in the brackets is exact. The term before them ends at the bracket, but may begin at any of the words before;
+:mod:`shrag.indexing.glossary.term_boundaries` decides where, once all mentions are counted.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from shrag.indexing.analysis.normalization import fold
 
 
 class TermMention(NamedTuple):
-    """One place where a text gives a term in both languages.
+    """A mention of a term in both languages.
 
-    ``korean`` are the words the Korean term ends with: all of it and perhaps words before it, unless ``exact``.
+    ``korean`` are the words up to the end of the Korean term; unless ``exact``, words before it may be among them.
     ``english`` is a phrase or an acronym as written.
     """
 
@@ -26,20 +26,20 @@ class TermMention(NamedTuple):
 
 
 class AcronymExpansion(NamedTuple):
-    """One place where a text says what an acronym stands for: ``Artificial Neural Network (ANN)``."""
+    """A mention of an acronym with its expansion: ``Artificial Neural Network (ANN)``."""
 
     acronym: str
     phrase: str
 
 
 MAX_WORDS = 5
-"""Words of a Korean term, at most; one of more is a description."""
+"""Most words of a Korean term; a longer phrase is a description."""
 
 _MAX_ENGLISH_WORDS = 6
 _LONGEST_INSIDE = 90
 _LONGEST_BEFORE = 90
 
-# The innermost pair only, so that unbalanced and nested brackets cost what they hold and nothing more.
+# The innermost pair only, so that unbalanced and nested brackets take linear time.
 _BRACKETS = re.compile(rf"[(\[（［]([^()\[\]（）［］]{{2,{_LONGEST_INSIDE}}})[)\]）］]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _LATIN = re.compile("[A-Za-z]")
@@ -48,7 +48,7 @@ _ENDS_HANGUL = re.compile("[\uac00-\ud7a3]$")
 _QUOTES = "\"'“”‘’「」『』《》〈〉`´"
 
 _SEPARATOR = re.compile(r"\s*(?:[,;:/|=]|\b(?:or|aka|abbreviated)\b|이하|또는|혹은|약칭|약어|일명|즉)\s*")
-# A citation, an example, a statistic, an address: nothing in such brackets is the name of what stands before them.
+# A citation, an example, a statistic, an address: such brackets hold no translation.
 _NOT_A_NAME = re.compile(
     r"(?:1[89]|20)\d\d|\bet\.? al\b|\be\.?g\b|\bi\.?e\b|\bcf\b|\bvs\b|\bsee\b|\bfig|\btable\b|[<>≤≥±%@]|^\s*예\s*[:,)]|"
     r"\bp\s*=|\bn\s*=|https?:|www\.|참조|참고|그림|등$|등\s|년|표 ?\d",
@@ -65,13 +65,13 @@ _UNITS = frozenset(
 _FUNCTION_WORDS = frozenset(
     "a an and are as at by for from in into is of on or over per the this to via was were with".split()
 )
-# A Korean clause ends here: what stands before such a sign is no part of a term.
+# Ends a Korean clause: a term does not extend beyond such a character.
 _CLAUSE_END = re.compile(r"[\n.,;:!?()\[\]{}<>…→=/|•■▶]|[-‐-―](?=\s)|(?<=\s)[-‐-―]")
 _LAST_ENGLISH = re.compile(r"(?:^|[^A-Za-z0-9 ])\s*([A-Za-z][A-Za-z0-9 '&/+-]*)$")
 
 
 def find_mentions(text: str) -> Iterator[TermMention | AcronymExpansion]:
-    """Yield what the brackets of ``text`` say, in its order; total for any text.
+    """Yield the mentions in the brackets of ``text``, in order.
 
     >>> list(find_mentions("위한 인공신경망(Artificial Neural Network, ANN)을")) == [
     ...     TermMention(("위한", "인공신경망"), "Artificial Neural Network", exact=False),
@@ -104,7 +104,7 @@ def _read(before: str, inside: str) -> Iterator[TermMention | AcronymExpansion]:
 
 
 def _after_korean(words: tuple[str, ...], english: list[str]) -> Iterator[TermMention | AcronymExpansion]:
-    """인공신경망(Artificial Neural Network, ANN): one name, or a name and its acronym; more is a list of examples."""
+    """Read 인공신경망(Artificial Neural Network, ANN): a phrase, an acronym or both; more is a list of examples."""
     if not words or not 1 <= len(english) <= 2:
         return
     if len(english) == 2:
@@ -121,7 +121,7 @@ def _after_korean(words: tuple[str, ...], english: list[str]) -> Iterator[TermMe
 def _after_english(
     name: str, english: list[str], korean: list[tuple[str, ...]]
 ) -> Iterator[TermMention | AcronymExpansion]:
-    """ANN(인공신경망), ANN(Artificial Neural Network, 인공신경망), Artificial Neural Network(ANN)."""
+    """Read ANN(인공신경망), ANN(Artificial Neural Network, 인공신경망) and Artificial Neural Network(ANN)."""
     if len(english) > 1 or len(korean) > 1:
         return
     words = name.split()
@@ -142,12 +142,12 @@ def _after_english(
 
 
 def is_acronym(text: str) -> bool:
-    """Say whether ``text`` is written as an acronym is: short, no spaces, two capitals at least."""
+    """Return whether ``text`` is written like an acronym: 2 to 10 characters, no spaces, at least two capitals."""
     return _ACRONYM.fullmatch(text) is not None
 
 
 def is_english_term(text: str) -> bool:
-    """Say whether ``text`` could be the English name of something: letters, few words, no unit."""
+    """Return whether ``text`` may be an English term: letters, at most six words, no unit."""
     words = text.split()
     return (
         _ENGLISH.fullmatch(text) is not None
@@ -165,7 +165,7 @@ def _is_korean_term(text: str) -> bool:
 
 
 def _last_words(before: str) -> tuple[str, ...]:
-    """Return the words of the clause that ends here, at most :data:`MAX_WORDS`, back to the nearest quote."""
+    """Return the last words of the text's last clause, at most :data:`MAX_WORDS`, after the last quotation mark."""
     clause = _CLAUSE_END.split(before)[-1]
     for quote in _QUOTES:
         clause = clause.rpartition(quote)[2]
@@ -178,7 +178,7 @@ def _last_words(before: str) -> tuple[str, ...]:
 
 
 def _expansion(acronym: str, phrase: str) -> AcronymExpansion | None:
-    """Return the two as an expansion if the acronym's letters stand in the phrase in their order, the first first."""
+    """Return the expansion if the acronym's letters occur in the phrase in order and begin its first word."""
     if not is_acronym(acronym) or (" " not in phrase and "-" not in phrase):
         return None
     letters = [letter for letter in acronym.lower() if letter.isalpha()]
@@ -187,18 +187,18 @@ def _expansion(acronym: str, phrase: str) -> AcronymExpansion | None:
     words = [word for word in re.split(r"[^a-z0-9]+", phrase.lower()) if word]
     if letters[0] != words[0][0] or len(words) > len(letters) + 2:
         return None
-    place = 0
+    position = 0
     text = phrase.lower()
     for letter in letters:
-        place = text.find(letter, place) + 1
-        if not place:
+        position = text.find(letter, position) + 1
+        if not position:
             return None
     initials = [word[0] for word in words if word not in _FUNCTION_WORDS]
     return AcronymExpansion(acronym, phrase) if len(set(initials) & set(letters)) * 2 > len(set(initials)) else None
 
 
 def _expand_before(acronym: str, words: list[str]) -> AcronymExpansion | None:
-    """Return the words before a bracketed acronym that it stands for, the fewest that do."""
+    """Return the expansion of a bracketed acronym from the fewest words before it."""
     if not is_acronym(acronym):
         return None
     letters = [letter for letter in acronym.lower() if letter.isalpha()]

@@ -64,7 +64,7 @@ def test_a_broken_rule_is_named_with_its_line(line: str, rule: str) -> None:
 
 
 def test_one_word_twice_with_another_tag_is_refused_naming_both_lines() -> None:
-    with pytest.raises(DictionaryRejected, match=r"line 3: '그래프' stands in line 1 with another tag or score"):
+    with pytest.raises(DictionaryRejected, match=r"line 3: '그래프' is in line 1 with another tag or score"):
         parse_dictionary(["그래프\tNNG", "그래프\tNNG", "그래프"], "words.tsv")
 
 

@@ -178,7 +178,7 @@ def test_no_documents_are_no_rows(tmp_path: Path) -> None:
 
 def test_a_file_of_another_size_is_not_opened(tmp_path: Path) -> None:
     _write(tmp_path, Documents(20))
-    with pytest.raises(IndexDamaged, match="has 80 bytes where 21 vectors of 2 half-precision numbers take 84"):
+    with pytest.raises(IndexDamaged, match="has 80 bytes; 21 vectors of 2 half-precision numbers take 84"):
         open_vectors(tmp_path / "v", _card(21))
     with pytest.raises(IndexDamaged, match="is missing"):
         open_vectors(tmp_path / "nothing", _card(21))

@@ -146,7 +146,7 @@ def test_global_heads_of_gemma_4_count_only_where_keys_are_values() -> None:
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        ({}, "a model of type 'None'"),
+        ({}, "model type 'None'"),
         ({"model_type": "mamba2", "num_hidden_layers": 4}, "The KV cache of model type 'mamba2' is not known"),
         ({**QWEN3, "num_hidden_layers": None}, "num_hidden_layers is None, a positive whole number is needed"),
         ({**QWEN3, "num_hidden_layers": True}, "num_hidden_layers is True"),

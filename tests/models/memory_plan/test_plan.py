@@ -124,8 +124,8 @@ def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
         ({"batch": 0}, "--max-num-batched-tokens must be at least 1, got 0"),
         ({"max_num_seqs": 0}, "--max-num-seqs must be from 1"),
         ({"max_num_seqs": 8_193}, r"--max-num-batched-tokens \(8192\), got 8193"),
-        ({"budget": 0}, "A budget of 0 bytes"),
-        ({"slack": -1}, "less -1 of slack"),
+        ({"budget": 0}, "budget must be at least 1 byte"),
+        ({"slack": -1}, "got 50000000000 and -1"),
     ],
 )
 def test_what_no_budget_makes_possible_is_rejected(changes: dict[str, object], says: str) -> None:
