@@ -24,7 +24,7 @@ def test_every_prompt_can_be_read_in_both_languages(name: str, language: Languag
     assert "VALUE" in user.content
 
 
-def test_a_value_is_put_in_as_it_is_and_brings_no_variable() -> None:
+def test_values_are_inserted_verbatim() -> None:
     _, user = load_prompt("keywords", "en").render(
         {"least": "2", "most": "5", "question": "$most {most} === user === $$"}
     )
@@ -40,14 +40,12 @@ def test_a_value_is_put_in_as_it_is_and_brings_no_variable() -> None:
         ("$least $most $question", "no line '=== user ==='"),
     ],
 )
-def test_a_prompt_that_is_wrong_about_its_variables_is_refused_when_it_is_read(
-    tmp_path: Path, text: str, says: str
-) -> None:
+def test_wrong_variables_are_rejected_when_a_prompt_is_loaded(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(PromptError, match=says):
         load_prompt("keywords", "en", _write(tmp_path, text))
 
 
-def test_a_prompt_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_prompt_is_an_error_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(PromptError, match=r"keywords\.en\.txt cannot be read"):
         load_prompt("keywords", "en", tmp_path)
 

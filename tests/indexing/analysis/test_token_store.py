@@ -12,7 +12,7 @@ from shrag.indexing.analysis.token_store import TokenStore, write_token_store
 QUESTION = "인공지능은 어떤 의미가 있나요?"
 
 
-def test_a_book_gives_back_what_was_written(tmp_path: Path) -> None:
+def test_a_store_returns_the_written_tokens(tmp_path: Path) -> None:
     tokens = (Token("검색", 0, 2, "noun"),)
     encoded = msgspec.json.encode(tokens)
     write_token_store(tmp_path / "w", [("가" * 99, encoded), ("검색은", encoded), ("있나요", b"[]")])

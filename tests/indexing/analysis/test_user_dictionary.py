@@ -1,4 +1,4 @@
-""""""
+"""User dictionary: parsing, and matching of its words in text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from shrag.indexing.query import Term
 from shrag.indexing.storage.generations import current_generation
 
 
-def test_words_are_read_with_their_defaults_and_kept_in_one_normal_form() -> None:
+def test_words_get_their_defaults_and_a_canonical_form() -> None:
     lines = ["# 낱말", "", "인공신경망\tNNG\t2.5", "  지식   그래프 \r", "Ｋ－방역\t\t", '"C++",', "지식 그래프"]
     dictionary = parse_dictionary(lines, "words.tsv")
     assert dictionary.words == (
@@ -57,7 +57,7 @@ def test_words_are_read_with_their_defaults_and_kept_in_one_normal_form() -> Non
         ("인공신경망\tNNG\t1\tx", "4 fields, at most 3"),
     ],
 )
-def test_a_broken_rule_is_named_with_its_line(line: str, rule: str) -> None:
+def test_an_invalid_line_is_an_error_with_its_number(line: str, rule: str) -> None:
     with pytest.raises(DictionaryRejected, match=r"^words.tsv line 2: .*") as error:
         parse_dictionary(["그래프", line], "words.tsv")
     assert rule in str(error.value)
@@ -83,7 +83,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.text(max_size=20), max_size=8))
-def test_any_lines_are_read_or_refused_and_the_normal_form_reads_back_the_same(lines: list[str]) -> None:
+def test_any_lines_are_parsed_or_rejected_and_the_canonical_text_round_trips(lines: list[str]) -> None:
     try:
         dictionary = parse_dictionary(lines, "any")
     except DictionaryRejected:
@@ -122,12 +122,12 @@ def test_a_users_word_is_one_term(taught: KoreanEnglishAnalyzer, text: str, term
     assert taught.terms([text]) == [terms]
 
 
-def test_a_joined_phrase_lies_on_the_characters_it_came_from(taught: KoreanEnglishAnalyzer) -> None:
+def test_a_joined_phrase_has_the_offsets_of_its_characters(taught: KoreanEnglishAnalyzer) -> None:
     (tokens,) = taught.tokens(["(지식\n 그래프를)"])
     assert tokens == [Token("지식그래프", 1, 8, "noun")]
 
 
-def test_many_mixed_words_are_looked_for_in_what_has_other_signs_only() -> None:
+def test_many_mixed_words_are_matched_in_linear_time() -> None:
     words = DictionaryMatcher(WORDS)
     assert words.holds_mixed("그k-방역을")
     assert not words.holds_mixed("인공신경망")
@@ -152,7 +152,7 @@ def build(home: Path, dictionary: UserDictionary | None) -> bool:
     return build_index(home / "corpora", home / "indexes", "small", dictionary=dictionary)[1]
 
 
-def test_an_index_keeps_the_words_it_was_made_with_until_others_are_given(home: Path) -> None:
+def test_an_index_keeps_its_dictionary_until_another_is_given(home: Path) -> None:
     assert build(home, WORDS)
     assert not build(home, WORDS)
     assert not build(home, None)  # the words are the index's now
@@ -170,7 +170,7 @@ def test_an_index_keeps_the_words_it_was_made_with_until_others_are_given(home: 
     opened.close()
 
 
-def test_words_that_cannot_be_read_back_are_not_dropped_in_silence(home: Path) -> None:
+def test_an_unreadable_stored_dictionary_is_an_error(home: Path) -> None:
     build(home, WORDS)
     folder, _ = current_generation(home / "indexes" / "small")
     path = folder / FILE

@@ -9,7 +9,7 @@ from shrag.indexing.glossary.bilingual_fields import BilingualPair, pair_keyword
     "title",
     ["도로 인식 연구 = A Study of Road Detection", "A Study of Road Detection : 도로 인식 연구"],
 )
-def test_a_title_in_both_languages_is_taken_apart(title: str) -> None:
+def test_a_bilingual_title_is_split(title: str) -> None:
     assert split_title(title) == BilingualPair("도로 인식 연구", "A Study of Road Detection")
 
 
@@ -20,7 +20,7 @@ def test_a_title_in_one_language_is_none(title: str) -> None:
     assert split_title(title) is None
 
 
-def test_keywords_are_paired_by_their_places_where_there_are_as_many() -> None:
+def test_keyword_lists_of_equal_length_are_paired_by_position() -> None:
     text = "초록이다. 주제어: 도로, 인식, 자율주행\nKeywords: road, recognition, autonomous driving."
     assert list(pair_keywords(text, ())) == [
         BilingualPair("도로", "road"),

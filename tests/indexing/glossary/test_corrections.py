@@ -26,12 +26,12 @@ def test_pairs_are_added_and_taken_out(analyzer: KoreanEnglishAnalyzer) -> None:
 
 
 @pytest.mark.parametrize("line", ["지도", "map\t지도", "지도\t", "지도\t地圖\t3", "-지도\tmap\tx", "지도\t지도"])
-def test_a_line_that_is_no_pair_is_named(line: str) -> None:
+def test_an_invalid_line_is_an_error_with_its_number(line: str) -> None:
     with pytest.raises(GlossaryRejected, match=r"mine\.tsv, line 2: "):
         parse_corrections(f"# first\n{line}\n".encode(), "mine.tsv")
 
 
-def test_what_cannot_be_read_or_found_is_refused(tmp_path: Path, analyzer: KoreanEnglishAnalyzer) -> None:
+def test_unreadable_files_and_pairs_without_terms_are_rejected(tmp_path: Path, analyzer: KoreanEnglishAnalyzer) -> None:
     with pytest.raises(GlossaryRejected, match="cannot be read"):
         read_corrections(tmp_path / "none")
     with pytest.raises(GlossaryRejected, match="not UTF-8"):

@@ -21,14 +21,14 @@ from shrag.indexing.glossary.transliteration import (
         ("챗봇", "chatbot"), ("베이지안", "bayesian"), ("파라미터", "parameter"), ("온톨로지", "ontology"),
     ],
 )  # fmt: skip
-def test_a_borrowed_word_sounds_like_its_origin(korean: str, english: str) -> None:
+def test_a_loanword_is_near_its_origin(korean: str, english: str) -> None:
     assert transliteration_distance(korean, english) < 0.14
     assert consonant_key(korean) in english_consonant_keys(english)
     assert may_be_loanword(korean)
 
 
 @pytest.mark.parametrize(("korean", "english"), [("신경망", "network"), ("학습", "learning"), ("단백질", "protein")])
-def test_a_korean_word_does_not(korean: str, english: str) -> None:
+def test_a_native_word_is_far_from_its_translation(korean: str, english: str) -> None:
     assert transliteration_distance(korean, english) > 0.3
     assert not may_be_loanword(korean)
 

@@ -65,7 +65,7 @@ def _fail(circuit: CircuitBreaker, times: int) -> None:
             circuit.complete(ASKED)
 
 
-def test_after_three_failures_the_model_is_asked_no_more_and_the_reason_is_kept() -> None:
+def test_three_failures_open_the_circuit_with_the_last_reason() -> None:
     model = _Model()
     model.fails = ModelUnavailable("nobody listens.")
     circuit = CircuitBreaker(model)
@@ -79,7 +79,7 @@ def test_after_three_failures_the_model_is_asked_no_more_and_the_reason_is_kept(
     assert model.asked == 3
 
 
-def test_a_success_between_failures_starts_the_count_again() -> None:
+def test_a_success_resets_the_count() -> None:
     model = _Model()
     circuit = CircuitBreaker(model)
     for _ in range(4):
@@ -90,7 +90,7 @@ def test_a_success_between_failures_starts_the_count_again() -> None:
     assert (circuit.state, circuit.last_failure) == ("closed", "")
 
 
-def test_a_refusal_is_an_answer_and_opens_nothing() -> None:
+def test_a_refusal_is_no_failure() -> None:
     model = _Model()
     model.fails = ModelRefused("too long a prompt.")
     circuit = CircuitBreaker(model)
@@ -100,7 +100,7 @@ def test_a_refusal_is_an_answer_and_opens_nothing() -> None:
     assert circuit.state == "closed"
 
 
-def test_a_stream_that_breaks_counts_and_one_that_the_caller_gave_up_does_not() -> None:
+def test_a_broken_stream_counts_and_a_closed_one_does_not() -> None:
     model = _Model()
     model.fails = ModelUnavailable("broke off.")
     circuit = CircuitBreaker(model)
@@ -133,7 +133,7 @@ def test_a_check_closes_the_circuit_once_a_token_comes_and_opens_it_when_none_do
     assert states == ["open", "closed"]
 
 
-def test_a_model_that_hangs_is_given_up_in_time_and_its_late_stream_is_closed() -> None:
+def test_the_check_of_a_hanging_model_times_out_and_closes_its_late_stream() -> None:
     model = _Model()
     model.hangs = True
     circuit = CircuitBreaker(model)
@@ -143,7 +143,7 @@ def test_a_model_that_hangs_is_given_up_in_time_and_its_late_stream_is_closed() 
     assert circuit.last_failure == "fake gave no token within 0.1 s."
 
 
-def test_its_silence_is_counted_from_the_last_answer() -> None:
+def test_seconds_are_counted_from_the_last_answer() -> None:
     now = [100.0]
     circuit = CircuitBreaker(_Model(), clock=lambda: now[0])
     now[0] = 130.0
@@ -152,13 +152,13 @@ def test_its_silence_is_counted_from_the_last_answer() -> None:
     assert circuit.seconds_since_answer == 0.0
 
 
-def test_the_name_is_known_without_asking_once_it_was_asked_for() -> None:
+def test_the_name_is_cached() -> None:
     circuit = CircuitBreaker(_Model())
     assert circuit.known_name == ""
     assert (circuit.name, circuit.known_name) == ("fake", "fake")
 
 
-def test_keywords_that_come_each_time_do_not_hide_answers_that_never_do() -> None:
+def test_complete_responses_do_not_hide_failing_streams() -> None:
     model = _Model()
     circuit = CircuitBreaker(model)
     for _ in range(FAILURE_THRESHOLD):
@@ -189,7 +189,7 @@ class _Probed(_Model):
         return self.called
 
 
-def test_the_name_is_learnt_from_a_model_that_answers_and_asked_for_no_more() -> None:
+def test_the_name_is_requested_once_after_a_success() -> None:
     model = _Probed()
     circuit = CircuitBreaker(model)
     assert (circuit.name, circuit.name) == ("first", "first")
@@ -198,7 +198,7 @@ def test_the_name_is_learnt_from_a_model_that_answers_and_asked_for_no_more() ->
     assert ([circuit.name for _ in range(5)], model.probes) == (["first"] * 5, 3)
 
 
-def test_a_failing_model_is_not_asked_for_its_name_and_one_that_is_back_once() -> None:
+def test_the_name_is_not_requested_while_open_and_once_after_recovery() -> None:
     model = _Probed()
     circuit = CircuitBreaker(model)
     assert circuit.name == "first"

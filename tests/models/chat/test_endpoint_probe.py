@@ -1,4 +1,4 @@
-"""What an endpoint says of itself, and what is no endpoint."""
+"""Probe of an endpoint, and classification of its errors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def _client(endpoint: Endpoint) -> Iterator[EndpointClient]:
         yield client
 
 
-def test_name_context_and_engine_are_told() -> None:
+def test_name_context_and_engine_are_reported() -> None:
     with _client(Endpoint(answers(""), models=("a", "b"))) as client:
         assert probe(client, "b") == EndpointHealth(("a", "b"), "b", 2048, "vLLM 0.32.0")
     with _client(Endpoint(answers(""), version=None)) as client:
         assert probe(client) == EndpointHealth(("m",), "m", 2048, "")
 
 
-def test_no_models_at_all_are_told() -> None:
+def test_an_endpoint_without_models_is_an_error() -> None:
     with _client(Endpoint(answers(""), models=())) as client, pytest.raises(ModelRefused, match="serves nothing"):
         probe(client)
 
@@ -42,7 +42,7 @@ def test_no_models_at_all_are_told() -> None:
         (503, b"", ModelUnavailable, "starting"),
     ],
 )
-def test_what_is_no_endpoint_or_not_yet_one_is_told_apart(
+def test_starting_endpoints_and_other_servers_are_distinguished(
     status: int, body: bytes, kind: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def get(handler: Handler) -> None:
@@ -53,13 +53,13 @@ def test_what_is_no_endpoint_or_not_yet_one_is_told_apart(
         probe(client)
 
 
-def test_an_endpoints_words_are_one_line_without_control_characters_and_not_long() -> None:
+def test_messages_are_shortened_to_one_printable_line() -> None:
     assert to_one_line("a\n\tb\x1b[31m\x00 c\u202e") == "a b [31m c"
     assert to_one_line("가" * 500) == "가" * 299 + "…"
     assert to_one_line("") == ""
 
 
-def test_other_engines_words_for_too_long_are_known() -> None:
+def test_messages_of_other_servers_for_too_long_prompts_are_recognised() -> None:
     for message in (
         "the request exceeds the available context size, try increasing it",
         "Input validation error: `inputs` tokens + `max_new_tokens`: prompt is too long",

@@ -1,4 +1,4 @@
-"""The client reaches the address it was given and nothing else, whatever the environment and the endpoint say."""
+"""The HTTP client connects to its endpoint only, whatever the environment and the endpoint say."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_another_address_is_refused_by_the_client_itself() -> None:
             client.get(other)
 
 
-def test_an_answer_without_end_is_given_up() -> None:
+def test_an_endless_response_is_an_error() -> None:
     endpoint = Endpoint(sends(b" " * (5 * 2**20)))
     with serving(endpoint) as url, pytest.raises(ModelUnavailable, match="larger than 4 MiB"):
         _ask(url=url)
@@ -99,7 +99,7 @@ def test_a_socket_nobody_listens_on_any_more_is_unavailable_at_once(tmp_path: Pa
         assert time.monotonic() - began < 1
 
 
-def test_what_listens_and_says_nothing_is_unavailable_in_time() -> None:
+def test_a_silent_listener_is_unavailable_in_time() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -1,4 +1,4 @@
-"""A leading block of thinking is left out, wherever the pieces are cut."""
+"""A leading reasoning block is removed, however the text is split."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_only_a_leading_block_is_left_out(text: str, wanted: str) -> None:
     ),
     cuts=st.lists(st.integers(0, 60)),
 )
-def test_where_the_pieces_are_cut_changes_nothing(text: str, cuts: list[int]) -> None:
+def test_the_split_into_pieces_does_not_matter(text: str, cuts: list[int]) -> None:
     reasoning = ReasoningFilter()
     ends = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     pieces = [reasoning.feed(text[a:b]) for a, b in pairwise(ends)]

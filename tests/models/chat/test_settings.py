@@ -1,4 +1,4 @@
-"""The settings of the language model: what fits together, and what is not shown."""
+"""Validation and representation of the language model's settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_command_and_flags_are_words_as_a_shell_splits_them_or_a_list() -> Non
         ({"max_tokens": "many"}, "Expected `int`"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(given: dict[str, object], words: str) -> None:
+def test_contradictory_settings_are_rejected(given: dict[str, object], words: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=words):
         msgspec.convert(given, LlmSettings, strict=False)
 

@@ -1,4 +1,4 @@
-"""Encoders that encode nonsense, each in its own way, are refused."""
+"""Encoders with wrong vectors are rejected."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def _infinite(rows: Vectors) -> Vectors:
         (lambda rows: rows[:, :4], "the vectors' shape is"),
     ],
 )
-def test_nonsense_is_refused_and_named(spoil: Callable[[Vectors], Vectors], says: str) -> None:
+def test_wrong_vectors_are_rejected_with_the_reason(spoil: Callable[[Vectors], Vectors], says: str) -> None:
     with pytest.raises(WeightsRejected, match=f"hash was loaded but encodes wrongly: .*{says}"):
         check_encoder(HashEncoder(spoil), None)
 
 
-def test_an_encoder_that_encodes_passes_with_its_own_cosines_and_not_with_others() -> None:
+def test_a_correct_encoder_passes_with_its_own_golden_cosines_only() -> None:
     encoder = HashEncoder()
     check_encoder(encoder, None)
     passages = ("Mars", "Venus")

@@ -150,7 +150,7 @@ def test_a_folder_without_weights_says_what_belongs_there(tmp_path: Path) -> Non
 
 
 @given(data=st.data())
-def test_any_cut_or_change_of_length_is_seen(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_any_change_of_length_is_detected(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     types = sorted(set(BITS) - {"F4", "F6_E2M3", "F6_E3M2"})
     entries: dict[str, object] = {}
     end = 0

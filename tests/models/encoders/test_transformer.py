@@ -1,4 +1,4 @@
-"""The encoder against the maths it stands for, written down once more in plain torch."""
+"""The transformer encoder against an implementation in plain torch."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def _worst(encoder: TransformerEncoder, reference: Callable[[str], Vectors]) -> 
 
 
 @pytest.mark.parametrize("length", [HIDDEN, 48, 16])
-def test_vectors_are_those_of_the_maths_cut_or_not(encoder_folder: Path, length: int) -> None:
+def test_vectors_equal_the_reference_at_every_dimension(encoder_folder: Path, length: int) -> None:
     encoder = _load(encoder_folder, length)
     assert encoder.dimension == length
     assert _worst(encoder, lambda text: _reference(encoder_folder, text, length)) > 0.99999
     assert np.linalg.norm(encoder.encode_queries(SENTENCES), axis=1) == pytest.approx(np.ones(5), abs=1e-6)
 
 
-def test_a_mean_of_tokens_is_of_the_texts_own_and_not_of_the_padding(tmp_path: Path) -> None:
+def test_mean_pooling_ignores_padding(tmp_path: Path) -> None:
     folder = make_encoder(tmp_path / "mean", seed=3, pooling="mean")
     assert _worst(_load(folder), lambda text: _reference(folder, text, mean=True)) > 0.99999
 
@@ -178,7 +178,7 @@ def test_out_of_memory_halves_the_batch_and_the_vectors_are_the_same(encoder_fol
         encoder.encode_queries(texts)
 
 
-def test_a_missing_tensor_is_refused_and_not_made_up(folder: Path) -> None:
+def test_a_missing_tensor_is_rejected(folder: Path) -> None:
     tensors = load_file(folder / "model.safetensors")
     del tensors["new.encoder.layer.1.mlp.down_proj.weight"]
     save_file(tensors, folder / "model.safetensors")
@@ -211,7 +211,7 @@ def test_numbers_that_are_not_finite_are_refused_at_load(folder: Path) -> None:
         _load(folder)
 
 
-def test_a_golden_cosine_that_does_not_come_out_is_refused_at_load(encoder_folder: Path) -> None:
+def test_a_wrong_golden_cosine_is_rejected_at_load(encoder_folder: Path) -> None:
     choice = choose_encoder(str(encoder_folder), encoder_folder.parent)
     golden = read_catalog().encoders[0].golden
     changed = replace(choice, card=msgspec.structs.replace(choice.card, golden=golden))
@@ -236,7 +236,7 @@ def test_loading_and_encoding_open_no_connection(encoder_folder: Path) -> None:
     assert (done.stdout.splitlines(), done.stderr) == (["(1, 64)", "1 False"], "")
 
 
-def test_settings_say_what_decides_the_vectors_and_the_digest_is_the_weights(encoder_folder: Path) -> None:
+def test_settings_name_what_determines_the_vectors_and_the_digest_is_the_weights(encoder_folder: Path) -> None:
     choice = choose_encoder(f"{encoder_folder}:32", encoder_folder.parent)
     assert choice.settings == (
         "transformer 1: tiny-encoder, 32 of 64 dimensions, cls pooling, 128 tokens, prefixes '' and '', "
@@ -247,7 +247,7 @@ def test_settings_say_what_decides_the_vectors_and_the_digest_is_the_weights(enc
     assert other.settings != choice.settings
 
 
-def test_a_choice_has_one_way_to_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_choice_has_one_canonical_spelling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert canonical_choice("GTE:256") == "gte-multilingual-base:256"
     assert canonical_choice("kure") == "KURE-v1"
@@ -278,7 +278,7 @@ def test_vectors_are_only_cut_where_the_model_was_trained_for_it(encoder_folder:
         ({}, r"sets the pooling \[\]"),
     ],
 )
-def test_a_pooling_that_is_not_known_is_not_guessed(folder: Path, pooling: dict[str, object] | None, says: str) -> None:
+def test_an_unknown_pooling_is_rejected(folder: Path, pooling: dict[str, object] | None, says: str) -> None:
     path = folder / "1_Pooling" / "config.json"
     path.unlink()
     if pooling is not None:

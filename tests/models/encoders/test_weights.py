@@ -26,7 +26,7 @@ def _card(**files: CardFile) -> EncoderCard:
     return EncoderCard(name="tiny", max_tokens=8, dimension=64, pooling="cls", files=named)
 
 
-def test_the_digest_is_of_all_that_decides_what_is_computed(folder: Path) -> None:
+def test_the_digest_covers_all_files_that_determine_the_output(folder: Path) -> None:
     weights = check_weights("tiny", folder)
     assert set(weights.files) == {"config.json", "tokenizer.json", "model.safetensors"}
     assert weights.files["config.json"] == sha256((folder / "config.json").read_bytes()).hexdigest()
@@ -89,7 +89,7 @@ def test_random_weights_under_mgtes_name_are_not_mgte(folder: Path) -> None:
         check_weights(card.name, folder, card)
 
 
-def test_weights_in_several_files_are_followed_only_beside_their_list(folder: Path) -> None:
+def test_an_index_may_only_name_files_of_its_folder(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "model-1.safetensors")
     listing = folder / "model.safetensors.index.json"
     listing.write_text(json.dumps({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}))
@@ -103,7 +103,7 @@ def test_weights_in_several_files_are_followed_only_beside_their_list(folder: Pa
             check_weights("tiny", folder)
 
 
-def test_a_catalogue_name_is_looked_for_in_the_home_under_its_names(tmp_path: Path) -> None:
+def test_a_catalogue_name_is_searched_in_the_home_under_all_its_names(tmp_path: Path) -> None:
     card = read_catalog().encoders[0]
     with pytest.raises(WeightsMissing) as missing:
         find_weights("gte", card, tmp_path)
@@ -117,7 +117,7 @@ def test_a_catalogue_name_is_looked_for_in_the_home_under_its_names(tmp_path: Pa
         assert find_weights("gte", card, tmp_path) == tmp_path / name
 
 
-def test_a_hubs_cache_is_understood(tmp_path: Path, folder: Path) -> None:
+def test_the_layout_of_a_hubs_cache_is_supported(tmp_path: Path, folder: Path) -> None:
     card = read_catalog().encoders[0]
     cache = tmp_path / "home" / "models--Alibaba-NLP--gte-multilingual-base"
     (cache / "refs").mkdir(parents=True)
@@ -153,7 +153,7 @@ def test_a_path_is_what_has_a_slash_or_begins_with_a_dot(tmp_path: Path) -> None
         find_weights(str(tmp_path / "nothing"), None, tmp_path)
 
 
-def test_a_configuration_that_is_no_object_is_refused(folder: Path) -> None:
+def test_a_configuration_must_be_an_object(folder: Path) -> None:
     weights = check_weights("tiny", folder)
     for broken in (b"[]", b"{", b"\xff", b"[" * 100_000):
         (folder / "config.json").write_bytes(broken)

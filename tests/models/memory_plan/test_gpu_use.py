@@ -54,18 +54,18 @@ def test_one_gpu_is_read_with_its_processes() -> None:
     assert (card.usable, card.estimated) == (143_771 * MIB, False)
 
 
-def test_processes_that_the_driver_does_not_tell_are_left_out() -> None:
+def test_processes_without_reported_memory_are_left_out() -> None:
     assert read_gpu(Smi(H200, "4711, [N/A]\n\n4712, 5\n")).by_process == {4712: 5 * MIB}
     assert read_gpu(Smi(H200, "No running processes found\n")).by_process == {}
 
 
 @pytest.mark.parametrize("answer", ["", "No devices were found\n", "Tesla, [N/A], [N/A], [N/A], 9.0", "X, 1, 2, 3, ?"])
-def test_a_card_that_tells_nothing_is_refused_with_the_way_out(answer: str) -> None:
+def test_a_card_without_reported_memory_is_an_error(answer: str) -> None:
     with pytest.raises(GpuMissing, match=r"does not report the memory of GPU 0 .*use --card"):
         read_gpu(Smi(answer))
 
 
-def test_use_within_five_in_a_hundred_is_told_and_beyond_it_warned_of(plan: MemoryPlan) -> None:
+def test_differences_above_five_percent_are_warnings(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200))
     for share, exceeds_tolerance in ((-0.051, True), (-0.049, False), (0.0, False), (0.049, False), (0.051, True)):
         difference = compare_use(plan, replace(use, used=round(plan.in_use * (1 + share))))
@@ -75,7 +75,7 @@ def test_use_within_five_in_a_hundred_is_told_and_beyond_it_warned_of(plan: Memo
     assert "correct the plan with --slack" in str(UseDifference(100 * MIB, 106 * MIB))
 
 
-def test_only_the_processes_asked_for_are_counted(plan: MemoryPlan) -> None:
+def test_only_the_given_processes_are_counted(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200, "4711, 40000\n4712, 6000\n4713, 999\n"))
     assert compare_use(plan, use, [4711, 4712, 4712]).real == 46_000 * MIB
     assert compare_use(plan, use).real == 47_000 * MIB
@@ -83,7 +83,7 @@ def test_only_the_processes_asked_for_are_counted(plan: MemoryPlan) -> None:
         compare_use(plan, use, [4711, 4714])
 
 
-def test_vllm_is_said_not_to_start_where_its_share_is_not_free(plan: MemoryPlan) -> None:
+def test_the_obstacle_is_named_where_vllms_share_is_not_free(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200))
     share = int(plan.gpu_memory_utilization * use.total)
     assert start_obstacle(plan, replace(use, free=share)) is None
@@ -102,9 +102,7 @@ def nvidia_smi(folder: Path, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_the_program_itself_is_asked_and_its_failures_are_sentences(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nvidia_smi_is_run_and_its_failures_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GpuMissing, match="There is no nvidia-smi here"):
         ask_nvidia_smi([])

@@ -52,7 +52,7 @@ def laid_out(wanted: PlanRequest) -> MemoryPlan:
         ("24GB", "qwen3.5-4b", 4_759, 15, 8, 0.706),
     ],
 )
-def test_fifty_gigabytes_hold_so_much_on_each_card(
+def test_plans_of_fifty_gigabytes_on_each_card_are_pinned(
     card: str, model: str, pool: int, sequences_8k: int, sequences_16k: int, share: float
 ) -> None:
     plan = laid_out(request(card, model))
@@ -62,7 +62,7 @@ def test_fifty_gigabytes_hold_so_much_on_each_card(
     assert plan.max_num_seqs == min(sequences_16k, 16)
 
 
-def test_the_parts_are_named_in_the_order_of_who_holds_them() -> None:
+def test_the_parts_are_ordered_by_process() -> None:
     plan = laid_out(request())
     assert [part.name for part in plan.parts] == [
         WEIGHTS, KV_CACHE, "activations", "CUDA graphs", "vLLM's CUDA context",
@@ -72,7 +72,7 @@ def test_the_parts_are_named_in_the_order_of_who_holds_them() -> None:
     assert plan.in_use == sum(part.size for part in plan.parts) - 3 * GIB // 2
 
 
-def test_what_rests_on_an_estimate_says_so() -> None:
+def test_estimated_parts_are_marked() -> None:
     exact = {part.name: part.exact for part in laid_out(request(model="qwen3-30b-a3b-2507-fp8")).parts}
     assert (exact[WEIGHTS], exact[KV_CACHE], exact["FAISS vectors"]) == (False, True, True)
     assert not {part.name: part.exact for part in laid_out(request()).parts}[KV_CACHE]
@@ -99,7 +99,7 @@ def test_prefixes_are_cached_except_with_states_unless_asked() -> None:
     assert (laid_out(request(prefix_caching=True)).sequences(8_192), laid_out(request()).sequences(8_192)) == (11, 13)
 
 
-def test_the_context_is_the_models_where_that_is_shorter_and_nothing_was_asked() -> None:
+def test_the_default_context_is_at_most_the_models() -> None:
     short = replace(profile_size("qwen3-1.7b", HERE), longest=4_096)
     assert request(model="qwen3-1.7b").context == 16_384
     wanted = replace(request(), model=short)
@@ -108,7 +108,7 @@ def test_the_context_is_the_models_where_that_is_shorter_and_nothing_was_asked()
         try_plan(replace(wanted, max_model_len=8_192))
 
 
-def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
+def test_a_shortfall_has_the_exact_missing_bytes() -> None:
     wanted = request("A100-80", max_num_seqs=8)
     short = try_plan(wanted)
     assert isinstance(short, Shortfall)
@@ -128,7 +128,7 @@ def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
         ({"slack": -1}, "got 50000000000 and -1"),
     ],
 )
-def test_what_no_budget_makes_possible_is_rejected(changes: dict[str, object], says: str) -> None:
+def test_requests_that_no_budget_can_meet_are_rejected(changes: dict[str, object], says: str) -> None:
     with pytest.raises(PlanRejected, match=says):
         try_plan(replace(request(), **changes))  # type: ignore[arg-type]
 
@@ -174,7 +174,7 @@ def test_more_budget_never_fits_less(wanted: PlanRequest, more: int) -> None:
 
 
 @given(wanted=REQUESTS)
-def test_the_bytes_said_to_be_needed_are_enough_and_one_less_is_not(wanted: PlanRequest) -> None:
+def test_the_needed_bytes_of_a_shortfall_are_minimal(wanted: PlanRequest) -> None:
     plan = try_plan(wanted)
     if isinstance(plan, Shortfall):
         roomy = replace(wanted, card=GpuCard("x", "x", plan.needed + GIB, 9.0), budget=plan.needed)

@@ -27,7 +27,7 @@ def changes_of(wanted: PlanRequest) -> list[PlanChange]:
     return list(fitting_changes(wanted, short, MODELS, CARDS))
 
 
-def test_what_just_misses_is_offered_every_setting_that_would_do_the_least_first() -> None:
+def test_a_near_miss_lists_every_sufficient_setting_in_order() -> None:
     wanted = PlanRequest(find_card("L40S"), 50 * 10**9, profile_size("qwen3.6-35b-a3b-fp8", HERE), RETRIEVAL)
     assert [change.options for change in changes_of(wanted)] == [
         "--max-num-batched-tokens 4096",
@@ -52,7 +52,7 @@ def test_a_model_far_too_large_is_answered_with_a_smaller_one_and_a_larger_card(
     assert [change.options for change in changes_of(wanted)] == ["--llm qwen3.5-4b", "--card L40S"]
 
 
-def test_where_no_setting_is_enough_alone_as_few_as_are_are_put_together() -> None:
+def test_settings_are_combined_where_none_is_enough_alone() -> None:
     wanted = PlanRequest(find_card("24GB"), 24 * 10**9, profile_size("qwen3.8-27b-4bit", HERE), RETRIEVAL)
     says = [change.options for change in changes_of(wanted)]
     assert says[0] == (
@@ -74,7 +74,7 @@ def test_a_model_whose_licence_is_not_known_is_never_proposed() -> None:
     assert all(model.licence for model in proposed)
 
 
-def test_a_refusal_is_one_sentence_of_numbers_and_one_of_what_to_change() -> None:
+def test_the_error_has_the_numbers_and_the_changes() -> None:
     wanted = PlanRequest(find_card("L40S"), 50 * 10**9, profile_size("qwen3.6-35b-a3b-fp8", HERE), RETRIEVAL)
     with pytest.raises(BudgetTooSmall) as caught:
         plan_memory(wanted, MODELS, CARDS)
@@ -85,7 +85,7 @@ def test_a_refusal_is_one_sentence_of_numbers_and_one_of_what_to_change() -> Non
     )
 
 
-def test_where_no_change_is_enough_the_refusal_says_so() -> None:
+def test_the_error_says_where_no_change_is_enough() -> None:
     tiny = GpuCard("x", "x", 2 * GIB, 9.0)
     with pytest.raises(BudgetTooSmall, match="no change of the settings would fit"):
         plan_memory(PlanRequest(tiny, 50 * 10**9, MODELS[-1]), MODELS)

@@ -7,7 +7,7 @@ from pathlib import Path
 from shrag.models.model_server.log import last_error_line, rotate_log
 
 
-def test_the_last_line_that_tells_of_an_error_is_the_reason(tmp_path: Path) -> None:
+def test_the_last_line_with_an_error_is_found(tmp_path: Path) -> None:
     log = tmp_path / "vllm.log"
     log.write_text("ValueError: old\nINFO start\nRuntimeError: new\nINFO shutting down\n\n")
     assert last_error_line(log, 0) == "RuntimeError: new"
@@ -16,7 +16,7 @@ def test_the_last_line_that_tells_of_an_error_is_the_reason(tmp_path: Path) -> N
     assert last_error_line(tmp_path / "none", 0) == ""
 
 
-def test_only_the_end_of_a_long_log_is_read_and_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
+def test_only_the_end_of_a_long_log_is_read_and_invalid_utf8_is_replaced(tmp_path: Path) -> None:
     log = tmp_path / "vllm.log"
     log.write_bytes(b"Error: far away\n" + b"x" * 200_000 + b"\n\xff\xfe last\x1b[0m\n")
     assert last_error_line(log, 0) == "�� last [0m"

@@ -38,7 +38,7 @@ def test_without_a_budget_nothing_is_planned(settings: LlmSettings, tmp_path: Pa
     assert _planned(settings, tmp_path, budget="", card="").extra_flags == ("--max-num-seqs", "3")
 
 
-def test_without_a_card_named_the_gpu_here_is_asked(settings: LlmSettings, tmp_path: Path) -> None:
+def test_without_a_configured_card_the_gpu_is_read(settings: LlmSettings, tmp_path: Path) -> None:
     share = _planned(settings, tmp_path, card="").extra_flags[1]
     assert float(share) < float(_planned(settings, tmp_path).extra_flags[1])
     nothing = LlmSettings(command=["p"], weights=settings.weights, budget="24GB")
@@ -46,7 +46,7 @@ def test_without_a_card_named_the_gpu_here_is_asked(settings: LlmSettings, tmp_p
         plan_server(nothing, (), tmp_path, Smi("garbage"))
 
 
-def test_what_retrieval_holds_is_not_the_models(settings: LlmSettings, tmp_path: Path) -> None:
+def test_retrieval_reduces_the_models_share(settings: LlmSettings, tmp_path: Path) -> None:
     parts = (MemoryPart("encoder x", 4 * 2**30, True, "made up"),)
     alone = plan_server(settings, (), tmp_path)
     beside = plan_server(settings, parts, tmp_path)
@@ -56,7 +56,7 @@ def test_what_retrieval_holds_is_not_the_models(settings: LlmSettings, tmp_path:
 
 
 @pytest.mark.parametrize(("changes", "error"), [({"budget": "2GB"}, BudgetTooSmall), ({"card": "abacus"}, UnknownName)])
-def test_what_cannot_be_planned_is_not_started(
+def test_an_impossible_plan_is_an_error(
     settings: LlmSettings, tmp_path: Path, changes: dict[str, str], error: type[Exception]
 ) -> None:
     with pytest.raises(error):

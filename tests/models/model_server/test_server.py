@@ -80,7 +80,7 @@ def _started(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted((folder / "fake").glob("start-*"))]
 
 
-def test_a_model_is_refused_while_it_starts_then_answers_and_is_gone_at_the_end(
+def test_a_model_is_unavailable_while_it_starts_then_answers_and_ends_with_the_server(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     heard = Heard()
@@ -127,9 +127,7 @@ def test_it_is_started_offline_with_the_flags_of_the_user_last(
     assert not {"OPENAI_API_KEY", "PYTHONPATH"} & set(environment)
 
 
-def test_a_server_that_is_killed_is_started_again_and_answers_again(
-    settings: Callable[..., LlmSettings], tmp_path: Path
-) -> None:
+def test_a_killed_server_is_restarted(settings: Callable[..., LlmSettings], tmp_path: Path) -> None:
     heard = Heard()
     with (
         ModelServer(settings(), tmp_path / "llm", policy=QUICK, on_change=heard.append) as server,
@@ -162,7 +160,7 @@ def test_a_server_that_does_not_answer_its_health_checks_is_replaced(
         assert _gone(first, 1)
 
 
-def test_a_server_that_cannot_start_is_given_up_with_its_own_words(
+def test_a_server_that_cannot_start_ends_with_the_logs_error(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     heard = Heard()
@@ -180,7 +178,7 @@ def test_a_server_that_cannot_start_is_given_up_with_its_own_words(
     assert pauses == ["0.05 s", "0.1 s"]
 
 
-def test_what_keeps_it_from_being_started_at_all_is_a_failed_start_too(
+def test_an_error_of_the_operating_system_is_a_failed_start(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -197,9 +195,7 @@ def test_what_keeps_it_from_being_started_at_all_is_a_failed_start_too(
     assert (tmp_path / "folder").is_dir()
 
 
-def test_the_pause_is_the_first_one_again_after_a_healthy_while(
-    settings: Callable[..., LlmSettings], tmp_path: Path
-) -> None:
+def test_the_pause_is_reset_after_a_healthy_time(settings: Callable[..., LlmSettings], tmp_path: Path) -> None:
     heard = Heard()
     policy = QUICK._replace(healthy=0.0)
     with ModelServer(settings(), tmp_path / "llm", policy=policy, on_change=heard.append):
@@ -218,7 +214,7 @@ def test_a_start_that_takes_too_long_is_a_failed_one(settings: Callable[..., Llm
         assert "not ready after 0.3 s" in heard.wait("down").reason
 
 
-def test_who_does_not_listen_is_killed_with_everything_it_started(
+def test_a_server_that_ignores_sigterm_is_killed_with_its_children(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     with ModelServer(settings("stubborn"), tmp_path / "llm", policy=QUICK) as server:
@@ -230,7 +226,7 @@ def test_who_does_not_listen_is_killed_with_everything_it_started(
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_everything_is_gone_when_we_are_killed(
+def test_everything_ends_when_the_parent_is_killed(
     how: signal.Signals, settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     chosen = settings("stubborn")
@@ -273,7 +269,7 @@ def test_the_log_is_kept_and_the_ones_before_it_are_numbered(
     assert "the KV cache does not fit" in log.read_text()
 
 
-def test_what_is_not_there_is_said_before_anything_is_started(tmp_path: Path) -> None:
+def test_missing_program_or_weights_are_errors_before_the_start(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     nowhere = LlmSettings(command=["/nowhere/python"], weights=str(tmp_path / "w"))
     with pytest.raises(ServerProgramMissing, match="make setup-vllm"), ModelServer(nowhere, tmp_path / "llm"):
