@@ -79,18 +79,18 @@ def plain_word_terms(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=200_000)
 def _word_terms(word: str) -> tuple[WordTerm, ...]:
-    whole = len(word)
+    length = len(word)
     if re.fullmatch(r"[\d,]+(?:\.\d+)?", word):
-        return (WordTerm(word.replace(",", "")[:MAX_TERM_LENGTH], 0, whole, "number"),)
+        return (WordTerm(word.replace(",", "")[:MAX_TERM_LENGTH], 0, length, "number"),)
     plain = word.lower()
-    stem_end = whole - 2 if plain.endswith("'s") else whole
+    stem_end = length - 2 if plain.endswith("'s") else length
     terms: list[WordTerm] = []
     parts = _parts(plain[:stem_end])
     for part, start, end in parts:
         terms.extend(_part_terms(_spell(part), start, end))
     if 1 < len(parts) <= _MAX_JOINED_PARTS:
         joined = "".join(_spell(part) for part, _, _ in parts)
-        terms.append(WordTerm(_stem(joined), 0, whole, _kind(joined)))
+        terms.append(WordTerm(_stem(joined), 0, length, _kind(joined)))
     return tuple(terms)
 
 

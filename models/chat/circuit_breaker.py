@@ -17,7 +17,7 @@ CircuitState = Literal["closed", "open"]
 FAILURE_THRESHOLD = 3
 """Consecutive failures that open the circuit."""
 
-_Kind = Literal["whole", "streamed"]
+_Kind = Literal["complete", "streamed"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
 
 _PROBE_MESSAGES = (Message("user", "1"),)
@@ -83,9 +83,9 @@ class CircuitBreaker:
         try:
             completion = self._model.complete(messages, schema, max_tokens=max_tokens)
         except ModelUnavailable as error:
-            self.record_failure(error, "whole")
+            self.record_failure(error, "complete")
             raise
-        self.record_success("whole")
+        self.record_success("complete")
         return completion
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:

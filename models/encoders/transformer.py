@@ -78,6 +78,6 @@ def load_encoder(choice: EncoderChoice, device: str | None = None) -> Transforme
     card = choice.card
     model = load_encoder_model(choice.weights, card.pooling, card.dimension, device)
     tokeniser = Tokeniser(choice.weights.folder / TOKENIZER, card.max_tokens)
-    whole = EncoderChoice(card, choice.weights, card.dimension)
-    check_encoder(TransformerEncoder(whole, model, tokeniser), card.golden)
+    uncut = EncoderChoice(card, choice.weights, card.dimension)
+    check_encoder(TransformerEncoder(uncut, model, tokeniser), card.golden)
     return TransformerEncoder(choice, model, tokeniser)

@@ -94,11 +94,12 @@ def test_without_a_gpu_the_number_of_vectors_decides(monkeypatch: pytest.MonkeyP
 
 @needs_faiss
 def test_vectors_that_fit_are_searched_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shrag.indexing.vectors.ann_search.load_faiss", Library)
     monkeypatch.setattr(ann_search, "count_gpus", lambda: 1)
     monkeypatch.setattr(ann_search, "FAISS_MIN_ROWS", 10)
     vectors = _vectors(100)
-    assert isinstance(choose_search(vectors, _docids), GpuSearch)
+    with monkeypatch.context() as patch:
+        patch.setattr(ann_search, "load_faiss", Library)
+        assert isinstance(choose_search(vectors, _docids), GpuSearch)
     monkeypatch.setattr(ann_search, "GPU_MAX_BYTES", vectors.nbytes - 1)
     assert type(choose_search(vectors, _docids)).__name__ == "FlatSearch"
 

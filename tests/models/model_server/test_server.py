@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable, ServerProgramMissing, WeightsMissing
 from shrag.models.language_model import Message
@@ -84,6 +85,7 @@ def test_a_model_is_unavailable_while_it_starts_then_answers_and_ends_with_the_s
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     heard = Heard()
+    OpenAIModel(LlmSettings(url="http://127.0.0.1:1/v1")).close()  # loads the client, which takes longer than the start
     with ModelServer(settings(), tmp_path / "llm", policy=QUICK, on_change=heard.append) as server:
         with closing(ServedModel(settings(), server)) as model:
             with pytest.raises(ModelUnavailable, match="tiny-qwen is starting: try later"):
