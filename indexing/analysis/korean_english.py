@@ -33,7 +33,7 @@ from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
 
 if TYPE_CHECKING:
-    from kiwipiepy import Kiwi
+    from shrag.indexing.analysis.morphological_analysis import Kiwi
 
 _RULES = 2
 """Version of the rules: increase it when a change gives other terms and no other part of the fingerprint shows it."""

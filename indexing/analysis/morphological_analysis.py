@@ -16,7 +16,7 @@ from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, Dictionary
 from shrag.indexing.errors import PartMissing
 
 if TYPE_CHECKING:
-    from kiwipiepy import Kiwi
+    from kiwipiepy import Kiwi as Kiwi  # noqa: PLC0414  (re-exported as a type)
 
 MAX_KIWI_LENGTH = 200
 """Characters per call. Kiwi's time is quadratic in an unbroken string: 2,000 letters take 0.1 s, a megabyte 30 s."""
