@@ -70,7 +70,7 @@ class KoreanEnglishAnalyzer:
             dictionary: The user's words.
             kiwi: A loaded Kiwi with the same dictionary.
             cached_words: Most words in the cache.
-            on_new_word: Called with each Korean word that was not cached, and its tokens.
+            on_new_word: Called with each Korean word that was not cached and its tokens, as a pair.
             before_kiwi: Called before each call of Kiwi.
         """
         self._store = store
