@@ -95,9 +95,9 @@ def check_language_model(settings: LlmSettings) -> Iterator[CheckResult]:
         if settings.url:
             yield CheckResult(what, "ok", _answering(settings))
         elif settings.command:
-            from shrag.models.model_server.command import check_engine, served_name
+            from shrag.models.model_server.command import check_server_program, served_name
 
-            check_engine(settings)
+            check_server_program(settings)
             yield CheckResult(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
         else:
             yield CheckResult(what, "note", "none: answers are extractive. To add one: docs/language-model.md")

@@ -9,8 +9,8 @@ from dataclasses import asdict
 import click
 
 from shrag.models.memory_plan.byte_sizes import both_units, gib
-from shrag.models.memory_plan.gpu_use import Difference
-from shrag.models.memory_plan.plan import BudgetPlan
+from shrag.models.memory_plan.gpu_use import UseDifference
+from shrag.models.memory_plan.plan import MemoryPlan
 from shrag.models.model_server.command import memory_flags
 
 _LENGTHS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
@@ -18,7 +18,7 @@ _LENGTHS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
 _FP8_CAPABILITY = 8.9
 
 
-def print_plan(plan: BudgetPlan, difference: Difference | None) -> None:
+def print_plan(plan: MemoryPlan, difference: UseDifference | None) -> None:
     """Print the GPU memory of each part on a line, then what fits and the flags of vLLM."""
     request, model = plan.request, plan.request.model
     guess = "about " if request.card.estimated else ""
@@ -38,10 +38,12 @@ def print_plan(plan: BudgetPlan, difference: Difference | None) -> None:
     for note in plan_notes(plan):
         click.echo(f"Note: {note}")
     if difference is not None:
-        click.echo(f"{'Warning' if difference.warns else 'In use'}: {difference}", err=difference.warns)
+        click.echo(
+            f"{'Warning' if difference.exceeds_tolerance else 'In use'}: {difference}", err=difference.exceeds_tolerance
+        )
 
 
-def print_json_plan(plan: BudgetPlan, command: str, difference: Difference | None) -> None:
+def print_json_plan(plan: MemoryPlan, command: str, difference: UseDifference | None) -> None:
     """Print the plan as one JSON object, sizes in bytes."""
     request = plan.request
     report = {
@@ -71,7 +73,7 @@ def print_json_plan(plan: BudgetPlan, command: str, difference: Difference | Non
     click.echo(json.dumps(report, ensure_ascii=False))
 
 
-def plan_notes(plan: BudgetPlan) -> tuple[str, ...]:
+def plan_notes(plan: MemoryPlan) -> tuple[str, ...]:
     """Return notes on this model on this GPU."""
     request, notes = plan.request, []
     capability = request.card.capability
@@ -87,12 +89,12 @@ def plan_notes(plan: BudgetPlan) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _fixed(plan: BudgetPlan) -> str:
+def _fixed(plan: MemoryPlan) -> str:
     fixed = plan.kv.fixed_bytes(plan.request.context)
     return f" and {gib(fixed)} a sequence" if fixed else ""
 
 
-def _lengths(plan: BudgetPlan) -> list[int]:
+def _lengths(plan: MemoryPlan) -> list[int]:
     """Return common sequence lengths below the longest one, and that."""
     context = plan.request.context
     return [*(length for length in _LENGTHS if length < context), context]

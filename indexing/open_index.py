@@ -11,9 +11,9 @@ from typing import Literal, Protocol
 from shrag.corpora.files import check_name
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.token_store import WordBook
-from shrag.indexing.analysis.user_dictionary import stored_dictionary
+from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
+from shrag.indexing.analysis.token_store import TokenStore
+from shrag.indexing.analysis.user_dictionary import load_dictionary
 from shrag.indexing.analyzed_record import RecordStore
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.glossary.store import FILE as GLOSSARY
@@ -28,7 +28,7 @@ from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import VectorCard, check_card, derived_beside, weights_beside
-from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.indexing.vectors.vector_index import VectorIndex
 
 State = Literal["whole", "checking", "damaged"]
 
@@ -97,7 +97,7 @@ class OpenIndex:
     store: RecordStore
     seals: SealCheck
     files: tuple[Closable, ...]
-    dense: DenseIndex | None = None
+    dense: VectorIndex | None = None
     glossary: Glossary | None = None
 
     def close(self) -> None:
@@ -111,15 +111,15 @@ def check_index(indexes: Path, name: str) -> IndexManifest:
     folder, manifest = current_generation(indexes / check_name(name))
     _check_vectors(name, manifest)
     check_files(folder, manifest)
-    check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder)))
+    check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=load_dictionary(folder)))
     return manifest
 
 
 def open_index(indexes: Path, name: str, first_question: str | None = None, verify: Verify = "full") -> OpenIndex:
     """Open the current generation of ``name``.
 
-    With a ``first_question``, its words are analysed while Java starts, and Kiwi is loaded only if the index's word
-    book lacks one of them. Without, Kiwi is loaded meanwhile: who opens an index to serve will need it.
+    With a ``first_question``, its words are analysed while Java starts, and Kiwi is loaded only if the index's token
+    store lacks one of them. Without, Kiwi is loaded meanwhile: who opens an index to serve will need it.
 
     With ``verify`` as ``quick`` the files' bytes are checked while the index is used already: ``seals`` says how far
     that is.
@@ -147,8 +147,8 @@ def _open_generation(
     name: str, folder: Path, manifest: IndexManifest, first_question: str | None, verify: Verify
 ) -> OpenIndex:
     seals = SealCheck(folder, manifest, verify)
-    book = WordBook(folder / WORDBOOK)
-    analyzer = KoreanEnglishAnalyzer(book, stored_dictionary(folder))
+    token_store = TokenStore(folder / TOKEN_STORE)
+    analyzer = KoreanEnglishAnalyzer(token_store, load_dictionary(folder))
     check_analyzer(name, manifest, analyzer)
     _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
@@ -164,30 +164,30 @@ def _open_generation(
     vectors = manifest.vectors
     dense = _dense(name, folder, manifest, vectors, analyzer, reader) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
-    files = (reader, book, glossary, seals)
+    files = (reader, token_store, glossary, seals)
     return OpenIndex(name, manifest, analyzer, reader, reader, seals, files, dense, glossary)
 
 
 def _dense(
     name: str, folder: Path, manifest: IndexManifest, card: VectorCard, analyzer: Analyzer, rows: LexicalReader
-) -> DenseIndex:
+) -> VectorIndex:
     indexes = folder.parent.parent
     seal = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")
     # Named by the vectors it is derived from, so that it is found again by any index that has them.
     derived = derived_beside(indexes) / f"{seal.sha256}.ivf" if seal else None
-    return DenseIndex(name, card, folder / VECTORS, analyzer, rows, weights_beside(indexes), derived)
+    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_beside(indexes), derived)
 
 
 def verifying_analyzer(folder: Path) -> Analyzer:
-    """Return the analyser of the index in ``folder`` without its word book, which repeats what was analysed then."""
-    return KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder))
+    """Return the analyser of the index in ``folder`` without its token store, which repeats what was analysed then."""
+    return KoreanEnglishAnalyzer(dictionary=load_dictionary(folder))
 
 
 def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
     """Open the glossary of ``name`` and its analyser, without Java; raises as :func:`open_index` does."""
     folder, manifest = current_generation(indexes / check_name(name))
     check_files(folder, manifest)
-    analyzer = KoreanEnglishAnalyzer(WordBook(folder / WORDBOOK), stored_dictionary(folder))
+    analyzer = KoreanEnglishAnalyzer(TokenStore(folder / TOKEN_STORE), load_dictionary(folder))
     check_analyzer(name, manifest, analyzer)
     return Glossary(folder / GLOSSARY), analyzer
 

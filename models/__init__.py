@@ -1,5 +1,5 @@
-"""Text in, numbers or text out: the seams that encoders, re-rankers and language models plug into.
+"""Protocols and implementations of encoders, re-rankers and language models, and GPU memory planning.
 
-No weights ship with SHRAG and none are needed: the model-free re-ranker stands in
+No weights ship with SHRAG and none are needed: the model-free re-ranker is in
 :mod:`shrag.indexing.lexical.reranker`, the extractive answer in :mod:`shrag.serving.answering.extractive`.
 """

@@ -1,4 +1,4 @@
-"""The encoder seam: text → vectors."""
+"""Encoder protocol: texts → vectors."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from numpy.typing import NDArray
 from shrag.models.reranker import Passage
 
 Vectors = NDArray[np.float32]
-"""``float32[n, dim]``, every row of unit length, so that an inner product is a cosine; a row of zeros where a text has
-nothing to encode."""
+"""``float32[n, dim]``: rows of unit length, so that an inner product is a cosine; zeros for a text without content."""
 
 
 class Encoder(Protocol):
-    """Turns text into vectors. Safe to share between threads.
+    """Encodes texts as vectors. Implementations are thread-safe.
 
-    Questions and passages are different verbs even where a model treats them alike: a prefix cannot be forgotten. A
-    passage comes with its words and with the terms the index has of it: an encoder reads what it was made for.
+    Queries and passages have a method each, even where a model treats them alike, so that no prefix is forgotten.
     """
 
     @property
     def name(self) -> str:
-        """What encodes, for the people who read a ranking."""
+        """The encoder's name, as shown to users."""
 
     @property
     def is_model(self) -> bool:
-        """Whether it brings weights learnt elsewhere; false where all it knows was counted in the index."""
+        """Whether it has pre-trained weights; false for one that is fit on the index alone."""
 
     @property
     def settings(self) -> str:
-        """Everything chosen that decides the vectors, readable: known before an index is read."""
+        """All options that determine the vectors, as readable text; known without reading the index."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the numbers it encodes with. Equal settings and digest give equal vectors.
+        """SHA-256 of the parameters. Equal ``settings`` and ``digest`` give equal vectors.
 
-        A model's may differ in how they are rounded, by the processor and by the texts encoded together: a cosine of
-        0.999 and better between them.
+        A model's vectors may differ in rounding, by processor and by batch: their cosine is at least 0.999.
         """
 
     @property
     def batch_rows(self) -> int:
-        """How many passages it is best given at once."""
+        """The number of passages per call that is fastest."""
 
     @property
     def dimension(self) -> int:
-        """The length of a vector; 0 where there was nothing to learn from."""
+        """The length of a vector; 0 for an encoder fit on no documents."""
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a question, in order."""
+        """Encode queries: one row each, in order."""
 
     def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
-        """Return one row a passage, in order; a row depends on the rows beside it in its rounding at most."""
+        """Encode passages: one row each, in order.
+
+        Other passages of the same call change a row by rounding at most.
+        """

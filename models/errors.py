@@ -1,4 +1,4 @@
-"""What goes wrong with models. Each message names the value, the rule and the way out."""
+"""Errors of :mod:`shrag.models`. Each message names the value, the rule and the way out."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ if TYPE_CHECKING:
 
 
 class ModelError(Exception):
-    """Base of every error of this room."""
+    """Base class of the errors of this package."""
 
 
 class WeightsMissing(ModelError):
-    """A folder of weights is not where it was looked for, or lacks a file."""
+    """A weights folder, or a file in it, does not exist."""
 
 
 class WeightsRejected(ModelError):
-    """Weights are there and are not what they should be: another hash, a cut file, an encoder that returns nonsense."""
+    """Weights are not as expected: another hash, a truncated file, or wrong vectors."""
 
 
 class ModelUnavailable(ModelError):
-    """A model's endpoint does not answer: not there, starting, dead, too slow, or too busy. Trying later may help."""
+    """A model's endpoint does not answer: down, starting, too slow or too busy. A later request may succeed."""
 
 
 class ModelRefused(ModelError):
-    """A model's endpoint answered that it will not: too long a prompt, an unknown name. Trying again will not help."""
+    """A model's endpoint rejects the request: prompt too long, unknown model. A repetition fails alike."""
 
 
 class InvalidOutput(ModelError):
-    """What a model wrote is not what it was asked for, and neither was its second try: ``completions``."""
+    """A model's output does not match its JSON schema, nor does the repaired one; ``completions`` holds both."""
 
     def __init__(self, message: str, completions: Sequence[Completion] = ()) -> None:
         super().__init__(message)
         self.completions = tuple(completions)
 
 
-class EngineMissing(ModelError):
-    """The program that is to serve a model is not where the settings say."""
+class ServerProgramMissing(ModelError):
+    """The model server's program does not exist or is not executable."""
 
 
 class UnknownArchitecture(ModelError):
-    """A model's configuration describes layers whose cache is not known here; it is not guessed."""
+    """The KV cache of a model's layers cannot be computed from its configuration."""
 
 
 class UnknownName(ModelError):
-    """There is no card and no profile of this name."""
+    """There is no GPU card or model profile of this name."""
 
 
 class GpuMissing(ModelError):
-    """No GPU can be asked for its memory here."""
+    """The memory of a GPU cannot be read here."""
 
 
 class BudgetTooSmall(ModelError):
-    """A plan does not fit its card or its budget. The sentence names the smallest change that fits."""
+    """A memory plan does not fit its card or budget. The message names the smallest change that fits."""
 
 
 class PlanRejected(ModelError):
-    """A plan was asked for that no budget makes possible."""
+    """A memory plan is impossible with any budget."""
 
 
 class PackageMissing(ModelError):
-    """A package that models need is not installed."""
+    """A Python package that models need is not installed."""
 
 
 class OutOfMemory(ModelError):
-    """A model, or one text for it, does not fit into the memory of the machine or its GPU."""
+    """A model, or one text for it, does not fit into memory."""

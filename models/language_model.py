@@ -1,4 +1,4 @@
-"""The language model seam: messages, and a JSON schema if one is wanted → text, whole or as it comes."""
+"""Language model protocol: messages, and an optional JSON schema → text, complete or streamed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A whole answer. ``finish_reason`` is ``stop`` where the model ended by itself, ``length`` where it was cut.
+    """A complete response.
 
-    ``seconds`` is from asking to the end, ``first_seconds`` to the first piece where it was streamed, else the same.
+    ``finish_reason`` is ``length`` where the text was cut at the token limit. ``seconds`` is the time from the request
+    to the end, ``first_seconds`` to the first text of a stream (equal to ``seconds`` without one).
     """
 
     text: str
@@ -30,36 +31,39 @@ class Completion:
 
 
 class CompletionStream(Protocol):
-    """An answer as it comes. Closing it, before the end or after, stops the model's work on it."""
+    """A streamed response. Closing it makes the model stop generating."""
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the pieces; raises as :meth:`LanguageModel.complete` does, also between two pieces."""
+        """Yield pieces of text; raises as :meth:`LanguageModel.complete` does, also between two pieces."""
 
     def close(self) -> None:
-        """Let go of the model, from any thread."""
+        """End the request; callable from any thread."""
 
     @property
     def completion(self) -> Completion:
-        """The whole answer, once the last piece was taken; ``RuntimeError`` before."""
+        """The complete response; raises ``RuntimeError`` before the last piece was read."""
 
 
 class LanguageModel(Protocol):
-    """Writes text. Safe to share between threads.
+    """Generates text. Implementations are thread-safe.
 
-    Both calls raise :class:`~shrag.models.errors.ModelUnavailable` and :class:`~shrag.models.errors.ModelRefused`.
+    Both methods raise :class:`~shrag.models.errors.ModelUnavailable` and :class:`~shrag.models.errors.ModelRefused`.
     """
 
     @property
     def name(self) -> str:
-        """The model's name, as its endpoint gives it."""
+        """The model's name, as its endpoint reports it."""
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
-        """Return the whole answer; with a JSON ``schema``, text that the endpoint was asked to keep valid under it.
+        """Generate a response and wait for all of it.
 
-        Whether it is valid is for the caller to check: some endpoints accept a schema and ignore it.
+        Args:
+            messages: The conversation.
+            schema: JSON schema that the endpoint is asked to follow. Some accept one and ignore it: validate the text.
+            max_tokens: Most tokens of the response.
         """
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
-        """Return the answer as it comes. The model is asked at once."""
+        """Send the request now and return the response as a stream."""

@@ -1,4 +1,4 @@
-"""The re-ranker seam: one question × passages → scores."""
+"""Re-ranker protocol: one question × passages → scores."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 
 
 class Passage(NamedTuple):
-    """What a re-ranker reads of a document: its words, or the terms the index has of its title and its sentences.
+    """A document as encoders and re-rankers read it: its text, and its terms by title and sentence.
 
-    ``docid`` is empty for a passage of no index.
+    ``docid`` is empty for a passage that is not from an index.
     """
 
     title: str
@@ -20,18 +20,20 @@ class Passage(NamedTuple):
 
 
 class Reranker(Protocol):
-    """Scores passages for a question. Safe to share between threads."""
+    """Scores passages for a question. Implementations are thread-safe."""
 
     @property
     def name(self) -> str:
-        """What ranked, for the people who read the ranking; a model's name, or what stands in for one."""
+        """The re-ranker's name, as shown to users."""
 
     @property
     def is_model(self) -> bool:
-        """Whether a learnt model scores."""
+        """Whether a trained model computes the scores."""
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """Return one score a passage, in order; larger is better, and scores of two questions do not compare.
+        """Score each passage for the question.
 
-        A score of minus infinity says that the passage is not to be shown at all.
+        Returns:
+            One score for each passage, in order; larger is better. Scores of different questions are not comparable.
+            Minus infinity means that the passage must not be shown.
         """

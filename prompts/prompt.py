@@ -1,8 +1,8 @@
-"""Prompts as files ``NAME.LANGUAGE.txt``: what the system says, a line ``=== user ===``, what the user says.
+"""Load and render prompt templates.
 
-Variables are written ``$name``, a dollar sign ``$$``. A value is put in as it is and never read for variables, so that
-text from a record or a question cannot bring any. A file with a variable that its prompt does not have, or without one
-that it has, is refused when it is read, not when a question is asked.
+A file ``NAME.LANGUAGE.txt`` has the system message, a line ``=== user ===``, and the user message. Variables are
+written ``$name``, a dollar sign ``$$``. Values are inserted verbatim and never parsed for variables. A file with an
+unknown variable, or without a required one, is rejected when it is loaded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 FOLDER = Path(__file__).parent
-"""Where the prompts that come with SHRAG lie."""
+"""Folder of the prompts that come with SHRAG."""
 
 VARIABLES: Mapping[str, frozenset[str]] = {
     "keywords": frozenset({"question", "least", "most"}),
@@ -44,10 +44,10 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "thought": frozenset({"question", "choices", "thoughts", "records", "count"}),
     "judge": frozenset({"question", "answer", "references"}),
 }
-"""The prompts there are and the variables of each."""
+"""The variables of each prompt, all of them required."""
 
-ANSWERING = ("answer", "keywords")
-"""The prompts that an answer depends on."""
+ANSWER_PROMPTS = ("answer", "keywords")
+"""The prompts that determine an answer."""
 
 Language = Literal["ko", "en"]
 
@@ -55,11 +55,11 @@ _USER = "\n=== user ===\n"
 
 
 class PromptError(Exception):
-    """A prompt file cannot be used; the message names it and says what to change."""
+    """A prompt file is invalid; the message names it and the change it needs."""
 
 
-class Turn(NamedTuple):
-    """What one side says."""
+class PromptMessage(NamedTuple):
+    """One message of a rendered prompt."""
 
     role: Literal["system", "user"]
     content: str
@@ -67,7 +67,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt in one language. ``fingerprint`` changes with every change of its words."""
+    """One prompt in one language; ``fingerprint`` is the SHA-256 of its file."""
 
     name: str
     language: Language
@@ -75,44 +75,42 @@ class Prompt:
     user: string.Template
     fingerprint: str
 
-    def turns(self, values: Mapping[str, str]) -> tuple[Turn, Turn]:
-        """Return what is said with ``values`` put in; raises ``KeyError`` where one is missing."""
+    def render(self, values: Mapping[str, str]) -> tuple[PromptMessage, PromptMessage]:
+        """Return the system and the user message with ``values`` inserted; raises ``KeyError`` for a missing one."""
         return (
-            Turn("system", self.system.substitute(values)),
-            Turn("user", self.user.substitute(values)),
+            PromptMessage("system", self.system.substitute(values)),
+            PromptMessage("user", self.user.substitute(values)),
         )
 
 
 @cache
 def load_prompt(name: str, language: Language, folder: Path = FOLDER) -> Prompt:
-    """Read a prompt; raises :class:`PromptError` where the file is missing or its variables are not the prompt's."""
+    """Load a prompt, once per file; raises :class:`PromptError` for a missing file or wrong variables."""
     path = folder / f"{name}.{language}.txt"
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise PromptError(f"The prompt {path} cannot be read ({error}): put it back or leave it out.") from None
+        raise PromptError(f"The prompt {path} cannot be read ({error}): restore the file.") from None
     system, mark, user = text.partition(_USER)
     if not mark:
-        raise PromptError(
-            f"The prompt {path} has no line {_USER.strip()!r}: write what the user says below such a line."
-        )
+        raise PromptError(f"The prompt {path} has no line {_USER.strip()!r}: write the user message below such a line.")
     parts = string.Template(system.strip()), string.Template(user.strip())
     _check_variables(path, parts, VARIABLES[name])
     return Prompt(name, language, *parts, fingerprint=hashlib.sha256(text.encode()).hexdigest())
 
 
 def prompts_fingerprint(folder: Path = FOLDER) -> str:
-    """Return a digest over the prompts that determine an answer besides the question, the records and the model."""
-    prompts = [load_prompt(name, language, folder) for name in ANSWERING for language in ("en", "ko")]
+    """Return a SHA-256 over the fingerprints of :data:`ANSWER_PROMPTS` in both languages."""
+    prompts = [load_prompt(name, language, folder) for name in ANSWER_PROMPTS for language in ("en", "ko")]
     return hashlib.sha256("\n".join(prompt.fingerprint for prompt in prompts).encode()).hexdigest()
 
 
 def _check_variables(path: Path, parts: tuple[string.Template, ...], wanted: frozenset[str]) -> None:
     if not all(part.is_valid() for part in parts):
-        raise PromptError(f"The prompt {path} has a dollar sign that begins no variable: write $$ for the sign itself.")
+        raise PromptError(f"The prompt {path} has a dollar sign without a variable: write $$ for the sign itself.")
     found = {name for part in parts for name in part.get_identifiers()}
-    for wrong, rule in ((found - wanted, "which it does not have"), (wanted - found, "which it has to use")):
+    for wrong, problem in ((found - wanted, "has the unknown variables"), (wanted - found, "lacks the variables")):
         if wrong:
             names = ", ".join(f"${name}" for name in sorted(wrong))
             known = ", ".join(f"${name}" for name in sorted(wanted))
-            raise PromptError(f"The prompt {path} is wrong about {names}, {rule}: its variables are {known}.")
+            raise PromptError(f"The prompt {path} {problem} {names}: its variables are {known}.")

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.api import routes as api
 from shrag.serving.api.chat_completions import routes as openai
 from shrag.serving.api.openapi import openapi
@@ -38,7 +38,7 @@ _TOKEN_SECONDS = 5.0
 
 
 async def watch_model(
-    circuit: CircuitModel, look: float = _LOOK_SECONDS, silent: float = _SILENT_SECONDS, token: float = _TOKEN_SECONDS
+    circuit: CircuitBreaker, look: float = _LOOK_SECONDS, silent: float = _SILENT_SECONDS, token: float = _TOKEN_SECONDS
 ) -> None:
     """Go on looking after the model behind ``circuit`` until cancelled.
 
@@ -48,7 +48,7 @@ async def watch_model(
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-watch") as looker:
         loop = asyncio.get_running_loop()
         while True:
-            if circuit.state == "open" or circuit.silent_seconds >= silent:
+            if circuit.state == "open" or circuit.seconds_since_answer >= silent:
                 with suppress(Exception):  # whatever happens, it looks again
                     await loop.run_in_executor(looker, circuit.check, token)
             await asyncio.sleep(look)

@@ -12,7 +12,7 @@ from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
 from shrag.indexing.storage.vector_card import weights_beside
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
@@ -190,7 +190,7 @@ class Engine:
         if self._cache is None:
             return EventRun(SingleFlight(begin, cancel))
         model = self._resources.model
-        name = model.known_name if isinstance(model, CircuitModel) else model.name if model is not None else ""
+        name = model.known_name if isinstance(model, CircuitBreaker) else model.name if model is not None else ""
         if model is not None and not name:
             return self._run_named(self._cache, request, model, begin, cancel)
         return self._run_cached(self._cache, request, name, begin, cancel)

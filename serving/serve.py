@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shrag.corpora.files import check_name
 from shrag.indexing.storage.checksums import Verify
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
@@ -66,7 +66,7 @@ def serve(
     access = access or access_for_host(host)
     limit_malloc_arenas()
     with listen(host, port, shared=shared) as listener:
-        guarded = CircuitModel(model) if model is not None else None
+        guarded = CircuitBreaker(model) if model is not None else None
 
         def open_checked(checked: Verify) -> Engine:
             return open_engine(

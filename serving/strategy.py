@@ -9,7 +9,7 @@ from typing import Protocol
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.serving.errors import StrategyUnavailable
@@ -59,7 +59,7 @@ def choose_candidates(request: Request, own: Candidates) -> Candidates:
     return own if request.settings.candidates == "strategy" else request.settings.candidates
 
 
-def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> DenseIndex:
+def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> VectorIndex:
     """Return the index's vectors with their encoder loaded.
 
     Args:

@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.records import Record
-from shrag.indexing.analysis import korean_english as korean
+from shrag.indexing.analysis import morphological_analysis
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
@@ -64,13 +64,13 @@ def analyzer() -> KoreanEnglishAnalyzer:
     return KoreanEnglishAnalyzer()
 
 
-_kiwi = functools.cache(korean.load_kiwi)
+_kiwi = functools.cache(morphological_analysis.load_kiwi)
 
 
 @pytest.fixture
 def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all analysers of this process share one Kiwi: a test that builds often would mostly load it."""
-    monkeypatch.setattr(korean, "load_kiwi", _kiwi)
+    monkeypatch.setattr(morphological_analysis, "load_kiwi", _kiwi)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench.analysis.rules import Morphemes
-from shrag.indexing.analysis.morphemes import Morpheme, for_kiwi
+from shrag.indexing.analysis.morphemes import Morpheme, prepare_for_kiwi
 
 
 def mask_symbols(text: str) -> str:
@@ -18,7 +18,7 @@ def mask_symbols(text: str) -> str:
 SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], Callable[[str], str]]] = {
     "plain": ({}, {}, str),
     "masked": ({}, {}, mask_symbols),
-    "cut": ({}, {}, for_kiwi),
+    "cut": ({}, {}, prepare_for_kiwi),
     "names": ({"load_default_dict": True, "load_multi_dict": True}, {}, str),
     "default dict": ({"load_default_dict": True}, {}, str),
     "typos": ({}, {"typos": "basic"}, str),

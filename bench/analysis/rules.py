@@ -9,12 +9,12 @@ from functools import cache
 
 from bench.analysis.judged_sets import PAIR
 from shrag.indexing.analysis.latin import find_words
-from shrag.indexing.analysis.morphemes import KEPT_TAGS, Morpheme
+from shrag.indexing.analysis.morphemes import INDEXED_TAGS, Morpheme
 from shrag.indexing.analysis.normalization import fold
 from shrag.indexing.analysis.stopwords import KOREAN_STOPWORDS
 
 Morphemes = Sequence[Morpheme]
-RULES_1 = frozenset({*KEPT_TAGS, "XSN"})
+RULES_1 = frozenset({*INDEXED_TAGS, "XSN"})
 KOREAN = re.compile("[\uac00-\ud7a3\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 NOUNS = frozenset({"NNG", "NNP", "NR", "XR", "SH"})
 

@@ -26,17 +26,17 @@ def find_words_with(
 
     @cache
     def words(text: str) -> list[str]:
-        old = patched._stem, patched.ENGLISH_STOPWORDS, patched._MOST_JOINED_PARTS
+        old = patched._stem, patched.ENGLISH_STOPWORDS, patched._MAX_JOINED_PARTS
         patched._word_terms.cache_clear()
         patched.ENGLISH_STOPWORDS = stop
         if stem is not None:
             patched._stem = lambda part: stem(part[:64]) if part.isalpha() else part[:64]
         if not joined:
-            patched._MOST_JOINED_PARTS = 1
+            patched._MAX_JOINED_PARTS = 1
         try:
             found = find_words(text)
         finally:
-            patched._stem, patched.ENGLISH_STOPWORDS, patched._MOST_JOINED_PARTS = old
+            patched._stem, patched.ENGLISH_STOPWORDS, patched._MAX_JOINED_PARTS = old
             patched._word_terms.cache_clear()
         return [w.term for w in found]
 

@@ -26,7 +26,7 @@ from transformers.utils import logging
 
 from shrag.indexing.vectors.ann_search import choose_search
 from shrag.indexing.vectors.exact_search import cosines
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoders.choice import choose_encoder
 from shrag.models.encoders.transformer import TransformerEncoder, load_encoder
 from shrag.models.reranker import Passage
@@ -125,7 +125,7 @@ def measure_reranking(encoder: TransformerEncoder, size: Size, folder: Path) -> 
     passages = random_passages(size.pool, POOL_TOKENS)
     rows = encoder.encode_passages(passages).astype(np.float16)
     (folder / "vectors").write_bytes(rows.tobytes())
-    stored: HalfVectors = np.memmap(folder / "vectors", dtype="<f2", mode="r", shape=rows.shape)
+    stored: Float16Vectors = np.memmap(folder / "vectors", dtype="<f2", mode="r", shape=rows.shape)
     numbers = random.Random(0).sample(range(size.pool), size.pool)
     question = random_passages(1, 16)[0].text
 
@@ -150,7 +150,7 @@ def measure_reranking(encoder: TransformerEncoder, size: Size, folder: Path) -> 
 def measure_search(size: Size) -> None:
     """Time exact search among unit vectors by the backend that SHRAG chooses on this machine."""
     dimension = 64 if size is SMALL else 768
-    vectors: HalfVectors = np.empty((size.vectors, dimension), dtype=np.float16)
+    vectors: Float16Vectors = np.empty((size.vectors, dimension), dtype=np.float16)
     rng = np.random.default_rng(0)
     for start in range(0, size.vectors, 100_000):
         block = rng.standard_normal((min(100_000, size.vectors - start), dimension), dtype=np.float32)

@@ -38,7 +38,7 @@ from shrag.indexing.storage.generations import current_generation
 from shrag.indexing.storage.vector_card import VectorCard
 from shrag.indexing.vectors.encoders import make_lsa
 from shrag.indexing.vectors.store import write_vectors
-from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.models.encoders.choice import LsaOptions
 from shrag.serving.engine import Engine
 from shrag.serving.events import Ranking
@@ -115,7 +115,7 @@ def measure(home: Path, name: str, judged: JudgedSet) -> None:
     print()
 
 
-def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int) -> DenseIndex:
+def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int) -> VectorIndex:
     """Compute the index's vectors of one dimension as a build does; print size and seconds."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -132,10 +132,10 @@ def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int
         f"  vectors of {encoder.dimension}: {size:.1f} MiB, fit {fitted - started:.1f} s, rows {ended - fitted:.1f} s"
     )
     card = VectorCard("lsa", encoder.settings, encoder.digest, encoder.dimension, rows)
-    return DenseIndex("set", card, folder, index.analyzer, documents, folder)
+    return VectorIndex("set", card, folder, index.analyzer, documents, folder)
 
 
-def hybrid(index: OpenIndex, dense: DenseIndex, topics: Sequence[Topic], weight: float) -> dict[str, list[str]]:
+def hybrid(index: OpenIndex, dense: VectorIndex, topics: Sequence[Topic], weight: float) -> dict[str, list[str]]:
     """Return the strategy's ranking of every topic with the cosine at ``weight``."""
     reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
     ranked: dict[str, list[str]] = {}
@@ -148,7 +148,7 @@ def hybrid(index: OpenIndex, dense: DenseIndex, topics: Sequence[Topic], weight:
 
 
 def show_other_language(
-    index: OpenIndex, dense: DenseIndex, judged: JudgedSet, pools: dict[str, Sequence[str]], qrels: list[Qrel]
+    index: OpenIndex, dense: VectorIndex, judged: JudgedSet, pools: dict[str, Sequence[str]], qrels: list[Qrel]
 ) -> None:
     """Evaluate the vectors' hits in the other language than the question's, alone and fused with lexical search."""
     languages: dict[str, str] = {}

@@ -91,7 +91,7 @@ def build(
     if dictionary and no_dictionary:
         raise click.UsageError("--dictionary and --no-dictionary contradict each other: give one of them.")
     from shrag.corpora.store.open_corpus import open_corpus
-    from shrag.indexing.analysis.user_dictionary import NO_WORDS, read_dictionary
+    from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, read_dictionary
     from shrag.indexing.build.builder import build_index
     from shrag.indexing.build.incremental import update_index
     from shrag.indexing.build.job import BuildOptions
@@ -104,7 +104,7 @@ def build(
             "An update has the dictionary, glossary corrections and encoder of its index: build without --update to "
             "change them."
         )
-    words = NO_WORDS if no_dictionary else None
+    words = EMPTY_DICTIONARY if no_dictionary else None
     if dictionary:
         words = read_dictionary(dictionary)
         click.echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)

@@ -85,11 +85,11 @@ def command(
     Example: shrag plan --budget 50GB --card H200
     """
     from shrag.cli.plan_report import print_json_plan, print_plan
-    from shrag.models.memory_plan.gpu_use import card_of, compare_use, read_gpu, start_obstacle
+    from shrag.models.memory_plan.gpu_use import compare_use, read_gpu, start_obstacle, to_gpu_card
     from shrag.models.memory_plan.model_size import find_language_model, load_profiles, profile_size
     from shrag.models.memory_plan.plan import PlanRequest
     from shrag.models.memory_plan.retrieval_memory import retrieval_parts
-    from shrag.models.memory_plan.suggestions import plan_budget
+    from shrag.models.memory_plan.suggestions import plan_memory
     from shrag.models.model_server.command import shell_line, vllm_command
 
     if (processes and not compare) or (as_command and (compare or as_json)):
@@ -97,7 +97,7 @@ def command(
     use = read_gpu() if compare or card is None else None
     vectors = _vectors(home, index_name) if index_name else None
     request = PlanRequest(
-        card=find_card(card) if card is not None else card_of(use or read_gpu()),
+        card=find_card(card) if card is not None else to_gpu_card(use or read_gpu()),
         budget=budget,
         model=find_language_model(llm, home.weights, kv_bytes_per_token),
         retrieval=retrieval_parts(encoder, reranker, vectors, home.weights),
@@ -110,7 +110,7 @@ def command(
         slack=slack,
     )
     profiles = [profile_size(name, home.weights) for name in load_profiles()]
-    plan = plan_budget(request, profiles, load_cards().values())
+    plan = plan_memory(request, profiles, load_cards().values())
     line = shell_line(vllm_command(plan, home.path / "llm.sock"))
     if as_command:
         click.echo(line)

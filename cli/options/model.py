@@ -18,7 +18,7 @@ from shrag.models.errors import GpuMissing
 if TYPE_CHECKING:
     from shrag.models.chat.client import OpenAIModel
     from shrag.models.language_model import LanguageModel
-    from shrag.models.memory_plan.plan import BudgetPlan, Part
+    from shrag.models.memory_plan.plan import MemoryPart, MemoryPlan
     from shrag.models.model_server.server import ServerState
 
 TABLE = "llm"
@@ -83,7 +83,7 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
     compared with the memory in use once the server is ready.
 
     Raises:
-        EngineMissing: The model server is not installed.
+        ServerProgramMissing: The model server is not installed.
         WeightsMissing: The model's weights are missing.
         ModelError: The memory cannot be planned.
     """
@@ -92,7 +92,7 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
         with nullcontext() if model is None else closing(model):
             yield model
         return
-    from shrag.models.model_server.planned_server import plan_server, within_plan
+    from shrag.models.model_server.planned_server import add_plan_flags, plan_server
     from shrag.models.model_server.served_model import ServedModel
     from shrag.models.model_server.server import ModelServer
 
@@ -103,28 +103,28 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
         if plan is not None and state.phase == "ready":
             click.echo(f"GPU memory: {_compare_with_gpu(plan)}", err=True)
 
-    planned = within_plan(settings, plan)
+    planned = add_plan_flags(settings, plan)
     with (
-        ModelServer(planned, home.path / TABLE, told=report_state) as server,
+        ModelServer(planned, home.path / TABLE, on_change=report_state) as server,
         closing(ServedModel(planned, server)) as served,
     ):
         yield served
 
 
-def _retrieval(home: Home, index: str) -> tuple[Part, ...]:
+def _retrieval(home: Home, index: str) -> tuple[MemoryPart, ...]:
     """Return the GPU memory of the index's encoder and vectors."""
     from shrag.indexing.storage.generations import current_generation
     from shrag.indexing.storage.vector_card import LSA
-    from shrag.models.memory_plan.retrieval_memory import NONE, VectorTable, retrieval_parts
+    from shrag.models.memory_plan.retrieval_memory import NO_MODEL, VectorTable, retrieval_parts
 
     _, manifest = current_generation(home.indexes / check_name(index))
     card = manifest.vectors
     if card is None or card.encoder == LSA:
         return ()
-    return retrieval_parts(card.encoder, NONE, VectorTable(card.rows, card.dimension), home.weights)
+    return retrieval_parts(card.encoder, NO_MODEL, VectorTable(card.rows, card.dimension), home.weights)
 
 
-def _compare_with_gpu(plan: BudgetPlan) -> str:
+def _compare_with_gpu(plan: MemoryPlan) -> str:
     from shrag.models.memory_plan.gpu_use import compare_use, read_gpu
 
     try:

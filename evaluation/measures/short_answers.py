@@ -10,7 +10,7 @@ from shrag.indexing.analysis.morphemes import Morpheme
 from shrag.indexing.analysis.normalization import fold
 
 SplitMorphemes = Callable[[str], Sequence[Morpheme]]
-"""Folded text → its morphemes, such as :meth:`shrag.indexing.analysis.korean_english.KoreanMorphemes.split`."""
+"""Folded text → its morphemes, such as :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`."""
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _HANGUL = re.compile("[\uac00-\ud7a3]")

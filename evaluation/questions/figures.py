@@ -123,7 +123,7 @@ def answer_figures(
         outcomes: The outcomes of one part. Without answers they have the retrieval ratio only.
         references: The references by qid.
         k: Records requested per question.
-        split: The splitter of Korean, :meth:`shrag.indexing.analysis.korean_english.KoreanMorphemes.split`.
+        split: The splitter of Korean, :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`.
     """
     known = [(outcome, references[outcome.qid]) for outcome in outcomes if outcome.qid in references]
     answered = [pair for pair in known if pair[0].answer is not None or pair[0].error]

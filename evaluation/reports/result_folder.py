@@ -22,7 +22,7 @@ from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.questions.figures import PROCESS_FIGURES, answer_figures
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
-from shrag.indexing.analysis.korean_english import KoreanMorphemes
+from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
 
 TITLES_FILE = "titles.json"
 REFERENCES_FILE = "references.jsonl"

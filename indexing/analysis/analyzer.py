@@ -1,40 +1,38 @@
-"""Analyzer protocol and Token."""
+"""Analyzer protocol: texts → tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-Kind = Literal["noun", "bound noun", "predicate", "modifier", "compound", "foreign", "number"]
-"""What a token is. Nouns, foreign words and numbers can be keywords; the rest only match.
+TokenKind = Literal["noun", "bound noun", "predicate", "modifier", "compound", "foreign", "number"]
+"""The kind of a token. A compound overlaps the nouns it consists of: skip it when counting a text's words."""
 
-A compound lies over the nouns it is made of: who counts a text's words passes it over.
-"""
-
-KEYWORD_KINDS: frozenset[Kind] = frozenset({"noun", "foreign", "number"})
+KEYWORD_KINDS: frozenset[TokenKind] = frozenset({"noun", "foreign", "number"})
+"""Kinds that can be keywords; the others are only matched."""
 
 
 class Token(NamedTuple):
-    """``term`` is what is indexed; ``start`` and ``end`` bound the characters of the text it came from."""
+    """An indexed ``term``, and the range of characters of the text that it comes from."""
 
     term: str
     start: int
     end: int
-    kind: Kind
+    kind: TokenKind
 
 
 class Analyzer(Protocol):
-    """Turns text into terms. Total: any string has an analysis, possibly an empty one."""
+    """Analyzes text into terms. Any string has an analysis, possibly an empty one."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that decides the terms, readable. Two analysers with one fingerprint give the same terms."""
+        """Everything that determines the terms, as readable text. Equal fingerprints mean equal terms."""
 
     def tokens(self, texts: Sequence[str]) -> list[list[Token]]:
-        """Return the tokens of each text by rising ``start``.
+        """Return the tokens of each text, ordered by ``start``.
 
-        Tokens may overlap: ``GPT-4`` is gpt, 4 and gpt4, and ``신경망`` within ``인공신경망`` is a token of its own.
+        Tokens may overlap: ``GPT-4`` gives gpt, 4 and gpt4; ``인공신경망`` gives 신경망 too.
         """
 
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the terms of each text, as :meth:`tokens` has them."""
+        """Return the terms of each text, in the order of :meth:`tokens`."""

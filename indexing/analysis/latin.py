@@ -1,7 +1,7 @@
-"""Latin words, numbers and identifiers → terms.
+"""Tokenization and stemming of Latin and Greek words, numbers and identifiers.
 
-One rule serves documents and questions, so an identifier is found however it is joined: ``GPT-4``, ``GPT4`` and
-``gpt 4`` share terms, as do ``COVID-19`` and ``COVID19``, ``A₃`` and ``A3``, ``TNF-α`` and ``TNF-alpha``.
+Documents and questions have the same rules, so spellings of an identifier share terms: ``GPT-4``, ``GPT4`` and
+``gpt 4``; ``COVID-19`` and ``COVID19``; ``A₃`` and ``A3``; ``TNF-α`` and ``TNF-alpha``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import Stemmer
 
-from shrag.indexing.analysis.analyzer import Kind
+from shrag.indexing.analysis.analyzer import TokenKind
 from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS
 
-LONGEST_TERM = 64
-"""Characters a term keeps; Lucene would cut at 255, and nobody types more."""
+MAX_TERM_LENGTH = 64
+"""Characters of a term; longer ones are cut (Lucene's limit is 255)."""
 
 STEMMER = "english"
 """Snowball's English algorithm (Porter2)."""
@@ -35,8 +35,8 @@ _WORD = re.compile(
 )
 _CONNECTOR = re.compile(r"[-./'&_]|\+(?=[^+])")
 _LETTERS = re.compile(rf"[{_LETTER}]{{2,}}")
-# Joining the parts of a long chain (a URL, a list with slashes) names nothing.
-_MOST_JOINED_PARTS = 4
+# The joined parts of a longer chain (a URL, a list with slashes) are no useful term.
+_MAX_JOINED_PARTS = 4
 
 _GREEK = dict(
     zip(
@@ -50,16 +50,16 @@ _GREEK_LETTER = re.compile("[α-ως]")
 
 
 class WordTerm(NamedTuple):
-    """A term with the bounds, in the text searched, of the part it came from."""
+    """A term and the range of the text that it comes from."""
 
     term: str
     start: int
     end: int
-    kind: Kind
+    kind: TokenKind
 
 
 def find_words(text: str) -> list[WordTerm]:
-    """Return the terms of all words, numbers and identifiers in folded ``text``, by rising start."""
+    """Return the terms of all words, numbers and identifiers in folded ``text``, ordered by ``start``."""
     return [
         WordTerm(term, match.start() + start, match.start() + end, kind)
         for match in _WORD.finditer(text)
@@ -68,7 +68,7 @@ def find_words(text: str) -> list[WordTerm]:
 
 
 def plain_word_terms(word: str) -> tuple[str, ...]:
-    """Return what :func:`find_words` finds in a word of ASCII letters alone, as most are, at a tenth of the cost.
+    """Return the terms of :func:`find_words` for a word of ASCII letters only, at a tenth of the cost.
 
     >>> plain_word_terms("Learning"), plain_word_terms("the")
     (('learn',), ())
@@ -79,23 +79,23 @@ def plain_word_terms(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=200_000)
 def _word_terms(word: str) -> tuple[WordTerm, ...]:
-    whole = len(word)
+    length = len(word)
     if re.fullmatch(r"[\d,]+(?:\.\d+)?", word):
-        return (WordTerm(word.replace(",", "")[:LONGEST_TERM], 0, whole, "number"),)
+        return (WordTerm(word.replace(",", "")[:MAX_TERM_LENGTH], 0, length, "number"),)
     plain = word.lower()
-    stem_end = whole - 2 if plain.endswith("'s") else whole
+    stem_end = length - 2 if plain.endswith("'s") else length
     terms: list[WordTerm] = []
     parts = _parts(plain[:stem_end])
     for part, start, end in parts:
         terms.extend(_part_terms(_spell(part), start, end))
-    if 1 < len(parts) <= _MOST_JOINED_PARTS:
+    if 1 < len(parts) <= _MAX_JOINED_PARTS:
         joined = "".join(_spell(part) for part, _, _ in parts)
-        terms.append(WordTerm(_stem(joined), 0, whole, "number" if joined.isdigit() else "foreign"))
+        terms.append(WordTerm(_stem(joined), 0, length, "number" if joined.isdigit() else "foreign"))
     return tuple(terms)
 
 
 def _parts(word: str) -> list[tuple[str, int, int]]:
-    """Split at connectors; keep where each part stood."""
+    """Split at connectors; return each part with its range."""
     parts: list[tuple[str, int, int]] = []
     start = 0
     for match in _CONNECTOR.finditer(word):
@@ -110,7 +110,7 @@ def _part_terms(part: str, start: int, end: int) -> list[WordTerm]:
         return []
     terms = [WordTerm(_stem(part), start, end, "number" if part.isdigit() else "foreign")]
     if any(character.isdigit() for character in part):
-        # h2o stays whole; the name in gpt4 and covid19 is a word of its own.
+        # h2o stays one term; gpt4 and covid19 also give the name in them.
         terms.extend(
             WordTerm(_stem(letters), start, end, "foreign")
             for letters in _LETTERS.findall(part)
@@ -120,7 +120,7 @@ def _part_terms(part: str, start: int, end: int) -> list[WordTerm]:
 
 
 def _spell(part: str) -> str:
-    """Drop accents and write out Greek letters, except in words that are Greek throughout."""
+    """Strip accents and spell out Greek letters, except in words with more than two of them."""
     if part.isascii():
         return part
     bare = "".join(
@@ -140,12 +140,12 @@ _local = threading.local()
 
 
 def _stem(part: str) -> str:
-    """Return the stem of an all-letters part, any other part unchanged; both cut to :data:`LONGEST_TERM`."""
+    """Return the stem of a part that is all letters, else the part; both cut to :data:`MAX_TERM_LENGTH`."""
     if not part.isalpha():
-        return part[:LONGEST_TERM]
-    # A PyStemmer object is not safe to share between threads.
+        return part[:MAX_TERM_LENGTH]
+    # A PyStemmer object is not thread-safe.
     stemmer = getattr(_local, "stemmer", None)
     if stemmer is None:
         stemmer = _local.stemmer = Stemmer.Stemmer(STEMMER)
-    stem: str = stemmer.stemWord(part[:LONGEST_TERM])
+    stem: str = stemmer.stemWord(part[:MAX_TERM_LENGTH])
     return stem

@@ -1,7 +1,7 @@
-"""Unicode folding with offsets.
+"""Unicode normalization for matching, with offsets into the original text.
 
-Records keep their text as it is written (NFC); what is matched is its NFKC form with dashes and apostrophes made one:
-``Ａ₃`` and ``A3``, ``㎏`` and ``kg``, ``‐`` and ``-`` are then the same.
+Records store their text as written (NFC). Matching uses its NFKC form with unified dashes and apostrophes, in which
+``Ａ₃`` equals ``A3``, ``㎏`` equals ``kg`` and ``‐`` equals ``-``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-# What composes under NFKC must be folded together: conjoining, compatibility and half-width letters of Hangul, and a
-# base with its combining marks.
+# Characters that compose under NFKC: conjoining, compatibility and half-width letters of Hangul, and a base character
+# with its combining marks. They are folded together.
 _CLUSTER = re.compile(
     "[\u1100-\u11ff\u3131-\u318e\uffa0-\uffdc]+|.[\u0300-\u036f\u1ab0-\u1aff\u20d0-\u20ff]*", re.DOTALL
 )
@@ -19,7 +19,7 @@ _VARIANTS = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\uf
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in the form in which it is matched.
+    """Return the form of ``text`` that is matched.
 
     >>> fold("Ａ₃‐㎏")
     'A3-kg'
@@ -28,7 +28,7 @@ def fold(text: str) -> str:
 
 
 def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """Return the folded text and, for each of its characters and its end, the index in ``text`` it came from.
+    """Return the folded text and, for each of its characters and for its end, the index in ``text``.
 
     >>> fold_with_offsets("a㎏b")
     ('akgb', [0, 1, 1, 2, 3])

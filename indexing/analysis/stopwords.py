@@ -1,4 +1,4 @@
-"""Stop words and question words."""
+"""Stop words of English and Korean, and Korean question words."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ ENGLISH_STOPWORDS = frozenset(
     your yours
     """.split()
 )
-"""Function words and question words of English, matched after lower-casing and before stemming."""
+"""English function words and question words, compared in lower case before stemming."""
 
 KOREAN_STOPWORDS = frozenset(
     """
     하 되 있 없 않 이 그 저 것 수 등 및 때 때문 바 데 나 너 우리 무엇 뭐 누구 언제 어디 왜 어떻 어떠하 이러하 그러하
     """.split()
 )
-"""Kiwi forms of auxiliaries, bound nouns, pronouns and question words that say nothing of a document's subject."""
-
+"""Kiwi's forms of auxiliaries, bound nouns, pronouns and question words without meaning for a document's subject."""
 
 QUESTION_WORDS = """
     무엇 무엇인가 무엇인가요 무엇인지 무엇입니까 무엇이 무엇을 뭐 뭔가요 어떤 어떠한 어떻게 어떤가 어떤가요
@@ -37,3 +36,4 @@ QUESTION_WORDS = """
     효과 효과는 의미 의미는 의미가 정의 정의는 원인 원인은 특징 특징은 종류 종류는 사례 사례는 사례에는 결과
     결과는 과정 과정은 관계 관계는 역할 역할은 기준 기준은 장점 장점은 단점 단점은 한계 한계는
 """.split()
+"""Words by which Korean questions ask, as written."""

@@ -1,7 +1,7 @@
-"""Precomputed tokens of the corpus's words.
+"""Token store: the tokens of a corpus's words, in a SQLite file of the index.
 
-Kiwi takes about a second to start, more than all the rest of a search from a cold start. The book is read one word at a
-time from a sealed SQLite file, and holds what the same analyser would give: an index is never opened by another.
+Kiwi takes about a second to load, more than the rest of a search from a cold start. The stored tokens equal those of
+the index's analyzer, since an index is only opened with the analyzer that built it.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.storage.checksums import open_sealed
 
 FILE = "words.sqlite"
-"""Its name in an index's folder."""
+"""File name in an index's folder."""
 
 _LONGEST_WORD = 40
 
 
-class WordBook:
-    """A sealed book, open for reading. Safe to share between threads."""
+class TokenStore:
+    """A token store, open for reading. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._database = open_sealed(path)
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
-    def look_up(self, word: str) -> tuple[Token, ...] | None:
-        """Return the tokens of ``word``, None where the book does not have it."""
-        with self._turn:
+    def get(self, word: str) -> tuple[Token, ...] | None:
+        """Return the tokens of ``word``, None where it is not stored."""
+        with self._lock:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
         return msgspec.json.decode(row[0], type=tuple[Token, ...]) if row else None
 
     def words(self) -> list[tuple[str, bytes]]:
-        """Return all words with their tokens, as :func:`write_wordbook` takes them."""
-        with self._turn:
+        """Return all words with their tokens (as JSON), sorted by word."""
+        with self._lock:
             return self._database.execute("SELECT word, tokens FROM words ORDER BY word").fetchall()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
 
-def write_wordbook(path: Path, words: Iterable[tuple[str, bytes]]) -> None:
-    """Write a new book of words and their tokens (as JSON), which come in order."""
+def write_token_store(path: Path, words: Iterable[tuple[str, bytes]]) -> None:
+    """Write a new token store; ``words`` and their tokens (as JSON) are sorted by word."""
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")

@@ -1,8 +1,8 @@
-"""User dictionary: file format and matching.
+"""User dictionary: file format, and matching of its words in text.
 
 A line is ``WORD``, ``WORD<TAB>TAG`` or ``WORD<TAB>TAG<TAB>SCORE``; blank lines and lines that begin with ``#`` are
-passed over. What a word does is told in ``docs/analysis.md``: one with Hangul becomes a word of Kiwi's, one without a
-further term beside its parts.
+ignored. A word with Hangul is added to Kiwi; one without gives a further term beside its parts
+(``docs/analysis.md``).
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from shrag.indexing.analysis.normalization import fold
 from shrag.indexing.errors import DictionaryRejected
 
 FILE = "dictionary.tsv"
-"""Its name in an index's folder."""
+"""File name in an index's folder."""
 
 WORD_TAGS = ("NNP", "NNG", "NNB", "NR", "XR", "MAG", "VV", "VA")
-"""Sejong tags a word may have; the first is taken where none is given."""
+"""Sejong tags that a word may have; the first is the default."""
 
-LONGEST_WORD = 64
-MOST_WORDS = 200_000
-_LARGEST_FILE = 16 * 2**20
-_HIGHEST_SCORE = 20.0
+MAX_WORD_LENGTH = 64
+MAX_WORDS = 200_000
+_MAX_FILE_BYTES = 16 * 2**20
+_MAX_SCORE = 20.0
 _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/ "
 _HANGUL_LETTERS = re.compile("[\uac00-\ud7a3]")
 
 
 class DictionaryWord(msgspec.Struct, frozen=True, order=True):
-    """A word in the form in which text is matched (folded, one space between its parts), its tag and its score."""
+    """A folded word with single spaces between its parts, its tag and its score."""
 
     word: str
     tag: str = WORD_TAGS[0]
@@ -44,40 +44,42 @@ class DictionaryWord(msgspec.Struct, frozen=True, order=True):
 
     @property
     def is_korean(self) -> bool:
-        """Whether Kiwi takes it: it has a letter of Hangul."""
+        """Whether it has Hangul and is thus added to Kiwi."""
         return bool(_HANGUL_LETTERS.search(self.word))
 
 
 class UserDictionary(msgspec.Struct, frozen=True, dict=True):
-    """Words by rising spelling, each once. Equal contents have equal fingerprints, however the file was laid out."""
+    """Distinct words, sorted. Equal contents have equal fingerprints, whatever the file's layout."""
 
     words: tuple[DictionaryWord, ...] = ()
 
     @cached_property
     def text(self) -> str:
-        """The normal form, which :func:`parse_dictionary` reads back to the same dictionary."""
+        """The canonical text, which :func:`parse_dictionary` parses to the same dictionary."""
         return "".join(f"{word.word}\t{word.tag}\t{word.score:g}\n" for word in self.words)
 
     @cached_property
     def fingerprint(self) -> str:
-        """``none``, or the number of words and the SHA-256 of the normal form."""
+        """``none``, or the number of words and the SHA-256 of the canonical text."""
         if not self.words:
             return "none"
         return f"{len(self.words)} words, sha256 {hashlib.sha256(self.text.encode()).hexdigest()}"
 
 
-NO_WORDS = UserDictionary()
+EMPTY_DICTIONARY = UserDictionary()
 
 
 def read_dictionary(path: Path) -> UserDictionary:
-    """Read a user's file; raises :class:`DictionaryRejected`, which names the line and the rule it breaks."""
+    """Read a user's file; raises :class:`DictionaryRejected` with the line and the rule it breaks."""
     try:
         with path.open("rb") as stream:
-            data = stream.read(_LARGEST_FILE + 1)
+            data = stream.read(_MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise DictionaryRejected(f"{path} cannot be read ({error.strerror}): name a file of words.") from None
-    if len(data) > _LARGEST_FILE:
-        raise DictionaryRejected(f"{path} is larger than {_LARGEST_FILE // 2**20} MiB: a dictionary holds words only.")
+        raise DictionaryRejected(f"{path} cannot be read ({error.strerror}): give a file of words.") from None
+    if len(data) > _MAX_FILE_BYTES:
+        raise DictionaryRejected(
+            f"{path} is larger than {_MAX_FILE_BYTES // 2**20} MiB, the most a dictionary may have: give fewer words."
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -86,46 +88,48 @@ def read_dictionary(path: Path) -> UserDictionary:
     return parse_dictionary(text.split("\n"), str(path))
 
 
-def stored_dictionary(folder: Path) -> UserDictionary:
-    """Return the dictionary kept in an index's ``folder``, whose seal was checked before; none where it has none."""
+def load_dictionary(folder: Path) -> UserDictionary:
+    """Return the dictionary in an index's ``folder``, whose checksum was verified before; empty where it has none."""
     path = folder / FILE
-    return read_dictionary(path) if path.is_file() else NO_WORDS
+    return read_dictionary(path) if path.is_file() else EMPTY_DICTIONARY
 
 
-def store_dictionary(folder: Path, dictionary: UserDictionary) -> None:
-    """Keep ``dictionary`` in an index's ``folder``, for whoever opens it."""
+def save_dictionary(folder: Path, dictionary: UserDictionary) -> None:
+    """Write ``dictionary`` to an index's ``folder``; an empty one is not written."""
     if dictionary.words:
         (folder / FILE).write_text(dictionary.text, encoding="utf-8", newline="\n")
 
 
 def parse_dictionary(lines: Iterable[str], name: str) -> UserDictionary:
-    """Return the words of ``lines``; ``name`` stands for them in the sentence of a :class:`DictionaryRejected`."""
+    """Parse lines; raises :class:`DictionaryRejected`, whose message calls the source ``name``."""
     found: dict[str, tuple[DictionaryWord, int]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
             word = _parse_line(line.rstrip("\r"))
-        except _BrokenRule as rule:
-            raise DictionaryRejected(f"{name} line {number}: {rule}.") from None
+        except _InvalidLine as error:
+            raise DictionaryRejected(f"{name} line {number}: {error}.") from None
         earlier = found.setdefault(word.word, (word, number))
         if earlier[0] != word:
             raise DictionaryRejected(
-                f"{name} line {number}: {word.word!r} stands in line {earlier[1]} with another tag or score; keep one."
+                f"{name} line {number}: {word.word!r} is in line {earlier[1]} with another tag or score; keep one."
             )
-        if len(found) > MOST_WORDS:
-            raise DictionaryRejected(f"{name} holds more than {MOST_WORDS:,} words, the most a dictionary may have.")
+        if len(found) > MAX_WORDS:
+            raise DictionaryRejected(
+                f"{name} has more than {MAX_WORDS:,} words, the most a dictionary may have: remove some."
+            )
     return UserDictionary(tuple(sorted(word for word, _ in found.values())))
 
 
-class _BrokenRule(ValueError):
-    """Says which rule a line breaks."""
+class _InvalidLine(ValueError):
+    """A line breaks a rule; the message says which."""
 
 
 def _parse_line(line: str) -> DictionaryWord:
     fields = [field.strip() for field in line.split("\t")]
     if len(fields) > 3:
-        raise _BrokenRule(f"it has {len(fields)} fields, at most 3 are allowed: word, tag, score")
+        raise _InvalidLine(f"it has {len(fields)} fields, at most 3 are allowed: word, tag, score")
     word, tag, score = (*fields, "", "")[:3]
     return DictionaryWord(_parse_word(word), _parse_tag(tag), _parse_score(score))
 
@@ -133,17 +137,17 @@ def _parse_line(line: str) -> DictionaryWord:
 def _parse_word(raw: str) -> str:
     word = plain_line(fold(plain_line(raw))).strip(_EDGE)
     if not any(character.isalnum() for character in word):
-        raise _BrokenRule(f"{raw!r} has no letter and no digit, so it is no word")
-    if len(word) > LONGEST_WORD:
-        raise _BrokenRule(f"{word[:20]!r}… has {len(word)} characters, at most {LONGEST_WORD} are allowed")
+        raise _InvalidLine(f"{raw!r} has no letter and no digit; a word has one")
+    if len(word) > MAX_WORD_LENGTH:
+        raise _InvalidLine(f"{word[:20]!r}… has {len(word)} characters, at most {MAX_WORD_LENGTH} are allowed")
     if len(word) == 1 and _HANGUL_LETTERS.match(word):
-        raise _BrokenRule(f"{word!r} is a single syllable, which would be cut out of other words; give two or more")
+        raise _InvalidLine(f"{word!r} is a single syllable, which would be cut out of other words; give two or more")
     return word
 
 
 def _parse_tag(tag: str) -> str:
     if tag and tag not in WORD_TAGS:
-        raise _BrokenRule(f"the tag {tag!r} is none of {' '.join(WORD_TAGS)}")
+        raise _InvalidLine(f"the tag {tag!r} is none of {' '.join(WORD_TAGS)}")
     return tag or WORD_TAGS[0]
 
 
@@ -152,68 +156,76 @@ def _parse_score(raw: str) -> float:
         score = float(raw or 0)
     except ValueError:
         score = math.nan
-    if not abs(score) <= _HIGHEST_SCORE:
-        raise _BrokenRule(f"the score {raw!r} is no number from -{_HIGHEST_SCORE:g} to {_HIGHEST_SCORE:g}")
+    if not abs(score) <= _MAX_SCORE:
+        raise _InvalidLine(f"the score {raw!r} is no number from -{_MAX_SCORE:g} to {_MAX_SCORE:g}")
     return score + 0.0  # no -0
 
 
 _PART = re.compile(r"[\uac00-\ud7a3]+|[^\W_\uac00-\ud7a3]+|[^\w\s]|_")
 _KOREAN_ALONE = re.compile("[\uac00-\ud7a3 ]+")
 
-Parts = tuple[str, ...]
+WordParts = tuple[str, ...]
 
 
-class UserWords:
-    """Finds a dictionary's words in eojeols. Reads only: safe to share between threads."""
+class DictionaryMatcher:
+    """Finds a dictionary's words in text. Immutable, thus thread-safe."""
 
     def __init__(self, dictionary: UserDictionary) -> None:
         self._foreign = _by_first(_parts(word.word) for word in dictionary.words if not word.is_korean)
         self._phrases = _by_first(tuple(word.word.lower().split()) for word in dictionary.words if " " in word.word)
         self.korean: tuple[DictionaryWord, ...] = tuple(word for word in dictionary.words if word.is_korean)
-        """What Kiwi is told of."""
+        """The words to add to Kiwi."""
         self._mixed = [word.word.lower() for word in self.korean if not _KOREAN_ALONE.fullmatch(word.word)]
 
     def find(self, folded: str) -> Iterator[Token]:
-        """Yield the words without Hangul that stand in ``folded``: lower case, unstemmed, spaces left out."""
+        """Yield the words without Hangul in ``folded``; their terms are lower case, unstemmed, without spaces."""
         if not self._foreign:
             return
         parts = [(match.group().lower(), match.start(), match.end()) for match in _PART.finditer(folded)]
-        for place, (first, start, _) in enumerate(parts):
+        for index, (first, start, _) in enumerate(parts):
             for wanted in self._foreign.get(first, ()):
-                found = parts[place : place + len(wanted)]
+                found = parts[index : index + len(wanted)]
                 if tuple(part for part, _, _ in found) == wanted:
                     end = found[-1][2]
                     yield Token("".join(wanted), start, end, "compound" if " " in folded[start:end] else "foreign")
 
     def holds_mixed(self, folded: str) -> bool:
-        """Say whether a Korean word with other signs in it (K-방역) stands in ``folded``: Kiwi has to see them all."""
+        """Return whether ``folded`` has a Korean word with other characters (K-방역), which Kiwi must see unchanged."""
         if not self._mixed:
             return False
         lowered = folded.lower()
         return any(word in lowered for word in self._mixed)
 
     def join_phrases(self, text: str, eojeols: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
-        """Make one eojeol of those that a word of several parts (지식 그래프) begins in and ends in."""
+        """Join the eojeols of each dictionary word with spaces (지식 그래프) into one.
+
+        Args:
+            text: The text.
+            eojeols: Offsets and words of the text.
+
+        Returns:
+            Offsets and words, in which a joined word may end with a particle.
+        """
         if not self._phrases:
             return eojeols
         folded = [fold(eojeol).lower() for _, eojeol in eojeols]
         joined: list[tuple[int, str]] = []
-        place = 0
-        while place < len(eojeols):
-            last = place + self._phrase_length(text, eojeols, folded, place) - 1
-            start, end = eojeols[place][0], eojeols[last][0] + len(eojeols[last][1])
+        first = 0
+        while first < len(eojeols):
+            last = first + self._phrase_length(text, eojeols, folded, first) - 1
+            start, end = eojeols[first][0], eojeols[last][0] + len(eojeols[last][1])
             joined.append((start, "".join(" " if letter.isspace() else letter for letter in text[start:end])))
-            place = last + 1
+            first = last + 1
         return joined
 
-    def _phrase_length(self, text: str, eojeols: Sequence[tuple[int, str]], folded: Sequence[str], place: int) -> int:
-        for wanted in self._phrases.get(folded[place], ()):
-            found = folded[place : place + len(wanted)]
+    def _phrase_length(self, text: str, eojeols: Sequence[tuple[int, str]], folded: Sequence[str], first: int) -> int:
+        for wanted in self._phrases.get(folded[first], ()):
+            found = folded[first : first + len(wanted)]
             if (
                 len(found) == len(wanted)
                 and tuple(found[:-1]) == wanted[:-1]
                 and found[-1].startswith(wanted[-1])
-                and all(_only_space(text, *eojeols[n : n + 2]) for n in range(place, place + len(wanted) - 1))
+                and all(_only_space(text, *eojeols[n : n + 2]) for n in range(first, first + len(wanted) - 1))
             ):
                 return len(wanted)
         return 1
@@ -223,13 +235,13 @@ def _only_space(text: str, first: tuple[int, str], second: tuple[int, str]) -> b
     return text[first[0] + len(first[1]) : second[0]].isspace()
 
 
-def _parts(word: str) -> Parts:
+def _parts(word: str) -> WordParts:
     return tuple(match.group().lower() for match in _PART.finditer(word))
 
 
-def _by_first(words: Iterator[Parts]) -> Mapping[str, Sequence[Parts]]:
-    """Return words by their first part, the longest first."""
-    found: dict[str, list[Parts]] = {}
+def _by_first(words: Iterator[WordParts]) -> Mapping[str, Sequence[WordParts]]:
+    """Return the words by their first part, longest first."""
+    found: dict[str, list[WordParts]] = {}
     for word in words:
         found.setdefault(word[0], []).append(word)
     return {first: sorted(several, key=lambda word: (-len(word), word)) for first, several in found.items()}

@@ -13,8 +13,8 @@ from shrag.corpora.files import DiskFull, FolderBusy, check_name, sole_writer, t
 from shrag.corpora.store.manifest import CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.user_dictionary import UserDictionary, store_dictionary
+from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
+from shrag.indexing.analysis.user_dictionary import UserDictionary, save_dictionary
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.checkpoints import (
     BuildPlan,
@@ -74,12 +74,11 @@ def build_index(
         name: The name of both the corpus and the index.
         bm25: The parameters of BM25, None for the default ones.
         dictionary: A user's words, kept in the index for later builds; None for those of the current generation,
-            :data:`~shrag.indexing.analysis.user_dictionary.NO_WORDS` for none.
+            :data:`~shrag.indexing.analysis.user_dictionary.EMPTY_DICTIONARY` for none.
         corrections: The user's corrections to the glossary
             (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise; empty for none.
         encoder: What makes the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none`` for an
-        index
-            without; None for what the current generation has.
+            index without; None for what the current generation has.
         force: Build even where there is nothing new.
         options: How to build.
 
@@ -212,8 +211,8 @@ def _finish(job: BuildJob) -> IndexManifest:
     build, index = job.workspace, job.workspace.folder.parent
     before = current_number(index)
     if build.index.exists():
-        store_dictionary(build.index, job.choices.words)
-        records = Step("records", (FOLDER,), lambda: index_records(job, _earlier_book(index, build.plan.analyzer)))
+        save_dictionary(build.index, job.choices.words)
+        records = Step("records", (FOLDER,), lambda: index_records(job, _earlier_store(index, build.plan.analyzer)))
         manifest = publish_build(job, (records, *derived_steps(job)), before)
         shutil.rmtree(build.folder)
     else:
@@ -224,11 +223,11 @@ def _finish(job: BuildJob) -> IndexManifest:
     return manifest
 
 
-def _earlier_book(index: Path, analyzer: str) -> Path | None:
-    """Return the current generation's word book where the same analyser made it and it is whole."""
+def _earlier_store(index: Path, analyzer: str) -> Path | None:
+    """Return the current generation's token store where the same analyser made it and it is whole."""
     try:
         folder, manifest = current_generation(index)
-        check_file(folder, manifest, WORDBOOK)
+        check_file(folder, manifest, TOKEN_STORE)
     except (IndexMissing, IndexDamaged, IndexMismatch):
         return None
-    return folder / WORDBOOK if manifest.analyzer == analyzer else None
+    return folder / TOKEN_STORE if manifest.analyzer == analyzer else None

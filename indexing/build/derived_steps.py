@@ -1,4 +1,4 @@
-"""Build steps after the records: rejects, word book, golden queries, glossary, vectors.
+"""Build steps after the records: rejects, token store, golden queries, glossary, vectors.
 
 They are the same for an index built from nothing and for one updated.
 """
@@ -13,14 +13,14 @@ import msgspec
 
 from shrag.corpora.store.parquet import read_parquet
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.token_store import WordBook, write_wordbook
+from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
+from shrag.indexing.analysis.token_store import TokenStore, write_token_store
 from shrag.indexing.build.checkpoints import Step
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.records_step import NOTES, BuildNotes
 from shrag.indexing.errors import TooManyRejected
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
-from shrag.indexing.glossary.corrections import correct, parse_corrections
+from shrag.indexing.glossary.corrections import apply_corrections, parse_corrections
 from shrag.indexing.glossary.mining import mine_glossary
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import write_glossary
@@ -50,7 +50,7 @@ def derived_steps(job: BuildJob) -> tuple[Step, ...]:
 
     steps = [
         Step("rejects", (REJECTS,), lambda: write_rejects(job)),
-        Step("words", (WORDBOOK,), timed("word book", write_words)),
+        Step("words", (TOKEN_STORE,), timed("token store", write_words)),
         Step("golden", (golden.FILE,), lambda: golden.write_golden(job.workspace.index, job.workspace.plan.bm25)),
         Step("glossary", (GLOSSARY, CORRECTIONS), timed("glossary", build_glossary)),
     ]
@@ -81,25 +81,25 @@ def rejected_docids(index: Path) -> list[str]:
 
 
 def write_words(job: BuildJob) -> None:
-    """Write the word book."""
+    """Write the token store."""
     with BuildNotes(job.workspace.stage / NOTES) as notes:
-        write_wordbook(job.workspace.index / WORDBOOK, notes.words())
+        write_token_store(job.workspace.index / TOKEN_STORE, notes.words())
 
 
 def build_glossary(job: BuildJob) -> None:
-    """Mine the glossary from the corpus, correct it by the user's corrections, and write both.
+    """Mine the glossary from the corpus, apply_corrections it by the user's corrections, and write both.
 
     What an interrupted call left is written over.
     """
     index = job.workspace.index
-    # With the word book just written: every word of the corpus is in it, so Kiwi is not asked again.
-    with closing(WordBook(index / WORDBOOK)) as book:
-        analyzer = KoreanEnglishAnalyzer(book, job.choices.words)
+    # With the token store just written: every word of the corpus is in it, so Kiwi is not asked again.
+    with closing(TokenStore(index / TOKEN_STORE)) as store:
+        analyzer = KoreanEnglishAnalyzer(store, job.choices.words)
         # A record that no worker survived is not read here either.
         rejected = frozenset(rejected_docids(index))
         records = (record for record in read_parquet(job.records) if record.docid not in rejected)
         entries = mine_glossary(records, analyzer, job.workspace.stage / _GLOSSARY_SCRATCH)
-        corrected = correct(entries, parse_corrections(job.choices.corrections), analyzer)
+        corrected = apply_corrections(entries, parse_corrections(job.choices.corrections), analyzer)
         for name in (GLOSSARY, CORRECTIONS):
             (index / name).unlink(missing_ok=True)
         if job.choices.corrections:

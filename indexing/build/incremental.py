@@ -18,9 +18,9 @@ from shrag.corpora.records import Record
 from shrag.corpora.store.manifest import read_manifest
 from shrag.corpora.store.parquet import RecordFile, RecordWriter, read_rows, record_digest
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.token_store import FILE as WORDBOOK
-from shrag.indexing.analysis.token_store import WordBook
-from shrag.indexing.analysis.user_dictionary import store_dictionary, stored_dictionary
+from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
+from shrag.indexing.analysis.token_store import TokenStore
+from shrag.indexing.analysis.user_dictionary import load_dictionary, save_dictionary
 from shrag.indexing.build.builder import part_versions, publish_build
 from shrag.indexing.build.checkpoints import drop_workspaces, start_workspace
 from shrag.indexing.build.derived_steps import derived_steps
@@ -114,7 +114,7 @@ def update_index(
             folder, manifest = current_generation(index)
             check_files(folder, manifest)
             choices = Choices(
-                words=stored_dictionary(folder),
+                words=load_dictionary(folder),
                 corrections=stored_corrections(folder),
                 encoder=manifest.vectors.encoder if manifest.vectors else NO_ENCODER,
                 weights=weights_beside(indexes),
@@ -130,7 +130,7 @@ def update_index(
             versions = part_versions() | {"updated from": folder.name}
             plan = make_plan(source, manifest.analyzer, manifest.bm25, choices, versions)
             build = start_workspace(index, plan, next_generation(index))
-            store_dictionary(build.index, choices.words)
+            save_dictionary(build.index, choices.words)
             try:
                 job = BuildJob(build, source, records, choices, options or BuildOptions())
                 changes = _update_records(job, folder)
@@ -149,11 +149,11 @@ def _update_records(job: BuildJob, old: Path) -> Changes:
     with LexicalWriter(lucene, build.plan.bm25) as writer, BuildNotes(build.stage / NOTES) as notes:
         with job.utilization.at("comparing"):
             changes = _delete_old(job, old, writer, changed)
-        with closing(WordBook(old / WORDBOOK)) as book:
-            notes.add_words(book.words())
+        with closing(TokenStore(old / TOKEN_STORE)) as store:
+            notes.add_words(store.words())
         if new := changes.added + changes.changed:
             frames = FrameWriter(job, changed, writer, notes)
-            setup = Setup(str(old / WORDBOOK), CACHED_WORDS // job.workers, str(old))
+            setup = Setup(str(old / TOKEN_STORE), CACHED_WORDS // job.workers, str(old))
             with WorkerPool(job.workers, setup) as pool:
                 for frame in pool.analyse(changed, 0, new):
                     frames.write(frame)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, UserDictionary, load_dictionary
 from shrag.indexing.analysis.user_dictionary import FILE as DICTIONARY
-from shrag.indexing.analysis.user_dictionary import NO_WORDS, UserDictionary, stored_dictionary
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import stored_corrections
@@ -20,7 +20,7 @@ def inherited_dictionary(index: Path) -> UserDictionary:
         IndexDamaged: There are words but they cannot be trusted; to build without them would silently lose them.
     """
     folder = _folder_with(index, DICTIONARY, "--dictionary FILE, or build without them by --no-dictionary")
-    return stored_dictionary(folder) if folder else NO_WORDS
+    return load_dictionary(folder) if folder else EMPTY_DICTIONARY
 
 
 def inherited_corrections(index: Path) -> bytes:

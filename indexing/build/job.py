@@ -48,7 +48,11 @@ class Choices:
     weights: Path
 
     def settings(self) -> str:
-        """Return the encoder's settings; raises as :func:`~shrag.indexing.storage.vector_card.encoder_settings` does."""
+        """Return the encoder's settings.
+
+        Raises:
+            ModelError: As :func:`~shrag.indexing.storage.vector_card.encoder_settings`.
+        """
         return encoder_settings(self.encoder, self.weights)
 
 

@@ -35,7 +35,7 @@ _MOST_WORDS = 2_000_000
 
 
 class BuildNotes:
-    """A database of the words analysed, for the word book, and of the rejected records.
+    """A database of the words analysed, for the token store, and of the rejected records.
 
     It is committed just before each of Lucene's commits, so that it knows at least as much as Lucene does; what it
     knows beyond that is noted again when the build resumes, and counts once.
@@ -108,7 +108,7 @@ class FrameWriter:
         self._utilization.add("reading", frame.reading_seconds, self._workers)
         self._utilization.add("analysis", frame.analysis_seconds, self._workers)
         self._utilization.add("Lucene", written - started)
-        self._utilization.add("word book", time.perf_counter() - written)
+        self._utilization.add("token store", time.perf_counter() - written)
         self._report("records indexed", self.done)
 
     def _docid(self, number: int) -> str:
@@ -121,18 +121,18 @@ def shard_size(records: int) -> int:
     return min(max(records // _SHARDS, _SMALLEST_SHARD), _LARGEST_SHARD)
 
 
-def index_records(job: BuildJob, book: Path | None) -> None:
+def index_records(job: BuildJob, store: Path | None) -> None:
     """Analyse and write the records that are not written yet.
 
     Args:
         job: The build.
-        book: A word book made by the same analyser, None where there is none.
+        store: A token store made by the same analyser, None where there is none.
 
     Raises:
         IndexingError: What an interrupted build left does not add up, or workers keep ending.
     """
     build, total = job.workspace, job.workspace.plan.records
-    setup = Setup(str(book) if book else None, CACHED_WORDS // job.workers, str(build.index))
+    setup = Setup(str(store) if store else None, CACHED_WORDS // job.workers, str(build.index))
     # The workers' process first: Kiwi is loaded there while Java starts here.
     with (
         WorkerPool(job.workers, setup) as pool,
@@ -147,7 +147,7 @@ def index_records(job: BuildJob, book: Path | None) -> None:
             frames.write(frame)
             if frames.done // size > shard:
                 shard = frames.done // size
-                with job.utilization.at("word book"):
+                with job.utilization.at("token store"):
                     notes.commit()
                 with job.utilization.at("Lucene"):
                     writer.checkpoint(_about(job, frames.done, writer.count()))

@@ -20,20 +20,20 @@ from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.storage.generations import check_file, current_generation
 from shrag.indexing.storage.vector_card import FILE, FOLDER, VectorCard
 from shrag.indexing.vectors.encoders import make_encoder
-from shrag.indexing.vectors.store import HalfVectors, StoredDocuments, open_vectors, write_vectors
+from shrag.indexing.vectors.store import Float16Vectors, StoredDocuments, open_vectors, write_vectors
 from shrag.models.encoder import Encoder
 from shrag.models.reranker import Passage
 
 
 class VectorReuse:
-    """Implements :class:`~shrag.indexing.vectors.store.KnownRows` over one generation's vectors and records."""
+    """Implements :class:`~shrag.indexing.vectors.store.ReusableRows` over one generation's vectors and records."""
 
-    def __init__(self, vectors: HalfVectors, reader: LexicalReader) -> None:
+    def __init__(self, vectors: Float16Vectors, reader: LexicalReader) -> None:
         self._vectors = vectors
         self._reader = reader
 
     def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
-        """See :class:`~shrag.indexing.vectors.store.KnownRows`; a passage has a row where title and text are the same."""
+        """See :class:`~shrag.indexing.vectors.store.ReusableRows`; title and text of a passage must be the same."""
         numbers = self._reader.numbers([passage.docid for passage in passages])
         there = [(position, number) for position, number in enumerate(numbers) if number is not None]
         stored = self._reader.documents([number for _, number in there])
@@ -74,7 +74,7 @@ def build_vectors(
     folder = build / FOLDER
     encoder = make_encoder(choice, folder, stage, documents, analyzer, source, weights, report)
     with reusable_vectors(index, encoder) as known:
-        rows = write_vectors(folder, stage, documents, encoder, source, report, known=known)
+        rows = write_vectors(folder, stage, documents, encoder, source, report, reusable=known)
     return VectorCard(choice, encoder.settings, encoder.digest, encoder.dimension, rows)
 
 
@@ -93,7 +93,7 @@ def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[VectorReu
         yield VectorReuse(vectors, reader)
 
 
-def _find(index: Path, encoder: Encoder) -> tuple[HalfVectors, LexicalReader] | None:
+def _find(index: Path, encoder: Encoder) -> tuple[Float16Vectors, LexicalReader] | None:
     try:
         folder, manifest = current_generation(index)
         card = manifest.vectors

@@ -19,8 +19,8 @@ import msgspec
 
 from shrag.corpora.errors import CorpusError
 from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.analysis.token_store import WordBook
-from shrag.indexing.analysis.user_dictionary import UserDictionary, stored_dictionary
+from shrag.indexing.analysis.token_store import TokenStore
+from shrag.indexing.analysis.user_dictionary import UserDictionary, load_dictionary
 from shrag.indexing.analyzed_record import PackedRecord, analyse_record, pack
 from shrag.indexing.errors import PartMissing
 from shrag.models.fork_server import Connection, serve
@@ -43,10 +43,10 @@ _PIECE_CLOCK_SECONDS = 300.0
 class Setup(msgspec.Struct, frozen=True, array_like=True):
     """What all workers get at their start.
 
-    A word book of the same analyser, how many words to cache, and the folder that holds a user's words.
+    A token store of the same analyser, how many words to cache, and the folder that holds a user's words.
     """
 
-    book: str | None
+    store: str | None
     cached_words: int
     words: str
 
@@ -102,19 +102,19 @@ class _Worker:
         self._words: list[tuple[str, tuple[Token, ...]]] = []
         self._file: tuple[str, RecordFile] | None = None
         self._analyzer = KoreanEnglishAnalyzer(
-            WordBook(Path(setup.book)) if setup.book else None,
+            TokenStore(Path(setup.store)) if setup.store else None,
             words,
             kiwi=kiwi,
             cached_words=setup.cached_words,
-            notice=self._words.append,
-            before_piece=_set_deadline,
+            on_new_word=self._words.append,
+            before_kiwi=_set_deadline,
         )
 
     def run(self) -> None:
         """Do tasks; ends with ``EOFError`` where nobody asks for more."""
         while True:
             task = msgspec.msgpack.decode(self._connection.receive(), type=Task)
-            self._analyzer.learn(task.known)
+            self._analyzer.add_tokens(task.known)
             if task.words:
                 self._analyzer.terms(task.words)
                 self._send([], 0.0, 0.0)
@@ -175,9 +175,9 @@ def _set_deadline() -> None:
 def _load(setup: bytes) -> Callable[[Connection], None]:
     chosen = msgspec.json.decode(setup, type=Setup)
     try:
-        from shrag.indexing.analysis.korean_english import load_kiwi
+        from shrag.indexing.analysis.morphological_analysis import load_kiwi
 
-        words = stored_dictionary(Path(chosen.words))
+        words = load_dictionary(Path(chosen.words))
         kiwi = load_kiwi(words)
     except PartMissing as error:
         print(error, file=sys.stderr)  # noqa: T201  (the pool reads it)

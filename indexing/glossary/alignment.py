@@ -1,9 +1,8 @@
-"""IBM Model 1 word alignment.
+"""Word alignment by IBM Model 1.
 
-A Korean title above an English abstract says the same thing twice without saying where. Over many such records each
-title term is explained by the abstract term that turns up with it most and has no better use: IBM's first model of
-translation (Brown et al. 1993), with the abstract as the source and the title as what it generates, and an empty word
-for titles' terms that nothing in the abstract explains.
+Records with a title in one language and an abstract in the other are a comparable corpus. Model 1 (Brown et al. 1993)
+estimates from it which English term translates each Korean term: the English text is the source, the Korean text is
+generated from it, and an empty source word generates Korean terms without a translation.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-ROUNDS = 8
+ITERATIONS = 8
 _EMPTY_WORD_SMOOTHING = 3.0
-_LEAST_TOGETHER = 2
+_MIN_TOGETHER = 2
 
 
 class Bitext(NamedTuple):
-    """The terms of one text in each language, said to mean the same; ``records`` is how many say so."""
+    """The terms of a Korean and an English text with the same meaning; ``records`` is the number of such records."""
 
     korean: frozenset[str]
     english: frozenset[str]
@@ -30,10 +29,11 @@ class Bitext(NamedTuple):
 
 
 class TermPair(NamedTuple):
-    """Two terms that explain each other.
+    """A Korean and an English term that are aligned.
 
-    ``share`` is the share of the Korean term's uses that the English one explains, ``together`` how many texts have
-    both, ``association`` Dunning's log-likelihood ratio of that (1993): over 10.8 chance is one in a thousand.
+    ``share`` is the share of the Korean term's occurrences that are aligned with the English term, ``back_share`` the
+    share of the English term's alignments that are with the Korean one. ``together`` is the number of texts with both;
+    ``association`` is Dunning's log-likelihood ratio (1993) of that: above 10.8, p < 0.001.
     """
 
     korean: str
@@ -45,7 +45,10 @@ class TermPair(NamedTuple):
 
 
 def align_terms(bitexts: Sequence[Bitext]) -> list[TermPair]:
-    """Return the pairs of terms that at least two texts have, in no order. Time and memory grow with Σ |ko| · |en|."""
+    """Align terms; return the pairs of at least two texts, unordered.
+
+    Time and memory are proportional to the sum of |ko| · |en| over the bitexts.
+    """
     korean = _numbers(term for bitext in bitexts for term in sorted(bitext.korean))
     english = _numbers(term for bitext in bitexts for term in sorted(bitext.english))
     if not korean or not english:
@@ -54,9 +57,9 @@ def align_terms(bitexts: Sequence[Bitext]) -> list[TermPair]:
     links = _links(bitexts, korean, english)
     keys, inverse = np.unique(links.pair_keys(len(korean)), return_inverse=True)
     weights = np.bincount(inverse, links.weight, len(keys))
-    # A pair of one text is as likely chance: such links are left to the empty word.
-    wanted = (weights[inverse] >= _LEAST_TOGETHER) | (links.english == empty)
-    links = links.where(wanted)
+    # A pair of a single text may be chance: such links are dropped, which leaves the empty word.
+    selected = (weights[inverse] >= _MIN_TOGETHER) | (links.english == empty)
+    links = links.where(selected)
     keys, inverse = np.unique(links.pair_keys(len(korean)), return_inverse=True)
     expected = _expectation_maximisation(links, keys, inverse, len(korean), empty)
     together = np.bincount(inverse, links.weight, len(keys)).astype(np.float64)
@@ -64,7 +67,7 @@ def align_terms(bitexts: Sequence[Bitext]) -> list[TermPair]:
 
 
 class _Links(NamedTuple):
-    """Every way a Korean occurrence could be explained; ``occurrence`` groups those of one."""
+    """All possible alignments as parallel arrays; ``occurrence`` numbers the Korean occurrence of each."""
 
     korean: NDArray[np.int64]
     english: NDArray[np.int64]
@@ -74,8 +77,8 @@ class _Links(NamedTuple):
     def pair_keys(self, korean_terms: int) -> NDArray[np.int64]:
         return self.english * korean_terms + self.korean
 
-    def where(self, wanted: NDArray[np.bool_]) -> _Links:
-        return _Links(self.korean[wanted], self.english[wanted], self.occurrence[wanted], self.weight[wanted])
+    def where(self, selected: NDArray[np.bool_]) -> _Links:
+        return _Links(self.korean[selected], self.english[selected], self.occurrence[selected], self.weight[selected])
 
 
 def _numbers(terms: Iterable[str]) -> dict[str, int]:
@@ -105,11 +108,11 @@ def _links(bitexts: Sequence[Bitext], korean: dict[str, int], english: dict[str,
 def _expectation_maximisation(
     links: _Links, keys: NDArray[np.int64], inverse: NDArray[np.intp], korean_terms: int, empty: int
 ) -> NDArray[np.float64]:
-    """Return how many occurrences each pair of ``keys`` explains, after :data:`ROUNDS` rounds."""
+    """Return the expected number of aligned occurrences of each pair of ``keys``, after :data:`ITERATIONS`."""
     sources = keys // korean_terms
     probability = np.ones(len(keys))
     expected = np.zeros(len(keys))
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         likelihood = probability[inverse]
         total = np.bincount(links.occurrence, likelihood)[links.occurrence]
         expected = np.bincount(inverse, links.weight * likelihood / total, len(keys)).astype(np.float64)
@@ -146,9 +149,13 @@ def _pairs(
 
 
 def log_likelihood_ratio(together: int, first: int, second: int, texts: int) -> float:
-    """Return Dunning's G² that two terms, in ``first`` and ``second`` of ``texts``, are ``together`` by chance.
+    """Return Dunning's G² of two terms, or 0 where they co-occur as often as expected by chance or less.
 
-    0 where they are together as often as chance has it or less.
+    Args:
+        together: Texts with both terms.
+        first: Texts with the first term.
+        second: Texts with the second term.
+        texts: All texts.
 
     >>> log_likelihood_ratio(10, 10, 10, 1000) > 100 > 1 > log_likelihood_ratio(1, 100, 10, 1000)
     True

@@ -1,4 +1,4 @@
-"""Bilingual titles and keyword lists."""
+"""Pairs from bilingual fields of a record: titles in two languages, and Korean and English keyword lists."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _ENGLISH_LIST = re.compile(
 )
 _ITEM_SEPARATOR = re.compile(r"\s*[,;·/]\s*")
 _LONGEST_KEYWORD = 60
-_MOST_KEYWORDS = 12
+_MAX_KEYWORDS = 12
 
 
-class Pairing(NamedTuple):
-    """A Korean and an English text that say the same."""
+class BilingualPair(NamedTuple):
+    """A Korean and an English text with the same meaning."""
 
     korean: str
     english: str
 
 
-def title_pairing(title: str) -> Pairing | None:
-    """Return both languages of a title that is written in both, as "제목 = Title".
+def split_title(title: str) -> BilingualPair | None:
+    """Split a bilingual title ("제목 = Title"); return None for any other title.
 
-    >>> title_pairing("자율주행을 위한 도로 인식 = Road Detection for Autonomous Driving")
-    Pairing(korean='자율주행을 위한 도로 인식', english='Road Detection for Autonomous Driving')
+    >>> split_title("자율주행을 위한 도로 인식 = Road Detection for Autonomous Driving")
+    BilingualPair(korean='자율주행을 위한 도로 인식', english='Road Detection for Autonomous Driving')
     """
     if not _HANGUL.search(title) or not _LATIN_WORD.search(title):
         return None
@@ -44,20 +44,22 @@ def title_pairing(title: str) -> Pairing | None:
                 and len(latin) >= 3
                 and len(_HANGUL.findall(korean)) > sum(map(len, _LATIN_WORD.findall(korean)))
             ):
-                return Pairing(korean.strip(), english.strip())
+                return BilingualPair(korean.strip(), english.strip())
     return None
 
 
-def keyword_pairings(text: str, keywords: Sequence[str]) -> Iterator[Pairing]:
-    """Yield a record's keywords, Korean with English, where the record lists as many of the one as of the other.
+def pair_keywords(text: str, keywords: Sequence[str]) -> Iterator[BilingualPair]:
+    """Yield pairs of Korean and English keywords by position, where both lists have the same length.
 
-    The lists are those at the end of ``text`` ("주제어: …", "Keywords: …") and ``keywords``, the record's own.
+    Args:
+        text: The record's text, which may end with keyword lists ("주제어: …", "Keywords: …").
+        keywords: The record's keyword field.
     """
     korean_list = _KOREAN_LIST.search(text)
     if korean_list:
-        yield from _by_place(_items(korean_list), _items(_ENGLISH_LIST.search(text)))
+        yield from _pair_by_position(_items(korean_list), _items(_ENGLISH_LIST.search(text)))
     own = [fold(keyword).strip() for keyword in keywords]
-    yield from _by_place(
+    yield from _pair_by_position(
         [keyword for keyword in own if _HANGUL.search(keyword)], [word for word in own if not _HANGUL.search(word)]
     )
 
@@ -69,11 +71,11 @@ def _items(match: re.Match[str] | None) -> list[str]:
         r"\s*(?:key ?words?|주제어|주요어|핵심어|색인어|중심어)\s*[:;]", match.group(1), flags=re.IGNORECASE
     )[0]
     items = [item.strip(" .*·") for item in _ITEM_SEPARATOR.split(fold(text))]
-    return [item for item in items if item][: _MOST_KEYWORDS + 1]
+    return [item for item in items if item][: _MAX_KEYWORDS + 1]
 
 
-def _by_place(korean: Sequence[str], english: Sequence[str]) -> Iterator[Pairing]:
-    if not 2 <= len(korean) == len(english) <= _MOST_KEYWORDS:
+def _pair_by_position(korean: Sequence[str], english: Sequence[str]) -> Iterator[BilingualPair]:
+    if not 2 <= len(korean) == len(english) <= _MAX_KEYWORDS:
         return
     for ours, theirs in zip(korean, english, strict=True):
         if (
@@ -82,4 +84,4 @@ def _by_place(korean: Sequence[str], english: Sequence[str]) -> Iterator[Pairing
             and _LATIN_WORD.search(theirs)
             and max(len(ours), len(theirs)) <= _LONGEST_KEYWORD
         ):
-            yield Pairing(ours, theirs)
+            yield BilingualPair(ours, theirs)

@@ -1,10 +1,10 @@
-"""User corrections.
+"""User corrections of the glossary: file format and application.
 
-인공신경망<TAB>artificial neural network       these mean the same
-    -<TAB>지도 학습<TAB>map learning                these do not, whatever the records say
+    인공신경망<TAB>artificial neural network       adds a pair
+    -<TAB>지도 학습<TAB>map learning                removes a pair
     # a comment
 
-An index keeps the file it was corrected by, so that building it again corrects it again.
+An index stores the file, so that a rebuild applies it again.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from shrag.indexing.errors import GlossaryRejected
 from shrag.indexing.glossary.store import MOST_TERMS, Entry, phrase_terms
 
 FILE = "glossary-corrections.tsv"
-"""Its name in an index's folder, where it has one."""
+"""File name in an index's folder."""
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 class Correction(NamedTuple):
-    """A pair the user says is one (``kept``) or is none."""
+    """A pair that the user adds (``is_translation``) or removes, and its line number."""
 
     korean: str
     english: str
-    kept: bool
+    is_translation: bool
     line: int
 
 
 def read_corrections(path: Path) -> bytes:
-    """Return the content of the user's file once all of it was understood; raises :class:`GlossaryRejected`."""
+    """Return the content of the user's file after validation; raises :class:`GlossaryRejected`."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise GlossaryRejected(
-            f"{path} cannot be read ({error.strerror}): name a file of tab-separated pairs."
+            f"{path} cannot be read ({error.strerror}): give a file of tab-separated pairs."
         ) from None
     parse_corrections(content, str(path))
     return content
@@ -53,7 +53,7 @@ def stored_corrections(folder: Path) -> bytes:
 
 
 def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
-    """Return the corrections in ``content``; raises :class:`GlossaryRejected` naming the first line that is none."""
+    """Parse corrections; raises :class:`GlossaryRejected` with the first invalid line, calling the source ``name``."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -67,23 +67,30 @@ def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
 
 def _read_line(line: str, number: int, name: str) -> Correction:
     fields = [fold(field).strip() for field in line.split("\t")]
-    kept = fields[0] != "-"
-    if not kept:
+    is_translation = fields[0] != "-"
+    if not is_translation:
         fields = fields[1:]
     if len(fields) != 2 or not _HANGUL.search(fields[0]) or not fields[1] or _HANGUL.search(fields[1]):
         raise GlossaryRejected(
             f"{name}, line {number}: {line[:80]!r} is no pair: write Korean, a tab, English, "
             "with a minus and a tab before it to take the pair out."
         )
-    return Correction(fields[0], fields[1], kept, number)
+    return Correction(fields[0], fields[1], is_translation, number)
 
 
-def correct(
+def apply_corrections(
     entries: Iterable[Entry], corrections: Sequence[Correction], analyzer: Analyzer, name: str = FILE
 ) -> list[Entry]:
-    """Return the entries with the user's added and taken out; the last of two contradicting corrections holds.
+    """Add and remove the user's pairs; of two contradictory corrections the last one applies.
 
-    Raises :class:`GlossaryRejected` for a pair that could never be found: without terms, or with too many.
+    Args:
+        entries: The mined entries.
+        corrections: The user's corrections.
+        analyzer: The index's analyzer.
+        name: Name of the file, for the error message.
+
+    Raises:
+        GlossaryRejected: A pair has no terms or too many, so that it could never be found.
     """
     corrected = {(entry.korean_terms, entry.english_terms): entry for entry in entries}
     for correction in corrections:
@@ -93,7 +100,7 @@ def correct(
                 f"{name}, line {correction.line}: {correction.korean!r} has {len(korean)} terms and "
                 f"{correction.english!r} {len(english)}; a pair has 1 to {MOST_TERMS} on each side."
             )
-        if correction.kept:
+        if correction.is_translation:
             corrected[korean, english] = Entry(correction.korean, correction.english, korean, english, 0, "user", 1.0)
         else:
             corrected.pop((korean, english), None)

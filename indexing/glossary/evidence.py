@@ -1,7 +1,7 @@
-"""Collect translation evidence from a corpus.
+"""Collect translation evidence from records, in bounded memory.
 
-Counts go to a scratch SQLite file whenever a few ten thousand have come together; of records that are partly in each
-language a sample is kept, the same for the same records in any order; words are counted with the rare ones dropped.
+Counts of parentheticals are flushed to a temporary SQLite file; of bilingual records a sample is kept that does not
+depend on the records' order; rare words are dropped from large counters.
 """
 
 from __future__ import annotations
@@ -19,21 +19,24 @@ from typing import NamedTuple, TypeVar
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.glossary.bilingual_fields import Pairing, keyword_pairings, title_pairing
-from shrag.indexing.glossary.parentheticals import Expansion, Mention, find_mentions
+from shrag.indexing.glossary.bilingual_fields import BilingualPair, pair_keywords, split_title
+from shrag.indexing.glossary.parentheticals import AcronymExpansion, TermMention, find_mentions
 from shrag.indexing.glossary.store import phrase_terms
 
 SAMPLED_RECORDS = 20_000
-"""Records of two languages that terms are aligned over; their terms and the alignment take about 600 MB."""
+"""Bilingual records to align; their terms and the alignment take about 600 MB."""
 
-_WAITING = 50_000
-_MOST_WORDS = 400_000
+_FLUSH_SIZE = 50_000
+_MAX_COUNTED_WORDS = 400_000
 _ENGLISH_WORD = re.compile("[A-Za-z][a-z]{2,29}")
 _KOREAN_WORD = re.compile("[\uac00-\ud7a3]{2,12}")
 
 
-class Context(NamedTuple):
-    """Words before a bracket (or all of the term, if ``exact``), the English in it as written, in how many records."""
+class TermContext(NamedTuple):
+    """Korean words before a bracket, the English text in it, and the number of records with both.
+
+    With ``exact`` the words are the whole term; else words before the term may be among them.
+    """
 
     words: tuple[str, ...]
     english: str
@@ -42,7 +45,7 @@ class Context(NamedTuple):
 
 
 class EvidenceCollector:
-    """Reads records and forgets them. What it learned is asked for once all were read."""
+    """Collects evidence: call :meth:`add` for every record, then read the results."""
 
     def __init__(self, analyzer: Analyzer, scratch: Path) -> None:
         scratch.unlink(missing_ok=True)
@@ -62,18 +65,18 @@ class EvidenceCollector:
         self._contexts: Counter[tuple[str, str, str, bool]] = Counter()
         self._expansions: Counter[tuple[str, str]] = Counter()
         self._sample: list[tuple[int, str, str, str]] = []
-        self.keywords: Counter[Pairing] = Counter()
+        self.keywords: Counter[BilingualPair] = Counter()
         self.english_words: Counter[str] = Counter()
         self.korean_words: Counter[str] = Counter()
 
     def add(self, record: Record) -> None:
-        """Take what one record says."""
+        """Add one record's evidence."""
         both = f"{record.title}\n{record.text}"
         for mention in set(find_mentions(both)):
             self._count(mention)
-        if len(self._contexts) + len(self._expansions) >= _WAITING:
+        if len(self._contexts) + len(self._expansions) >= _FLUSH_SIZE:
             self._flush()
-        self.keywords.update(set(keyword_pairings(record.text, getattr(record, "keywords", ()))))
+        self.keywords.update(set(pair_keywords(record.text, getattr(record, "keywords", ()))))
         _prune(self.keywords)
         self.english_words.update(set(_ENGLISH_WORD.findall(both)))
         self.korean_words.update(set(_KOREAN_WORD.findall(both)))
@@ -81,21 +84,21 @@ class EvidenceCollector:
         _prune(self.korean_words)
         self._sample_record(record)
 
-    def contexts(self) -> Iterator[tuple[tuple[str, ...], list[Context]]]:
-        """Yield each English term, by its terms, with all its contexts; in one order."""
+    def contexts(self) -> Iterator[tuple[tuple[str, ...], list[TermContext]]]:
+        """Yield the terms of each English phrase with all its contexts, sorted."""
         self._flush()
         rows = self._database.execute("SELECT terms, words, english, exact, count FROM contexts ORDER BY 1, 2, 3, 4")
         for terms, group in groupby(rows, key=lambda row: str(row[0])):
             yield (
                 tuple(terms.split()),
                 [
-                    Context(tuple(words.split()), english, bool(exact), count)
+                    TermContext(tuple(words.split()), english, bool(exact), count)
                     for _, words, english, exact, count in group
                 ],
             )
 
     def expansions(self) -> dict[str, tuple[str, int]]:
-        """Return for each acronym, by its term, the phrase it stands for most often and the number of records."""
+        """Return for each acronym's term its most frequent expansion and the number of records with it."""
         self._flush()
         rows = self._database.execute(
             "SELECT acronym, phrase, count FROM expansions ORDER BY acronym, count DESC, phrase"
@@ -105,18 +108,18 @@ class EvidenceCollector:
             best.setdefault(acronym, (phrase, count))
         return best
 
-    def two_language_texts(self) -> Iterator[Pairing]:
-        """Yield the sampled records of two languages, each as its two texts, and the titles written in both."""
+    def bilingual_texts(self) -> Iterator[BilingualPair]:
+        """Yield the sampled bilingual titles and records as pairs of texts."""
         for _, _, korean, english in sorted(self._sample):
-            yield Pairing(korean, english)
+            yield BilingualPair(korean, english)
 
     def close(self) -> None:
         """Remove the scratch file."""
         self._database.close()
         self._scratch.unlink(missing_ok=True)
 
-    def _count(self, mention: Mention | Expansion) -> None:
-        if isinstance(mention, Expansion):
+    def _count(self, mention: TermMention | AcronymExpansion) -> None:
+        if isinstance(mention, AcronymExpansion):
             acronym = " ".join(phrase_terms(self._analyzer, mention.acronym))
             if acronym:
                 self._expansions[acronym, mention.phrase.lower()] += 1
@@ -140,10 +143,10 @@ class EvidenceCollector:
         self._expansions.clear()
 
     def _sample_record(self, record: Record) -> None:
-        texts = title_pairing(record.title) or _two_languages(record)
+        texts = split_title(record.title) or _bilingual_record(record)
         if texts is None:
             return
-        # The records of the smallest digests: a sample that does not depend on their order or number.
+        # The records with the smallest hashes: the sample does not depend on the records' order.
         digest = int.from_bytes(hashlib.blake2b(record.docid.encode(), digest_size=8).digest())
         entry = (-digest, record.docid, texts.korean, texts.english)
         if len(self._sample) < SAMPLED_RECORDS:
@@ -152,22 +155,22 @@ class EvidenceCollector:
             heapq.heapreplace(self._sample, entry)
 
 
-def _two_languages(record: Record) -> Pairing | None:
-    """Return title and text where one is Korean and the other English."""
+def _bilingual_record(record: Record) -> BilingualPair | None:
+    """Return title and text, Korean first, where one is Korean and the other English."""
     title = detect_language(record.title)
     if title == "und" or (title == record.language and len(record.text) > len(record.title)):
         return None
     text = detect_language(record.text)
     if title == "ko" and text == "en":
-        return Pairing(record.title, record.text)
-    return Pairing(record.text, record.title) if title == "en" and text == "ko" else None
+        return BilingualPair(record.title, record.text)
+    return BilingualPair(record.text, record.title) if title == "en" and text == "ko" else None
 
 
 _Key = TypeVar("_Key")
 
 
 def _prune(counter: Counter[_Key]) -> None:
-    """Drop what was seen once where a counter has grown too large."""
-    if len(counter) > _MOST_WORDS:
+    """Drop the keys with a count of 1 from a counter that is too large."""
+    if len(counter) > _MAX_COUNTED_WORDS:
         for key in [key for key, count in counter.items() if count == 1]:
             del counter[key]

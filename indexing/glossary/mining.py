@@ -1,7 +1,8 @@
-"""Evidence → term pairs.
+"""Mine a bilingual glossary from records.
 
-Brackets say most, but not where the Korean term begins; records of two languages say which single terms go together,
-which tells it. So terms are aligned first, then boundaries chosen, then terms aligned again with what was chosen.
+Parentheticals are the richest source, but do not tell where the Korean term begins. Word alignment over bilingual
+records tells which single terms correspond, and thus helps to find the boundary. So terms are aligned first, then the
+boundaries are chosen, then terms are aligned again with the chosen pairs.
 """
 
 from __future__ import annotations
@@ -17,54 +18,63 @@ from typing import NamedTuple
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, TermPair, align_terms
-from shrag.indexing.glossary.evidence import Context, EvidenceCollector
+from shrag.indexing.glossary.evidence import EvidenceCollector, TermContext
 from shrag.indexing.glossary.parentheticals import is_acronym
 from shrag.indexing.glossary.store import MOST_TERMS, Entry, Source, phrase_terms, read_general_terms
 from shrag.indexing.glossary.term_boundaries import (
     Candidate,
     choose_term,
     count_candidates,
-    explained_share,
+    mean_confidence,
     phrase_words,
 )
 from shrag.indexing.glossary.transliteration import (
-    may_be_borrowed,
-    opens_with_vowel,
-    sound_distance,
-    sound_key,
-    spelling_keys,
-    vowel_openings,
+    consonant_key,
+    english_consonant_keys,
+    may_be_loanword,
+    possible_vowel_starts,
+    starts_with_vowel,
+    transliteration_distance,
 )
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
-# Below these an aligned pair is as often wrong as right; measured in docs/glossary.md.
-_LEAST_SHARE = 0.35
-_LEAST_BACK_SHARE = 0.35
-_LEAST_ASSOCIATION = 15.0
-_LEAST_TOGETHER = 3
-_SURE_ASSOCIATION = 15.0
-_NEARLY_BEST = 0.7
+# Below these, an aligned pair is as often wrong as right; see docs/glossary.md.
+_MIN_SHARE = 0.35
+_MIN_BACK_SHARE = 0.35
+_MIN_ASSOCIATION = 15.0
+_MIN_TOGETHER = 3
+_FULL_ASSOCIATION = 15.0
+_MIN_SHARE_OF_BEST = 0.7
 
-_SOUNDS_ALIKE = 0.08  # of words of four syllables or more
-_SHORT_SOUNDS_ALIKE = 0.035  # of three; two need to be seen together
-_SOUNDS_ALIKE_SEEN_TOGETHER = 0.14
-_SOUNDS_UNLIKE = 0.25
-_CLEAR = 0.05
-_ASSOCIATION_OF_BORROWED = 8.0
-_MOST_BORROWED = 20_000
-_LEAST_BORROWED = 3  # of words seen twice a third were no borrowed words, or of a word that is not there
-_LEAST_SCORE = 0.55
+_MAX_DISTANCE = 0.08  # of words of four syllables or more
+_MAX_SHORT_DISTANCE = 0.035  # of three syllables; words of two need an association
+_MAX_ASSOCIATED_DISTANCE = 0.14
+_UNRELATED_DISTANCE = 0.25
+_MIN_LEAD = 0.05
+_MIN_LOANWORD_ASSOCIATION = 8.0
+_MAX_LOANWORDS = 20_000
+_MIN_LOANWORD_COUNT = 3  # a third of the words seen twice were no loanwords, or of a word not in the corpus
+_MIN_SCORE = 0.55
 _GENERAL_STRENGTH = 0.9
-_LEAST_EXPLAINED = 0.3
-_MOST_ENTRIES = 300_000
-_MOST_KOREAN_WORDS = 100_000
+_MIN_CONFIDENCE = 0.3
+_MAX_ENTRIES = 300_000
+_MAX_KOREAN_WORDS = 100_000
 
-Texts = Iterable[Record]
+Records = Iterable[Record]
 
 
-def mine_glossary(records: Texts, analyzer: Analyzer, scratch: Path) -> list[Entry]:
-    """Return the pairs that ``records`` hold, in the order of their terms; ``scratch`` is a file of this call's own."""
+def mine_glossary(records: Records, analyzer: Analyzer, scratch: Path) -> list[Entry]:
+    """Mine term pairs from records.
+
+    Args:
+        records: The records.
+        analyzer: The index's analyzer.
+        scratch: Path of a temporary file, which is overwritten and removed.
+
+    Returns:
+        The entries, sorted by their terms.
+    """
     evidence = EvidenceCollector(analyzer, scratch)
     try:
         for record in records:
@@ -75,7 +85,7 @@ def mine_glossary(records: Texts, analyzer: Analyzer, scratch: Path) -> list[Ent
 
 
 class _Meaning(NamedTuple):
-    """What an acronym stands for."""
+    """The expansion of an acronym."""
 
     phrase: str
     terms: tuple[str, ...]
@@ -87,15 +97,15 @@ class _Miner:
         self._analyzer = analyzer
         self._terms_of = lru_cache(maxsize=100_000)(self._find_terms)
         self._stems = _stems(evidence.english_words, analyzer)
-        self._written: dict[str, str] = {}
+        self._spellings: dict[str, str] = {}
         for word, stem in self._stems.items():
-            self._written.setdefault(stem, word)
+            self._spellings.setdefault(stem, word)
         self._expansions = {
             acronym: _Meaning(phrase, phrase_terms(analyzer, phrase))
             for acronym, (phrase, _) in evidence.expansions().items()
         }
-        self._bitexts = self._two_language_bitexts()
-        self._general = list(self._analysed_general())
+        self._bitexts = self._bilingual_bitexts()
+        self._general = list(self._analyze_general_terms())
         self._general_terms = {
             (entry.korean_terms[0], entry.english_terms[0])
             for entry in self._general
@@ -105,24 +115,24 @@ class _Miner:
 
     def entries(self) -> list[Entry]:
         self._align(self._bitexts)
-        chosen = list(self._choose())
+        chosen = list(self._parenthetical_entries())
         self._align([*self._bitexts, *(_bitext(entry) for entry in chosen)])
         found: dict[tuple[tuple[str, ...], tuple[str, ...]], Entry] = {}
         for entry in (
-            *self._choose(),
+            *self._parenthetical_entries(),
             *self._keyword_entries(),
             *self._general_entries(),
             *self._aligned_entries(),
-            *self._borrowed_entries(),
+            *self._loanword_entries(),
         ):
             key = entry.korean_terms, entry.english_terms
             found[key] = _merged(found[key], entry) if key in found else entry
         best = sorted(found.values(), key=lambda entry: (-entry.score, -entry.records, entry.korean, entry.english))
-        return sorted(best[:_MOST_ENTRIES], key=lambda entry: (entry.korean_terms, entry.english_terms))
+        return sorted(best[:_MAX_ENTRIES], key=lambda entry: (entry.korean_terms, entry.english_terms))
 
-    def _two_language_bitexts(self) -> list[Bitext]:
+    def _bilingual_bitexts(self) -> list[Bitext]:
         bitexts: list[Bitext] = []
-        for korean, english in self._evidence.two_language_texts():
+        for korean, english in self._evidence.bilingual_texts():
             ours, theirs = self._analyzer.tokens([korean, english])
             bitexts.append(
                 Bitext(
@@ -136,29 +146,32 @@ class _Miner:
 
     def _align(self, bitexts: Sequence[Bitext]) -> None:
         self._aligned = {(pair.korean, pair.english): pair for pair in align_terms(bitexts)}
-        self._explains = lru_cache(maxsize=200_000)(self._explain)
+        self._confidence = lru_cache(maxsize=200_000)(self._compute_confidence)
 
-    def _explain(self, korean: str, english: str) -> float:
-        """Return how surely the terms mean the same, by what was aligned and by their sound."""
+    def _compute_confidence(self, korean: str, english: str) -> float:
+        """Return from 0 to 1 how likely two terms mean the same, by alignment and by transliteration."""
         pair = self._aligned.get((korean, english))
         strength = _GENERAL_STRENGTH if (korean, english) in self._general_terms else 0.0
         if pair is not None:
-            strength = max(strength, max(pair.share, pair.back_share) * min(1.0, pair.association / _SURE_ASSOCIATION))
-        if strength < 1 and len(korean) > 1 and may_be_borrowed(korean):
-            distance = sound_distance(korean, self._written.get(english, english), _SOUNDS_UNLIKE)
-            strength = max(strength, 1 - distance / _SOUNDS_UNLIKE)
+            strength = max(strength, max(pair.share, pair.back_share) * min(1.0, pair.association / _FULL_ASSOCIATION))
+        if strength < 1 and len(korean) > 1 and may_be_loanword(korean):
+            distance = transliteration_distance(korean, self._spellings.get(english, english), _UNRELATED_DISTANCE)
+            strength = max(strength, 1 - distance / _UNRELATED_DISTANCE)
         return strength
 
     def _find_terms(self, words: tuple[str, ...]) -> tuple[str, ...]:
         return phrase_terms(self._analyzer, " ".join(words))
 
-    def _choose(self) -> Iterator[Entry]:
+    def _parenthetical_entries(self) -> Iterator[Entry]:
         for english_terms, contexts in self._evidence.contexts():
             if len(english_terms) <= MOST_TERMS:
-                yield from self._choose_for(english_terms, contexts)
+                yield from self._entries_of(english_terms, contexts)
 
-    def _choose_for(self, english_terms: tuple[str, ...], contexts: list[Context]) -> Iterator[Entry]:
-        """Yield the Korean terms of one English term: the best, then the best of the contexts without it, and so on."""
+    def _entries_of(self, english_terms: tuple[str, ...], contexts: list[TermContext]) -> Iterator[Entry]:
+        """Yield the Korean terms of one English term.
+
+        The best candidate is chosen, its contexts are removed, and so on with the remaining contexts.
+        """
         written: Counter[str] = Counter()
         chains: Counter[tuple[tuple[str, ...], bool]] = Counter()
         exact: Counter[tuple[str, ...]] = Counter()
@@ -172,18 +185,18 @@ class _Miner:
                     closed = size < len(context.words) or len(context.words) < 5
                     chains[context.words[-size:], closed] += context.records
         english = min(written, key=lambda text: (-written[text], text))
-        # What an acronym stands for tells more of its meaning than its letters.
+        # An acronym's expansion tells more of its meaning than its letters.
         expansion = self._expansions.get(english_terms[0]) if len(english_terms) == 1 else None
         meaning = expansion.terms if expansion else english_terms
         total = sum(written.values())
         for words, count in sorted(exact.items()):
-            yield from self._accept(
+            yield from self._candidate_entries(
                 Candidate(words, self._terms_of(words), count, count), count, total, english, english_terms, meaning
             )
         while chains:
             left = sum(chains.values())
             best = choose_term(
-                count_candidates(chains, self._terms_of), self._length(meaning, english), left, self._explains
+                count_candidates(chains, self._terms_of), self._length(meaning, english), left, self._confidence
             )
             if best is None:
                 return
@@ -193,15 +206,15 @@ class _Miner:
             if not covered:
                 return
             count = sum(chains.pop(key) for key in covered)
-            yield from self._accept(candidate, count, total, english, english_terms, meaning)
+            yield from self._candidate_entries(candidate, count, total, english, english_terms, meaning)
 
     def _length(self, meaning: tuple[str, ...], english: str) -> tuple[str, ...]:
-        """Return the terms to compare with; an acronym that nobody spells out counts as a term for each letter."""
+        """Return the terms whose number is compared; an acronym without expansion counts as one term per letter."""
         if len(meaning) == 1 and is_acronym(english):
             return tuple(letter for letter in english if letter.isupper())
         return meaning
 
-    def _accept(
+    def _candidate_entries(
         self,
         candidate: Candidate,
         count: int,
@@ -213,29 +226,29 @@ class _Miner:
         if not _names_something(candidate) or len(candidate.terms) > MOST_TERMS:
             return
         score = self._score(candidate, count, total, english, meaning)
-        if score >= _LEAST_SCORE:
+        if score >= _MIN_SCORE:
             korean = " ".join(candidate.words)
             yield Entry(korean, english, candidate.terms, english_terms, count, "brackets", score)
             expansion = self._expansions.get(english_terms[0]) if len(english_terms) == 1 else None
-            if expansion and explained_share(candidate.terms, expansion.terms, self._explains) >= _LEAST_EXPLAINED:
+            if expansion and mean_confidence(candidate.terms, expansion.terms, self._confidence) >= _MIN_CONFIDENCE:
                 yield Entry(korean, expansion.phrase, candidate.terms, expansion.terms, count, "brackets", score)
 
     def _score(self, candidate: Candidate, count: int, total: int, english: str, meaning: tuple[str, ...]) -> float:
-        explained = explained_share(candidate.terms, meaning, self._explains)
+        agreement = mean_confidence(candidate.terms, meaning, self._confidence)
         compared = self._length(meaning, english)
         length = abs(len(candidate.terms) - len(compared))
         often = min(1.0, math.log2(count) / 3) if count else 0.0
         share = count / total
         begins = candidate.beginnings / max(candidate.contexts, 1)
         score = (
-            0.52 + 0.5 * explained + 0.2 * often + 0.1 * begins - 0.15 * length - 0.25 * (1 - share) * (1 - explained)
+            0.52 + 0.5 * agreement + 0.2 * often + 0.1 * begins - 0.15 * length - 0.25 * (1 - share) * (1 - agreement)
         )
-        score -= 0.08 * max(0, len(compared) - len(candidate.terms))  # the English says more: a part of the term
+        score -= 0.08 * max(0, len(compared) - len(candidate.terms))  # the Korean is only part of the English term
         acronym = len(compared) > 1 and len(meaning) == 1
         if acronym and count == 1:
-            # 모델(BERT), 대학교(KAIST): an example, unless there is a word for each letter.
+            # 모델(BERT), 대학교(KAIST): an instance, not a translation, unless there is a word for each letter.
             score -= 0.15 + 0.15 * (length > 0)
-        elif len(meaning) == 1 and not acronym and explained < 0.2:
+        elif len(meaning) == 1 and not acronym and agreement < 0.2:
             lower = self._evidence.english_words[english.lower()]
             if english[0].isupper() and not lower:
                 score -= 0.3  # 검색엔진(Google): a name
@@ -246,20 +259,20 @@ class _Miner:
             korean = self._terms_of(tuple(pairing.korean.split()))
             english = phrase_terms(self._analyzer, pairing.english)
             if 0 < len(korean) <= MOST_TERMS and 0 < len(english) <= MOST_TERMS:
-                explained = explained_share(korean, english, self._explains)
+                agreement = mean_confidence(korean, english, self._confidence)
                 length = abs(len(korean) - len(english))
-                score = min(1.0, 0.6 + 0.5 * explained + 0.1 * min(count - 1, 3) - 0.12 * length)
-                if score >= _LEAST_SCORE:
+                score = min(1.0, 0.6 + 0.5 * agreement + 0.1 * min(count - 1, 3) - 0.12 * length)
+                if score >= _MIN_SCORE:
                     yield Entry(pairing.korean, pairing.english, korean, english, count, "keywords", score)
 
-    def _analysed_general(self) -> Iterator[Entry]:
-        for korean, english, sureness in read_general_terms():
+    def _analyze_general_terms(self) -> Iterator[Entry]:
+        for korean, english, confidence in read_general_terms():
             ours, theirs = self._terms_of(tuple(korean.split())), phrase_terms(self._analyzer, english)
             if ours and theirs:
-                yield Entry(korean, english, ours, theirs, 0, "general", sureness)
+                yield Entry(korean, english, ours, theirs, 0, "general", confidence)
 
     def _general_entries(self) -> Iterator[Entry]:
-        """Yield the general terms that the records use in both languages."""
+        """Yield the general research terms that occur in the records in both languages."""
         korean_words = "\n".join(self._evidence.korean_words)
         stems = set(self._stems.values())
         for entry in self._general:
@@ -269,7 +282,7 @@ class _Miner:
                 yield entry
 
     def _aligned_entries(self) -> Iterator[Entry]:
-        """Yield the aligned pairs whose terms have each other for their best."""
+        """Yield the aligned pairs whose terms are (nearly) each other's best translation."""
         best: dict[str, float] = {}
         for pair in self._aligned.values():
             for term in (pair.korean, pair.english):
@@ -277,61 +290,63 @@ class _Miner:
         for pair in self._aligned.values():
             if (
                 len(pair.korean) > 1
-                and pair.english in self._written
-                and pair.share >= _LEAST_SHARE
-                and pair.back_share >= _LEAST_BACK_SHARE
-                and pair.together >= _LEAST_TOGETHER
-                and pair.association >= _LEAST_ASSOCIATION
-                and _mutual(pair) >= _NEARLY_BEST * max(best[pair.korean], best[pair.english])
+                and pair.english in self._spellings
+                and pair.share >= _MIN_SHARE
+                and pair.back_share >= _MIN_BACK_SHARE
+                and pair.together >= _MIN_TOGETHER
+                and pair.association >= _MIN_ASSOCIATION
+                and _mutual(pair) >= _MIN_SHARE_OF_BEST * max(best[pair.korean], best[pair.english])
             ):
                 score = min(1.0, 0.5 * (pair.share + pair.back_share) + min(0.3, pair.association / 200))
-                written = self._written[pair.english]
+                written = self._spellings[pair.english]
                 yield Entry(pair.korean, written, (pair.korean,), (pair.english,), pair.together, "alignment", score)
 
-    def _borrowed_entries(self) -> Iterator[Entry]:
-        """Yield words that sound like an English word of the corpus, as borrowed ones do."""
+    def _loanword_entries(self) -> Iterator[Entry]:
+        """Yield loanwords: Korean words that are transliterations of an English word of the corpus."""
         spelled: dict[tuple[str, bool], list[str]] = defaultdict(list)
         for word in self._stems:
-            for key in spelling_keys(word) if len(word) > 3 else ():
-                for opens in vowel_openings(word):
+            for key in english_consonant_keys(word) if len(word) > 3 else ():
+                for opens in possible_vowel_starts(word):
                     spelled[key, opens].append(word)
-        seen_together = {pair.korean for pair in self._aligned.values() if pair.association >= _ASSOCIATION_OF_BORROWED}
-        for korean, count in self._borrowed_words():
-            alike = _SOUNDS_ALIKE if len(korean) > 3 else _SHORT_SOUNDS_ALIKE if len(korean) == 3 else 0.0
-            most = alike + _CLEAR if alike else 0.0
+        seen_together = {
+            pair.korean for pair in self._aligned.values() if pair.association >= _MIN_LOANWORD_ASSOCIATION
+        }
+        for korean, count in self._loanword_candidates():
+            alike = _MAX_DISTANCE if len(korean) > 3 else _MAX_SHORT_DISTANCE if len(korean) == 3 else 0.0
+            most = alike + _MIN_LEAD if alike else 0.0
             if korean in seen_together:
-                most = max(most, _SOUNDS_ALIKE_SEEN_TOGETHER)
+                most = max(most, _MAX_ASSOCIATED_DISTANCE)
             elif not alike:
                 continue
-            spellings = spelled.get((sound_key(korean), opens_with_vowel(korean)), ())
-            near = sorted((sound_distance(korean, word, most), word) for word in spellings)
+            spellings = spelled.get((consonant_key(korean), starts_with_vowel(korean)), ())
+            near = sorted((transliteration_distance(korean, word, most), word) for word in spellings)
             if not near or near[0][0] > most:
                 continue
             distance, word = near[0]
             stem = self._stems[word]
-            clear = all(other > distance + _CLEAR for other, rival in near[1:] if self._stems[rival] != stem)
+            clear = all(other > distance + _MIN_LEAD for other, rival in near[1:] if self._stems[rival] != stem)
             pair = self._aligned.get((korean, stem))
-            together = pair is not None and pair.association >= _ASSOCIATION_OF_BORROWED
-            if (clear and 0 < alike >= distance) or (together and distance <= _SOUNDS_ALIKE_SEEN_TOGETHER):
+            together = pair is not None and pair.association >= _MIN_LOANWORD_ASSOCIATION
+            if (clear and 0 < alike >= distance) or (together and distance <= _MAX_ASSOCIATED_DISTANCE):
                 yield Entry(korean, word, (korean,), (stem,), count, "sound", max(0.0, 0.95 - 3 * distance))
 
-    def _borrowed_words(self) -> list[tuple[str, int]]:
+    def _loanword_candidates(self) -> list[tuple[str, int]]:
         words = [
             word
-            for word, count in self._evidence.korean_words.most_common(_MOST_KOREAN_WORDS)
-            if count > 1 and may_be_borrowed(word[:-1])
+            for word, count in self._evidence.korean_words.most_common(_MAX_KOREAN_WORDS)
+            if count > 1 and may_be_loanword(word[:-1])
         ]
         counts: Counter[str] = Counter()
         for word, tokens in zip(words, self._analyzer.tokens(words), strict=True):
             for token in tokens:
-                if token.kind == "noun" and len(token.term) > 1 and may_be_borrowed(token.term):
+                if token.kind == "noun" and len(token.term) > 1 and may_be_loanword(token.term):
                     counts[token.term] += self._evidence.korean_words[word]
-        frequent = (pair for pair in counts.most_common(_MOST_BORROWED) if pair[1] >= _LEAST_BORROWED)
+        frequent = (pair for pair in counts.most_common(_MAX_LOANWORDS) if pair[1] >= _MIN_LOANWORD_COUNT)
         return sorted(frequent)
 
 
 def _stems(words: Mapping[str, int], analyzer: Analyzer) -> dict[str, str]:
-    """Return the term of each word seen twice, in lower case, the most frequent first."""
+    """Return the term of each lower-case word with a count of at least 2, most frequent first."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         counts[word.lower()] += count
@@ -357,6 +372,6 @@ _RANK: Mapping[Source, int] = {"brackets": 0, "keywords": 1, "general": 2, "alig
 
 
 def _merged(first: Entry, second: Entry) -> Entry:
-    """Return one entry for two of the same terms: two ways to find a pair make it surer."""
+    """Merge two entries of the same terms; a pair from two sources gets a higher score."""
     best = min(first, second, key=lambda entry: (_RANK[entry.source], -entry.records))
     return best._replace(records=max(first.records, second.records), score=1 - (1 - first.score) * (1 - second.score))

@@ -1,7 +1,7 @@
-"""Parenthetical translations and acronyms.
+"""Find parenthetical translations and acronyms: ``인공신경망(Artificial Neural Network, ANN)``.
 
-What is in the brackets is exact; of the words before them it is only known that the term ends there. The words that may
-belong to it are kept, and :mod:`shrag.indexing.glossary.term_boundaries` decides where it begins once all are counted.
+The text in the brackets is exact. The term before them ends at the bracket, but may begin at any of the words before;
+:mod:`shrag.indexing.glossary.term_boundaries` decides where, once all mentions are counted.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 from shrag.indexing.analysis.normalization import fold
 
 
-class Mention(NamedTuple):
-    """One place where a text gives a term in both languages.
+class TermMention(NamedTuple):
+    """A mention of a term in both languages.
 
-    ``korean`` are the words the Korean term ends with: all of it and perhaps words before it, unless ``exact``.
+    ``korean`` are the words up to the end of the Korean term; unless ``exact``, words before it may be among them.
     ``english`` is a phrase or an acronym as written.
     """
 
@@ -25,21 +25,21 @@ class Mention(NamedTuple):
     exact: bool
 
 
-class Expansion(NamedTuple):
-    """One place where a text says what an acronym stands for: ``Artificial Neural Network (ANN)``."""
+class AcronymExpansion(NamedTuple):
+    """A mention of an acronym with its expansion: ``Artificial Neural Network (ANN)``."""
 
     acronym: str
     phrase: str
 
 
-MOST_WORDS = 5
-"""Words of a Korean term, at most; one of more is a description."""
+MAX_WORDS = 5
+"""Most words of a Korean term; a longer phrase is a description."""
 
-_MOST_ENGLISH_WORDS = 6
+_MAX_ENGLISH_WORDS = 6
 _LONGEST_INSIDE = 90
 _LONGEST_BEFORE = 90
 
-# The innermost pair only, so that unbalanced and nested brackets cost what they hold and nothing more.
+# The innermost pair only, so that unbalanced and nested brackets take linear time.
 _BRACKETS = re.compile(rf"[(\[（［]([^()\[\]（）［］]{{2,{_LONGEST_INSIDE}}})[)\]）］]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _LATIN = re.compile("[A-Za-z]")
@@ -48,8 +48,8 @@ _ENDS_HANGUL = re.compile("[\uac00-\ud7a3]$")
 _QUOTES = "\"'“”‘’「」『』《》〈〉`´"
 
 _SEPARATOR = re.compile(r"\s*(?:[,;:/|=]|\b(?:or|aka|abbreviated)\b|이하|또는|혹은|약칭|약어|일명|즉)\s*")
-# A citation, an example, a statistic, an address: nothing in such brackets is the name of what stands before them.
-_NO_NAME = re.compile(
+# A citation, an example, a statistic, an address: such brackets hold no translation.
+_NOT_A_NAME = re.compile(
     r"(?:1[89]|20)\d\d|\bet\.? al\b|\be\.?g\b|\bi\.?e\b|\bcf\b|\bvs\b|\bsee\b|\bfig|\btable\b|[<>≤≥±%@]|^\s*예\s*[:,)]|"
     r"\bp\s*=|\bn\s*=|https?:|www\.|참조|참고|그림|등$|등\s|년|표 ?\d",
     re.IGNORECASE,
@@ -65,32 +65,32 @@ _UNITS = frozenset(
 _FUNCTION_WORDS = frozenset(
     "a an and are as at by for from in into is of on or over per the this to via was were with".split()
 )
-# A Korean clause ends here: what stands before such a sign is no part of a term.
+# Ends a Korean clause: a term does not extend beyond such a character.
 _CLAUSE_END = re.compile(r"[\n.,;:!?()\[\]{}<>…→=/|•■▶]|[-‐-―](?=\s)|(?<=\s)[-‐-―]")
 _LAST_ENGLISH = re.compile(r"(?:^|[^A-Za-z0-9 ])\s*([A-Za-z][A-Za-z0-9 '&/+-]*)$")
 
 
-def find_mentions(text: str) -> Iterator[Mention | Expansion]:
-    """Yield what the brackets of ``text`` say, in its order; total for any text.
+def find_mentions(text: str) -> Iterator[TermMention | AcronymExpansion]:
+    """Yield the mentions in the brackets of ``text``, in order.
 
     >>> list(find_mentions("위한 인공신경망(Artificial Neural Network, ANN)을")) == [
-    ...     Mention(("위한", "인공신경망"), "Artificial Neural Network", exact=False),
-    ...     Mention(("위한", "인공신경망"), "ANN", exact=False),
-    ...     Expansion("ANN", "Artificial Neural Network"),
+    ...     TermMention(("위한", "인공신경망"), "Artificial Neural Network", exact=False),
+    ...     TermMention(("위한", "인공신경망"), "ANN", exact=False),
+    ...     AcronymExpansion("ANN", "Artificial Neural Network"),
     ... ]
     True
     >>> list(find_mentions("IRB(생명윤리위원회)는"))
-    [Mention(korean=('생명윤리위원회',), english='IRB', exact=True)]
+    [TermMention(korean=('생명윤리위원회',), english='IRB', exact=True)]
     """
     for match in _BRACKETS.finditer(text):
         inside = fold(match.group(1))
-        if not _LETTERS.search(inside) or _NO_NAME.search(inside):
+        if not _LETTERS.search(inside) or _NOT_A_NAME.search(inside):
             continue
         before = fold(text[max(0, match.start() - _LONGEST_BEFORE) : match.start()])
         yield from _read(before.rstrip(" " + _QUOTES), inside)
 
 
-def _read(before: str, inside: str) -> Iterator[Mention | Expansion]:
+def _read(before: str, inside: str) -> Iterator[TermMention | AcronymExpansion]:
     parts = [part.strip(" " + _QUOTES) for part in _SEPARATOR.split(inside)]
     parts = [part for part in parts if part]
     english = [part for part in parts if is_english_term(part)]
@@ -103,23 +103,25 @@ def _read(before: str, inside: str) -> Iterator[Mention | Expansion]:
         yield from _after_english(name.group(1).strip(), english, korean)
 
 
-def _after_korean(words: tuple[str, ...], english: list[str]) -> Iterator[Mention | Expansion]:
-    """인공신경망(Artificial Neural Network, ANN): one name, or a name and its acronym; more is a list of examples."""
+def _after_korean(words: tuple[str, ...], english: list[str]) -> Iterator[TermMention | AcronymExpansion]:
+    """Read 인공신경망(Artificial Neural Network, ANN): a phrase, an acronym or both; more is a list of examples."""
     if not words or not 1 <= len(english) <= 2:
         return
     if len(english) == 2:
         expansion = _expansion(*english) or _expansion(*reversed(english))
         if expansion is None:
             return
-        yield Mention(words, expansion.phrase, exact=False)
-        yield Mention(words, expansion.acronym, exact=False)
+        yield TermMention(words, expansion.phrase, exact=False)
+        yield TermMention(words, expansion.acronym, exact=False)
         yield expansion
     else:
-        yield Mention(words, english[0], exact=False)
+        yield TermMention(words, english[0], exact=False)
 
 
-def _after_english(name: str, english: list[str], korean: list[tuple[str, ...]]) -> Iterator[Mention | Expansion]:
-    """ANN(인공신경망), ANN(Artificial Neural Network, 인공신경망), Artificial Neural Network(ANN)."""
+def _after_english(
+    name: str, english: list[str], korean: list[tuple[str, ...]]
+) -> Iterator[TermMention | AcronymExpansion]:
+    """Read ANN(인공신경망), ANN(Artificial Neural Network, 인공신경망) and Artificial Neural Network(ANN)."""
     if len(english) > 1 or len(korean) > 1:
         return
     words = name.split()
@@ -131,25 +133,25 @@ def _after_english(name: str, english: list[str], korean: list[tuple[str, ...]])
         yield expansion
     for term in korean:
         if expansion is not None:
-            yield Mention(term, expansion.phrase, exact=True)
-            yield Mention(term, expansion.acronym, exact=True)
+            yield TermMention(term, expansion.phrase, exact=True)
+            yield TermMention(term, expansion.acronym, exact=True)
         elif is_english_term(name):
-            yield Mention(term, name, exact=True)
+            yield TermMention(term, name, exact=True)
         elif is_english_term(words[-1]) and is_acronym(words[-1]):
-            yield Mention(term, words[-1], exact=True)
+            yield TermMention(term, words[-1], exact=True)
 
 
 def is_acronym(text: str) -> bool:
-    """Say whether ``text`` is written as an acronym is: short, no spaces, two capitals at least."""
+    """Return whether ``text`` is written like an acronym: 2 to 10 characters, no spaces, at least two capitals."""
     return _ACRONYM.fullmatch(text) is not None
 
 
 def is_english_term(text: str) -> bool:
-    """Say whether ``text`` could be the English name of something: letters, few words, no unit."""
+    """Return whether ``text`` may be an English term: letters, at most six words, no unit."""
     words = text.split()
     return (
         _ENGLISH.fullmatch(text) is not None
-        and len(words) <= _MOST_ENGLISH_WORDS
+        and len(words) <= _MAX_ENGLISH_WORDS
         and len(_LATIN.findall(text)) >= 2
         and text.lower() not in _UNITS
         and words[0].lower() not in _FUNCTION_WORDS
@@ -159,24 +161,24 @@ def is_english_term(text: str) -> bool:
 
 
 def _is_korean_term(text: str) -> bool:
-    return _KOREAN.fullmatch(text) is not None and len(text) >= 2 and len(text.split()) <= MOST_WORDS
+    return _KOREAN.fullmatch(text) is not None and len(text) >= 2 and len(text.split()) <= MAX_WORDS
 
 
 def _last_words(before: str) -> tuple[str, ...]:
-    """Return the words of the clause that ends here, at most :data:`MOST_WORDS`, back to the nearest quote."""
+    """Return the last words of the text's last clause, at most :data:`MAX_WORDS`, after the last quotation mark."""
     clause = _CLAUSE_END.split(before)[-1]
     for quote in _QUOTES:
         clause = clause.rpartition(quote)[2]
     words: list[str] = []
-    for word in reversed(clause.split()[-MOST_WORDS:]):
+    for word in reversed(clause.split()[-MAX_WORDS:]):
         if not (_HANGUL.search(word) or is_english_term(word)):
             break
         words.insert(0, word)
     return tuple(words)
 
 
-def _expansion(acronym: str, phrase: str) -> Expansion | None:
-    """Return the two as an expansion if the acronym's letters stand in the phrase in their order, the first first."""
+def _expansion(acronym: str, phrase: str) -> AcronymExpansion | None:
+    """Return the expansion if the acronym's letters occur in the phrase in order and begin its first word."""
     if not is_acronym(acronym) or (" " not in phrase and "-" not in phrase):
         return None
     letters = [letter for letter in acronym.lower() if letter.isalpha()]
@@ -185,18 +187,18 @@ def _expansion(acronym: str, phrase: str) -> Expansion | None:
     words = [word for word in re.split(r"[^a-z0-9]+", phrase.lower()) if word]
     if letters[0] != words[0][0] or len(words) > len(letters) + 2:
         return None
-    place = 0
+    position = 0
     text = phrase.lower()
     for letter in letters:
-        place = text.find(letter, place) + 1
-        if not place:
+        position = text.find(letter, position) + 1
+        if not position:
             return None
     initials = [word[0] for word in words if word not in _FUNCTION_WORDS]
-    return Expansion(acronym, phrase) if len(set(initials) & set(letters)) * 2 > len(set(initials)) else None
+    return AcronymExpansion(acronym, phrase) if len(set(initials) & set(letters)) * 2 > len(set(initials)) else None
 
 
-def _expand_before(acronym: str, words: list[str]) -> Expansion | None:
-    """Return the words before a bracketed acronym that it stands for, the fewest that do."""
+def _expand_before(acronym: str, words: list[str]) -> AcronymExpansion | None:
+    """Return the expansion of a bracketed acronym from the fewest words before it."""
     if not is_acronym(acronym):
         return None
     letters = [letter for letter in acronym.lower() if letter.isalpha()]

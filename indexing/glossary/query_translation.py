@@ -29,7 +29,7 @@ _KOREAN_SHARE = 0.2
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 # Matches once for each term that has Hangul: a passage is tested as one string, which takes a sixth of the time.
 _HANGUL_TERM = re.compile("[\uac00-\ud7a3][^ ]*")
-_SURENESS = 0.3
+_CONFIDENCE_EXPONENT = 0.3
 
 
 class BilingualLexicon(Protocol):
@@ -45,7 +45,7 @@ class PhraseTranslation(NamedTuple):
     text: str
     terms: tuple[str, ...]
     share: float
-    sureness: float
+    confidence: float
 
 
 class Translation(NamedTuple):
@@ -155,7 +155,9 @@ def weight_translations(
                 Translation(
                     found.text,
                     found.terms,
-                    found.share * found.sureness**_SURENESS * _scale(_weight(segment.terms, weights), found, weights),
+                    found.share
+                    * found.confidence**_CONFIDENCE_EXPONENT
+                    * _scale(_weight(segment.terms, weights), found, weights),
                 )
                 for found in segment.translations
             ]

@@ -1,6 +1,6 @@
-"""Bilingual lexicon in SQLite; general terms.
+"""Glossary of an index: entries in a SQLite file, and the list of general research terms.
 
-One sealed SQLite file beside the index, read a term at a time like the word book, so that opening it costs nothing.
+Entries are read on demand, so that opening the file takes no time.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.storage.checksums import open_sealed
 
 FILE = "glossary.sqlite"
-"""Its name in an index's folder."""
+"""File name in an index's folder."""
 
 Language = Literal["ko", "en"]
 
 Source = Literal["brackets", "keywords", "general", "alignment", "sound", "user"]
-"""Where a pair comes from: "한국어(English)" in a text; a record's keywords in both languages; the general words of
-research; terms that stand for each other in records of two languages; a borrowed word; the user's own list."""
+"""Source of a pair: parentheticals ("한국어(English)"); keyword lists in both languages; general research terms; word
+alignment over bilingual records; transliteration of a loanword; the user's corrections."""
 
 MOST_TERMS = 8
-"""Terms of a phrase, at most, on either side."""
+"""Most terms of a phrase, in either language."""
 
 
 class Entry(NamedTuple):
-    """A Korean and an English term that mean the same, as they are written and as the index has them.
+    """A pair of a Korean and an English phrase, as written and as index terms.
 
-    ``records`` says in how many records the pair was seen, ``score`` how surely it is one, from 0 to 1.
+    ``records`` is the number of records with the pair, ``score`` the confidence in it, from 0 to 1.
     """
 
     korean: str
@@ -48,49 +48,53 @@ _SUREST_FIRST = "ORDER BY score DESC, korean, english"
 _MOST_SEEN_FIRST = "ORDER BY records DESC, score DESC, korean, english"
 
 
-_REMEMBERED = 20_000
+_MAX_CACHED = 20_000
 
 
 class Glossary:
-    """A sealed glossary, open for reading. Safe to share between threads."""
+    """A glossary file, open for reading. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._database = open_sealed(path)
-        self._turn = threading.Lock()
-        self._known = lru_cache(maxsize=_REMEMBERED)(self._look_up)
-        self._most = lru_cache(maxsize=1)(self._most_seen)  # it reads every entry
+        self._lock = threading.Lock()
+        self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
+        self._cached_most_seen = lru_cache(maxsize=1)(self._most_seen)  # the query reads every entry
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
-        """Return the entries of each phrase, a sequence of terms in either language, the surest first."""
-        return [list(self._known(" ".join(phrase))) for phrase in phrases]
+        """Return the entries of each phrase, by descending score.
+
+        Args:
+            phrases: Each a sequence of terms in either language.
+        """
+        return [list(self._cached_look_up(" ".join(phrase))) for phrase in phrases]
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every entry, the surest first, then by its terms."""
-        with self._turn:
+        """Yield every entry, by descending score, then by spelling."""
+        with self._lock:
             rows = self._database.execute(f"{_ALL} {_SUREST_FIRST}")
             for row in rows.fetchall():
                 yield _entry(row)
 
     def most_seen(self, most: int) -> list[Entry]:
-        """Return ``most`` entries at most, those seen in most records first, then the surest, then by their words."""
-        return list(self._most(most))
+        """Return at most ``most`` entries, by descending number of records, then score, then by spelling."""
+        return list(self._cached_most_seen(most))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
     def __len__(self) -> int:
-        with self._turn:
+        with self._lock:
             count: int = self._database.execute("SELECT count(*) FROM entries").fetchone()[0]
         return count
 
     def _most_seen(self, most: int) -> tuple[Entry, ...]:
-        with self._turn:
+        with self._lock:
             rows = self._database.execute(f"{_ALL} {_MOST_SEEN_FIRST} LIMIT ?", (most,)).fetchall()
         return tuple(_entry(row) for row in rows)
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
-        with self._turn:
+        with self._lock:
             rows = self._database.execute(
                 f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1 {_SUREST_FIRST}", (terms,)
             ).fetchall()
@@ -98,10 +102,7 @@ class Glossary:
 
 
 def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
-    """Write a new glossary, in the order of its terms; return how many entries it holds.
-
-    Two entries of the same terms are an error: the file has one of each.
-    """
+    """Write a new glossary file; return the number of entries, whose pairs of terms must be distinct."""
     rows = sorted(_row(entry) for entry in entries)
     database = sqlite3.connect(path, isolation_level=None)
     try:
@@ -131,36 +132,36 @@ def _entry(row: tuple[str, str, str, str, int, str, float]) -> Entry:
 
 
 def simple_tokens(tokens: Sequence[Token]) -> list[Token]:
-    """Return the tokens that hold no smaller one, by their places: of GPT-4's gpt, 4 and gpt4 the first two."""
-    kept: list[Token] = []
+    """Return the tokens without those that contain shorter ones, by position: of gpt, 4 and gpt4 the first two."""
+    simple: list[Token] = []
     for token in sorted(tokens, key=lambda token: (token.end - token.start, token.start)):
-        if not any(token.start < other.end and other.start < token.end for other in kept):
-            kept.append(token)
-    return sorted(kept, key=lambda token: token.start)
+        if not any(token.start < other.end and other.start < token.end for other in simple):
+            simple.append(token)
+    return sorted(simple, key=lambda token: token.start)
 
 
 def phrase_terms(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
-    """Return the phrase's terms that can be keywords, in their order."""
+    """Return the phrase's terms of keyword kinds, in order."""
     (tokens,) = analyzer.tokens([phrase.replace("-", " ")])
     return tuple(token.term for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS)
 
 
-_FILE = Path(__file__).with_name("general_terms.tsv")
-_SURENESS, _EACH_FURTHER = 0.95, 0.1
+_GENERAL_TERMS = Path(__file__).with_name("general_terms.tsv")
+_FIRST_CONFIDENCE, _DECREASE = 0.95, 0.1
 
 
 class GeneralTerm(NamedTuple):
-    """A Korean and an English word or phrase; the first English one of a Korean is the surest."""
+    """A general research term in Korean and English; later translations of a line have a lower confidence."""
 
     korean: str
     english: str
-    sureness: float
+    confidence: float
 
 
 def read_general_terms() -> Iterator[GeneralTerm]:
-    """Yield the pairs in the file's order."""
-    for line in _FILE.read_text(encoding="utf-8").splitlines():
+    """Yield the general terms in the file's order."""
+    for line in _GENERAL_TERMS.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             korean, _, english = line.partition("\t")
-            for place, term in enumerate(english.split(", ")):
-                yield GeneralTerm(korean, term, _SURENESS - _EACH_FURTHER * place)
+            for number, term in enumerate(english.split(", ")):
+                yield GeneralTerm(korean, term, _FIRST_CONFIDENCE - _DECREASE * number)

@@ -1,8 +1,8 @@
-"""Where a Korean term before a bracket begins.
+"""Term boundary detection: where a Korean term before a bracket begins.
 
-``… 은닉 마르코프 모델(Hidden Markov Model)`` could be 모델, 마르코프 모델, or all of the words. A word with a particle
-or a verb's ending closes a phrase; of what is left, the best candidate is the one that most of the contexts of the
-English term share, whose words the English ones explain, and that has about as many.
+In ``… 은닉 마르코프 모델(Hidden Markov Model)`` the term may be 모델, 마르코프 모델, or more. A word with a particle or
+a verb ending cannot be part of it. Of the remaining candidates the best one occurs in most contexts of the English
+term, translates its words, and has about as many.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Token
 
-Explains = Callable[[str, str], float]
-"""How surely a Korean term (first) and an English one mean the same, from 0 to 1."""
+Confidence = Callable[[str, str], float]
+"""Korean and English term → confidence, from 0 to 1, that they mean the same."""
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _UNKNOWN_KOREAN = 0.55
@@ -24,8 +24,8 @@ _UNKNOWN_ENGLISH = 0.45
 _LENGTH_WEIGHT = 0.45
 _SUPPORT_WEIGHT = 1.0
 _BREAK_BONUS = 0.35
-# Words that stand before terms and belong to none.
-_NO_BEGINNING = frozenset(
+# Words before terms that belong to none.
+_NEVER_IN_TERM = frozenset(
     "과 와 의 을 를 은 는 가 에 로 본 이 그 각 및 등 또는 혹은 즉 위 총 "
     "약 한 두 세 새 저 주로 특히 최근 기존 다양 대표 주요 관련 이용 활용 통해 대한 위한 소위 이른바 "
     "논문 연구 결과 따라 중 후 전 때 것 수 위해 같은 있는 하는 되는 된 한국 우리나라 사용 적용".split()
@@ -33,7 +33,10 @@ _NO_BEGINNING = frozenset(
 
 
 class Candidate(NamedTuple):
-    """A possible Korean term: its words, their terms, in how many contexts, and in how many a phrase begins there."""
+    """A candidate for a Korean term.
+
+    ``contexts`` counts the contexts that end with it, ``beginnings`` those in which a phrase begins with it.
+    """
 
     words: tuple[str, ...]
     terms: tuple[str, ...]
@@ -42,69 +45,88 @@ class Candidate(NamedTuple):
 
 
 def phrase_words(words: Sequence[str], tokens: Sequence[Sequence[Token]]) -> int:
-    """Return how many of the last ``words`` can be one noun phrase; ``tokens`` are those of each word."""
+    """Return how many of the last words form one noun phrase.
+
+    Args:
+        words: The words before a bracket.
+        tokens: The tokens of each word.
+    """
     count = 0
     for word, found in zip(reversed(words), reversed(tokens), strict=True):
-        if not _stands_in_phrase(word, found, last=count == 0):
+        if not _may_be_in_phrase(word, found, last=count == 0):
             break
         count += 1
     return count
 
 
-def _stands_in_phrase(word: str, tokens: Sequence[Token], *, last: bool) -> bool:
-    if not tokens or word in _NO_BEGINNING:
+def _may_be_in_phrase(word: str, tokens: Sequence[Token], *, last: bool) -> bool:
+    if not tokens or word in _NEVER_IN_TERM:
         return False
     if any(token.kind == "predicate" for token in tokens):
         return False
     if not any(token.kind in KEYWORD_KINDS for token in tokens) and not last:
         return False
-    # Whatever the analyser dropped at the end of a word is a particle or an ending.
+    # Characters at the end of a word that belong to no token are a particle or an ending.
     return max(token.end for token in tokens) >= len(word.rstrip("\"'.,"))
 
 
 def choose_term(
-    candidates: Sequence[Candidate], english: Sequence[str], contexts: int, explains: Explains
+    candidates: Sequence[Candidate], english: Sequence[str], contexts: int, confidence: Confidence
 ) -> tuple[Candidate, float] | None:
-    """Return the best candidate and how well the sides explain each other, from 0 to 1; None where there is none."""
+    """Choose the best candidate.
+
+    Args:
+        candidates: The candidates.
+        english: The English terms.
+        contexts: The number of all contexts.
+        confidence: Compares two terms.
+
+    Returns:
+        The candidate and its :func:`mean_confidence`, or None where no candidate has terms.
+    """
     best: tuple[float, int, Candidate] | None = None
     for candidate in candidates:
         if not candidate.terms:
             continue
-        value = _value(candidate, english, contexts, explains)
+        value = _value(candidate, english, contexts, confidence)
         if best is None or (value, len(candidate.words)) > best[:2]:
             best = value, len(candidate.words), candidate
     if best is None:
         return None
-    return best[2], explained_share(best[2].terms, english, explains)
+    return best[2], mean_confidence(best[2].terms, english, confidence)
 
 
-def _value(candidate: Candidate, english: Sequence[str], contexts: int, explains: Explains) -> float:
-    ours = sum(
-        max(0.0, _UNKNOWN_KOREAN - _best(explains(term, other) for other in english)) for term in candidate.terms
+def _value(candidate: Candidate, english: Sequence[str], contexts: int, confidence: Confidence) -> float:
+    unknown_korean = sum(
+        max(0.0, _UNKNOWN_KOREAN - _best(confidence(term, other) for other in english)) for term in candidate.terms
     )
-    theirs = sum(
-        max(0.0, _UNKNOWN_ENGLISH - _best(explains(term, other) for term in candidate.terms)) for other in english
+    unknown_english = sum(
+        max(0.0, _UNKNOWN_ENGLISH - _best(confidence(term, other) for term in candidate.terms)) for other in english
     )
     length = abs(len(candidate.terms) - len(english))
     support = math.log(candidate.contexts / contexts)
     begins = candidate.beginnings / candidate.contexts
-    return -ours - theirs - _LENGTH_WEIGHT * length + _SUPPORT_WEIGHT * support + _BREAK_BONUS * begins
+    return (
+        -unknown_korean - unknown_english - _LENGTH_WEIGHT * length + _SUPPORT_WEIGHT * support + _BREAK_BONUS * begins
+    )
 
 
-def explained_share(korean: Sequence[str], english: Sequence[str], explains: Explains) -> float:
-    """Return the mean over both sides' terms of how surely the other side has the same, from 0 to 1."""
-    sides = [_best(explains(term, other) for other in english) for term in korean]
-    sides += [_best(explains(term, other) for term in korean) for other in english]
+def mean_confidence(korean: Sequence[str], english: Sequence[str], confidence: Confidence) -> float:
+    """Return the mean, over the terms of both sides, of the best confidence with a term of the other side."""
+    sides = [_best(confidence(term, other) for other in english) for term in korean]
+    sides += [_best(confidence(term, other) for term in korean) for other in english]
     return sum(sides) / len(sides) if sides else 0.0
 
 
 def count_candidates(
     chains: Mapping[tuple[tuple[str, ...], bool], int], terms_of: Callable[[tuple[str, ...]], tuple[str, ...]]
 ) -> list[Candidate]:
-    """Return every ending of the chains, each with how many have it.
+    """Count every ending of the noun phrases before brackets.
 
-    A chain is the noun phrase before a bracket; its flag says whether something closed the phrase before it (a
-    particle, a comma), so that a term beginning there has begun.
+    Args:
+        chains: Noun phrases with their counts; the flag is true where the words before (a particle, a comma) show that
+            the phrase begins there.
+        terms_of: Words → terms.
     """
     contexts: Counter[tuple[str, ...]] = Counter()
     beginnings: Counter[tuple[str, ...]] = Counter()

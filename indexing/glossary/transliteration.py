@@ -1,8 +1,8 @@
-"""Transliteration similarity of Korean and English words.
+"""Transliteration distance between Korean and English words, to find loanwords.
 
-Korean writes borrowed words by their sound. The word's letters (jamo) are laid along the English spelling at the
-least cost: a letter against one of the spellings it stands for costs nothing, what Korean adds (the ㅡ of 스트, the ㅣ
-of 리지) and what English does not pronounce cost little. The tables are of this project's own making.
+A weighted edit distance aligns the letters (jamo) of the Korean word with the English spelling. A jamo matches each of
+the spellings in its table row for free; vowels that Korean inserts (ㅡ in 스트, ㅣ in 리지) and silent English letters
+cost little. The tables were made for this project.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
         "ㅣ": "i e ee ea y ie ey ei ia ae eo oe",
     }.items()
 }
-"""Letter (with a mark where it ends a syllable) → how English spells what it stands for."""
-# What Korean adds to make a syllable of a consonant.
+"""Jamo (``$`` marks the final consonant of a syllable) → its English spellings."""
+# Vowels that Korean inserts after a consonant.
 _ADDED = {"ㅡ": 0.05, "ㅣ": 0.3, "ㅓ": 0.35, "ㅜ": 0.35}
 _SILENT = {
     "e": 0.15,
@@ -85,70 +85,76 @@ _SILENT = {
     "o": 0.4,
     "a": 0.4,
 }
-_WRONG_VOWEL = 0.45
-_WRONG = 1.0
+_VOWEL_MISMATCH = 0.45
+_MISMATCH = 1.0
 _VOWEL_LETTERS = frozenset("aeiouyw")
 
 
-def sound_distance(korean: str, english: str, most: float = 1.0) -> float:
-    """Return the cost of reading lower-case ``english`` as ``korean``, by letter of the longer: 0 where they agree.
+def transliteration_distance(korean: str, english: str, most: float = 1.0) -> float:
+    """Return the edit cost per letter of the longer word; 0 for a perfect transliteration.
 
-    Where it is larger than ``most``, 1 is returned instead, and much sooner.
+    Args:
+        korean: A Hangul word.
+        english: A lower-case word.
+        most: Upper bound: a larger distance is returned as 1, in less time.
 
-    >>> sound_distance("트랜스포머", "transformer") < 0.05 < 0.3 < sound_distance("신경망", "network")
+    >>> transliteration_distance("트랜스포머", "transformer") < 0.05
+    True
+    >>> transliteration_distance("신경망", "network") > 0.3
     True
     """
-    sounds = _sounds(korean)
-    if not sounds or not english.isascii() or not english.isalpha():
+    jamo = _jamo(korean)
+    if not jamo or not english.isascii() or not english.isalpha():
         return 1.0
-    longer = max(len(sounds), len(english))
-    cost = _least_cost(sounds, english, most * longer)
+    longer = max(len(jamo), len(english))
+    cost = _least_cost(jamo, english, most * longer)
     return 1.0 if cost is None else cost / longer
 
 
 @lru_cache(maxsize=20_000)
-def _sounds(korean: str) -> tuple[str, ...]:
-    """Return the letters of a Hangul word, a syllable's last consonant marked; empty where a letter is no Hangul."""
-    sounds: list[str] = []
+def _jamo(korean: str) -> tuple[str, ...]:
+    """Return a Hangul word's jamo, with ``$`` after final consonants; empty where a character is no syllable."""
+    jamo: list[str] = []
     for syllable in korean:
         code = ord(syllable) - 0xAC00
         if not 0 <= code < 11_172:
             return ()
         first, vowel, last = _FIRST[code // 588], _VOWEL[code % 588 // 28], _LAST[code % 28]
-        if first == "ㄹ" and sounds and sounds[-1] == "ㄹ$":
-            sounds.pop()  # one l in English: 클러 is clu
+        if first == "ㄹ" and jamo and jamo[-1] == "ㄹ$":
+            jamo.pop()  # ㄹㄹ is a single l in English: 클러, clu
         if first != "ㅇ":
-            sounds.append(first)
-        sounds.append(vowel)
+            jamo.append(first)
+        jamo.append(vowel)
         if last != " ":
-            sounds.append(last + "$")
-    return tuple(sounds)
+            jamo.append(last + "$")
+    return tuple(jamo)
 
 
-def _least_cost(sounds: tuple[str, ...], english: str, most: float) -> float | None:
-    """Return the least cost of laying ``sounds`` along ``english``, None as soon as it is sure to be over ``most``.
+def _least_cost(jamo: tuple[str, ...], english: str, most: float) -> float | None:
+    """Return the least edit cost between jamo and letters, or None where it is over ``most``.
 
-    ``row[j]`` is the cost of the sounds so far along the first j letters; no later row has a smaller least cost.
+    Dynamic programming: ``row[j]`` is the cost of the jamo so far and the first j letters. The minimum of a row never
+    decreases, which allows an early end.
     """
     silent = [_SILENT.get(letter, 0.9) for letter in english]
     row = [0.0]
     for cost in silent:
         row.append(row[-1] + cost)
-    for sound in sounds:
-        spellings = _SPELLINGS.get(sound) or _SPELLINGS.get(sound[0], ())
-        wrong_vowel = _WRONG_VOWEL if sound in _VOWEL else _WRONG
-        added = _ADDED.get(sound, 0.8)
+    for letter in jamo:
+        spellings = _SPELLINGS.get(letter) or _SPELLINGS.get(letter[0], ())
+        wrong_vowel = _VOWEL_MISMATCH if letter in _VOWEL else _MISMATCH
+        added = _ADDED.get(letter, 0.8)
         below = [cost + added for cost in row]
         for start, before in enumerate(row):
             if before > most:
-                continue  # what costs more than is asked about cannot become part of an answer
+                continue  # already over the limit
             for spelling in spellings:
                 if before < below[min(start + len(spelling), len(english))] and english.startswith(spelling, start):
                     below[start + len(spelling)] = before
-        for place, cost in enumerate(silent):
-            wrong = wrong_vowel if english[place] in _VOWEL_LETTERS else _WRONG
-            best = min(row[place] + wrong, below[place] + cost)
-            below[place + 1] = min(below[place + 1], best)
+        for index, cost in enumerate(silent):
+            mismatch = wrong_vowel if english[index] in _VOWEL_LETTERS else _MISMATCH
+            best = min(row[index] + mismatch, below[index] + cost)
+            below[index + 1] = min(below[index + 1], best)
         row = below
         if min(row) > most:
             return None
@@ -161,54 +167,54 @@ _KEY = {
 }  # fmt: skip
 
 
-def sound_key(korean: str) -> str:
-    """Return the word's consonants, coarsely and without ㅎ, r and l at the end, for finding candidates fast."""
+def consonant_key(korean: str) -> str:
+    """Return a key of the word's consonant classes, without ㅎ and final ㄹ, to find candidates fast."""
     key: list[str] = []
-    for sound in _sounds(korean):
-        if sound in _VOWEL:
+    for letter in _jamo(korean):
+        if letter in _VOWEL:
             continue
-        coarse = {"ㅇ$": "N", "ㅅ$": "T"}.get(sound) or _KEY.get(sound[0], "")
+        coarse = {"ㅇ$": "N", "ㅅ$": "T"}.get(letter) or _KEY.get(letter[0], "")
         if coarse:
             key.append(coarse)
     return "".join(key)
 
 
-def opens_with_vowel(korean: str) -> bool:
-    """Say whether a Hangul word begins with a vowel's sound."""
+def starts_with_vowel(korean: str) -> bool:
+    """Return whether a Hangul word begins with a vowel sound."""
     return 0 <= ord(korean[0]) - 0xAC00 < 11_172 and _FIRST[(ord(korean[0]) - 0xAC00) // 588] == "ㅇ"
 
 
-def vowel_openings(english: str) -> tuple[bool, ...]:
-    """Return what :func:`opens_with_vowel` can say of a Korean writing of a lower-case word."""
+def possible_vowel_starts(english: str) -> tuple[bool, ...]:
+    """Return the values that :func:`starts_with_vowel` may have for a transliteration of a lower-case word."""
     if english[0] in "hwy":
         return (True, False)
     return (english[0] in _VOWEL_LETTERS,)
 
 
-def spelling_keys(english: str) -> set[str]:
-    """Return the keys under which a Korean writing of a lower-case word may be found; none for anything else."""
+def english_consonant_keys(english: str) -> set[str]:
+    """Return the :func:`consonant_key` values of possible transliterations of a lower-case word; empty for others."""
     if not _WORD.fullmatch(english):
         return set()
     keys = {""}
-    place = 0
-    while place < len(english):
-        taken, options = _read_consonant(english, place)
+    position = 0
+    while position < len(english):
+        length, options = _read_consonant(english, position)
         keys = {key + option for key in keys for option in options}
-        if len(keys) > _MOST_KEYS:
+        if len(keys) > _MAX_KEYS:
             return set()
-        place += taken
+        position += length
     return keys
 
 
-_MOST_KEYS = 64
+_MAX_KEYS = 64
 _WORD = re.compile("[a-z]+")
 
 
-def _read_consonant(word: str, place: int) -> tuple[int, tuple[str, ...]]:  # noqa: C901, PLR0911, PLR0912  (a table)
-    letter, following = word[place], word[place + 1 : place + 2]
+def _read_consonant(word: str, position: int) -> tuple[int, tuple[str, ...]]:  # noqa: C901, PLR0911, PLR0912  (a table)
+    letter, following = word[position], word[position + 1 : position + 2]
     pair = letter + following
     if following == letter and letter not in _VOWEL_LETTERS:
-        return 2, _one(letter)
+        return 2, _consonant_class(letter)
     if pair in ("ph", "gh"):
         return 2, ("P",) if pair == "ph" else ("", "K")
     if pair == "ch":
@@ -227,32 +233,32 @@ def _read_consonant(word: str, place: int) -> tuple[int, tuple[str, ...]]:  # no
         return 1, ("S",) if following in ("e", "i", "y") and following else ("K",)
     if letter == "g":
         return 1, ("S", "K") if following in ("e", "i", "y") and following else ("K",)
-    if letter == "t" and word[place : place + 3] in ("tio", "tia", "tur"):
+    if letter == "t" and word[position : position + 3] in ("tio", "tia", "tur"):
         return 1, ("S", "T")
-    if letter == "d" and word[place : place + 2] in ("dg", "du"):
+    if letter == "d" and word[position : position + 2] in ("dg", "du"):
         return 1, ("", "S", "T")
     if letter == "r":
-        # Heard before a vowel only, and the e of "software" is none.
-        heard = (
+        # Pronounced before a vowel only; a final e (software) is none.
+        pronounced = (
             following != ""
             and following in "aeiouy"
-            and word[place + 1 :] != "e"
-            and word[place + 1 : place + 3] != "ew"
+            and word[position + 1 :] != "e"
+            and word[position + 1 : position + 3] != "ew"
         )
-        return 1, ("R",) if heard else ("", "R")
+        return 1, ("R",) if pronounced else ("", "R")
     if pair == "ts":
         return 2, ("S", "TS")
-    return 1, _one(letter)
+    return 1, _consonant_class(letter)
 
 
-def _one(letter: str) -> tuple[str, ...]:
+def _consonant_class(letter: str) -> tuple[str, ...]:
     if letter in "aeiouywh":
         return ("",)
     return ({"b": "P", "p": "P", "f": "P", "v": "P", "d": "T", "t": "T", "k": "K", "g": "K", "c": "K", "q": "K",
              "s": "S", "z": "S", "j": "S", "l": "R", "r": "R", "m": "M", "n": "N", "x": "KS"}[letter],)  # fmt: skip
 
 
-# Every reading of a Chinese character there is in common use. A word with another syllable is Korean or borrowed.
+# All common readings of Chinese characters. A word with another syllable is native Korean or a loanword.
 _SINO_KOREAN = frozenset(
     "가각간갈감갑강개객갱갹거건걸검겁게격견결겸경계고곡곤골공과곽관괄광괘괴굉교구국군굴궁권궐궤귀규균귤극근글금급긍기긴길김끽"
     "나낙난날남납낭내냉녀년념녕노농뇌뇨누눈눌뉴니닉다단달담답당대댁덕도독돈돌동두둔득등라락란랄람랍랑래랭략량려력련렬렴렵령례로록론롱"
@@ -264,6 +270,6 @@ _SINO_KOREAN = frozenset(
 )
 
 
-def may_be_borrowed(korean: str) -> bool:
-    """Say whether the word has a syllable that no Chinese character is read as, as most borrowed words do."""
+def may_be_loanword(korean: str) -> bool:
+    """Return whether the word has a syllable that is no reading of a Chinese character, as most loanwords have."""
     return any(syllable not in _SINO_KOREAN for syllable in korean)

@@ -204,7 +204,11 @@ class LexicalReader:
             return [unpack_stored(_stored(fields, number)) for number in numbers]
 
     def count(self) -> int:
-        """See :class:`~shrag.indexing.vectors.store.StoredDocuments`; raises where deleted documents still have numbers."""
+        """See :class:`~shrag.indexing.vectors.store.StoredDocuments`.
+
+        Raises:
+            IndexingError: Deleted documents still have numbers.
+        """
         if int(self._reader.maxDoc()) != self._documents:
             raise IndexingError(f"Lucene keeps deleted documents while {self._doing}: merge it to one segment first.")
         return self._documents

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shrag.corpora.files import FolderBusy, check_name, sole_writer, telling_full_disk
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.user_dictionary import stored_dictionary
+from shrag.indexing.analysis.user_dictionary import load_dictionary
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.open_index import check_analyzer
 from shrag.indexing.storage.generations import (
@@ -65,7 +65,7 @@ def _checked(index: Path, number: int) -> IndexManifest:
     manifest = read_generation(index, number)
     folder = generation_folder(index, number)
     check_files(folder, manifest)
-    check_analyzer(index.name, manifest, KoreanEnglishAnalyzer(dictionary=stored_dictionary(folder)))
+    check_analyzer(index.name, manifest, KoreanEnglishAnalyzer(dictionary=load_dictionary(folder)))
     return manifest
 
 

@@ -1,17 +1,8 @@
-"""FAISS searches (flat, GPU, IVF) and the choice between them.
+"""Vector search with FAISS (flat, GPU, IVF), and the choice of a search by the number of vectors.
 
-A scan gives more rows than are wanted. They are exact once the worst of them scores less than the best ``k`` could by
-more than the rounding; until then deeper ones are asked for, and at the scan's own limit every vector is read.
-
-What FAISS holds is derived from the vector file, lives in memory, and is thrown away with the process.
-
-What the card holds is derived from the vector file and thrown away with the process.
-
-Vectors are gathered around centroids, and candidates are taken from the lists nearest to a question only (Jégou, Douze
-and Schmid, *Product quantization for nearest neighbor search*, TPAMI 2011). They are scored anew by the vectors
-themselves, read from the mapped file. Not exact: :data:`PROBES` and :data:`REFINED` decide how near to it.
-
-The index is derived: it may be deleted at any time and is made again when it is missing or does not fit.
+The flat searches are exact: they rescore the candidates of a FAISS scan and scan deeper until no further row can be
+among the best ``k``, given the scan's rounding. :class:`IvfSearch` is approximate. All FAISS indexes are derived from
+the vector file.
 """
 
 from __future__ import annotations
@@ -26,12 +17,12 @@ from numpy.typing import NDArray
 
 from shrag.indexing.errors import PartMissing
 from shrag.indexing.search_engine import Hit
-from shrag.indexing.vectors.exact_search import MARGIN, BlockSearch, DenseSearch, Docids, check_questions, rank_rows
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.exact_search import MARGIN, BlockSearch, DocidsOf, VectorSearch, check_queries, rank_rows
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
 Faiss = Any
-"""The library's module; it has no types to offer."""
+"""The ``faiss`` module, which has no types."""
 
 
 def has_faiss() -> bool:
@@ -40,7 +31,7 @@ def has_faiss() -> bool:
 
 
 def load_faiss() -> Faiss:
-    """Return the library; raises :class:`PartMissing` with how to install it."""
+    """Import and return FAISS; raises :class:`PartMissing` with the command to install it."""
     try:
         import faiss
     except ImportError as error:
@@ -50,82 +41,90 @@ def load_faiss() -> Faiss:
     return faiss
 
 
-def gpus() -> int:
-    """Return how many GPUs FAISS sees; none in the build for processors."""
+def count_gpus() -> int:
+    """Return the number of GPUs that FAISS can use; 0 in its CPU build."""
     faiss = load_faiss()
     return int(faiss.get_num_gpus()) if hasattr(faiss, "StandardGpuResources") else 0
 
 
-FAISS_FROM_ROWS = 100_000
-"""From how many vectors on FAISS is worth its start, where it is installed."""
+FAISS_MIN_ROWS = 100_000
+"""Fewest vectors for which FAISS is used, where installed: below, loading it takes longer than it saves."""
 
-IVF_FROM_ROWS = 5_000_000
-"""From how many on a processor does not read them all for one question."""
+IVF_MIN_ROWS = 5_000_000
+"""Fewest vectors for approximate search on a CPU."""
 
-GPU_MOST_BYTES = 8 << 30
-"""How much of a card may be taken for vectors, of what a language model leaves."""
+GPU_MAX_BYTES = 8 << 30
+"""Most bytes of vectors to hold on a GPU, beside a language model."""
 
 
-def choose_search(vectors: HalfVectors, docids: Docids, derived: Path | None = None) -> DenseSearch:
-    """Return the search for ``vectors``; exact unless there are very many. An inexact one is kept at ``derived``."""
-    if len(vectors) < FAISS_FROM_ROWS or not has_faiss():
+def choose_search(vectors: Float16Vectors, docids: DocidsOf, derived: Path | None = None) -> VectorSearch:
+    """Return a search for vectors: exact below :data:`IVF_MIN_ROWS` or on a GPU, else approximate.
+
+    Args:
+        vectors: The vectors.
+        docids: Row numbers → document identifiers.
+        derived: File that stores an approximate index, None for none.
+    """
+    if len(vectors) < FAISS_MIN_ROWS or not has_faiss():
         return BlockSearch(vectors, docids)
-    if vectors.nbytes <= GPU_MOST_BYTES and gpus():
+    if vectors.nbytes <= GPU_MAX_BYTES and count_gpus():
         return GpuSearch(vectors, docids)
-    if len(vectors) >= IVF_FROM_ROWS:
+    if len(vectors) >= IVF_MIN_ROWS:
         return IvfSearch(vectors, docids, derived)
-
     return FlatSearch(vectors, docids)
 
 
 Scan = Callable[[Vectors, int], tuple[NDArray[np.float32], NDArray[np.int64]]]
-"""Questions and a depth → scores and rows of each, ``[n, depth]``, best first."""
+"""Query vectors and a depth → scores and rows of each query, ``[n, depth]``, best first."""
 
-_MORE = 64
-_DEEPER = 4
+_EXTRA_ROWS = 64
+_DEPTH_FACTOR = 4
 
 
-class ScannedSearch:
-    """Implements :class:`~shrag.indexing.vectors.exact_search.DenseSearch` over a ``scan`` of all ``vectors``.
+class RescoredSearch:
+    """Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch` by rescoring the candidates of a scan.
 
-    ``margin`` is how far its scores may be from the exact ones; ``deepest`` the largest depth that it can be asked for.
+    Args:
+        vectors: The vectors.
+        docids: Row numbers → document identifiers.
+        scan: Search over all vectors with approximate scores.
+        margin: Largest difference of the scan's scores from the exact ones.
+        max_depth: The scan's largest depth, None for no limit.
     """
 
     def __init__(
-        self, vectors: HalfVectors, docids: Docids, scan: Scan, *, margin: float, deepest: int | None = None
+        self, vectors: Float16Vectors, docids: DocidsOf, scan: Scan, *, margin: float, max_depth: int | None = None
     ) -> None:
         self._vectors = vectors
         self._docids = docids
         self._scan = scan
         self._margin = margin
-        self._deepest = min(len(vectors), deepest or len(vectors))
+        self._max_depth = min(len(vectors), max_depth or len(vectors))
 
-    def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
-        """See :class:`~shrag.indexing.vectors.exact_search.DenseSearch`."""
-        check_questions(questions, self._vectors.shape[1], k)
-        if not len(questions) or not len(self._vectors):
-            return [[] for _ in questions]
-        depth = min(k + _MORE, self._deepest)
-        scores, rows = self._scan(np.ascontiguousarray(questions), depth)
-        return [
-            self._rank(questions[place : place + 1], k, scores[place], rows[place]) for place in range(len(questions))
-        ]
+    def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
+        """See :class:`~shrag.indexing.vectors.exact_search.VectorSearch`."""
+        check_queries(queries, self._vectors.shape[1], k)
+        if not len(queries) or not len(self._vectors):
+            return [[] for _ in queries]
+        depth = min(k + _EXTRA_ROWS, self._max_depth)
+        scores, rows = self._scan(np.ascontiguousarray(queries), depth)
+        return [self._rank(queries[n : n + 1], k, scores[n], rows[n]) for n in range(len(queries))]
 
-    def _rank(self, question: Vectors, k: int, scores: NDArray[np.float32], rows: NDArray[np.int64]) -> list[Hit]:
-        while not self._is_enough(k, scores):
-            depth = min(len(scores) * _DEEPER, self._deepest)
+    def _rank(self, query: Vectors, k: int, scores: NDArray[np.float32], rows: NDArray[np.int64]) -> list[Hit]:
+        while not self._is_complete(k, scores):
+            depth = min(len(scores) * _DEPTH_FACTOR, self._max_depth)
             if depth <= len(scores):
-                (hits,) = BlockSearch(self._vectors, self._docids).search(question, k)
+                (hits,) = BlockSearch(self._vectors, self._docids).search(query, k)
                 return hits
-            deeper = self._scan(question, depth)
+            deeper = self._scan(query, depth)
             scores, rows = deeper[0][0], deeper[1][0]
-        return rank_rows(self._vectors, question[0], np.sort(rows), self._docids, k)
+        return rank_rows(self._vectors, query[0], np.sort(rows), self._docids, k)
 
-    def _is_enough(self, k: int, scores: NDArray[np.float32]) -> bool:
-        """Say whether no row that was not given can be among the best ``k``, or tie with one of them."""
+    def _is_complete(self, k: int, scores: NDArray[np.float32]) -> bool:
+        """Return whether no row outside the candidates can be among the best ``k`` or tie with one of them."""
         if len(scores) == len(self._vectors):
             return True
-        # What scores nothing is no hit however good the others are.
+        # Rows that score 0 or less are no hits in any case.
         floor = max(float(scores[k - 1]) - 2 * self._margin, -self._margin) if k <= len(scores) else -self._margin
         return float(scores[-1]) < floor
 
@@ -133,10 +132,10 @@ class ScannedSearch:
 _BLOCK_ROWS = 16_384
 
 
-class FlatSearch(ScannedSearch):
-    """Implements :class:`~shrag.indexing.vectors.exact_search.DenseSearch`; takes as much memory as the vector file has bytes."""
+class FlatSearch(RescoredSearch):
+    """Exact search on the CPU with a half-precision FAISS index, as large in memory as the vector file."""
 
-    def __init__(self, vectors: HalfVectors, docids: Docids) -> None:
+    def __init__(self, vectors: Float16Vectors, docids: DocidsOf) -> None:
         faiss = load_faiss()
         flat = faiss.IndexScalarQuantizer(vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
         for start in range(0, len(vectors), _BLOCK_ROWS):
@@ -145,24 +144,24 @@ class FlatSearch(ScannedSearch):
 
 
 SCRATCH_BYTES = 256 << 20
-"""What FAISS may use beside the vectors; by default it takes 1.5 GiB at once."""
+"""Scratch memory of FAISS beside the vectors; its default is 1.5 GiB."""
 
 GPU_MARGIN = 1e-3
-"""Questions are rounded to half precision there: eleven bits of each component, so 5e-4 of a cosine at most."""
+"""Queries are rounded to half precision on a GPU: eleven bits of each component, so at most 5e-4 of a cosine."""
 
-_DEEPEST = 2_048
+_GPU_MAX_DEPTH = 2_048
 _GPU_BLOCK_ROWS = 65_536
 
 
-class GpuSearch(ScannedSearch):
-    """Implements :class:`~shrag.indexing.vectors.exact_search.DenseSearch`; takes as much of the card as the vector file has bytes.
+class GpuSearch(RescoredSearch):
+    """Exact search with a half-precision FAISS index on a GPU, as large as the vector file.
 
-    ``library`` is FAISS, another in tests. Written for ``GpuIndexFlatIP`` with half-precision storage.
+    ``library`` replaces FAISS in tests.
     """
 
-    def __init__(self, vectors: HalfVectors, docids: Docids, library: Faiss | None = None) -> None:
+    def __init__(self, vectors: Float16Vectors, docids: DocidsOf, library: Faiss | None = None) -> None:
         faiss = library or load_faiss()
-        # Kept as long as the index on the card, which does not keep it.
+        # Must live as long as the GPU index, which does not hold a reference to it.
         self._resources = faiss.StandardGpuResources()
         self._resources.setTempMemory(SCRATCH_BYTES)
         config = faiss.GpuIndexFlatConfig()
@@ -170,57 +169,67 @@ class GpuSearch(ScannedSearch):
         flat = faiss.GpuIndexFlatIP(self._resources, vectors.shape[1], config)
         for start in range(0, len(vectors), _GPU_BLOCK_ROWS):
             flat.add(vectors[start : start + _GPU_BLOCK_ROWS].astype(np.float32))
-        super().__init__(vectors, docids, flat.search, margin=GPU_MARGIN, deepest=_DEEPEST)
+        super().__init__(vectors, docids, flat.search, margin=GPU_MARGIN, max_depth=_GPU_MAX_DEPTH)
 
 
 PROBES = 64
-"""How many lists a question looks into."""
+"""Number of lists searched for a query."""
 
-REFINED = 200
-"""How many candidates are scored anew at least; four for each hit wanted if that is more."""
+MIN_RESCORED = 200
+"""Fewest candidates to rescore; four per hit if that is more."""
 
-_REFINED_A_HIT = 4
-_SAMPLES_A_LIST = 64
-_LISTS_A_ROOT = 4
-_HNSW_FROM_LISTS = 16_384
+_RESCORED_PER_HIT = 4
+_SAMPLES_PER_LIST = 64
+_LISTS_PER_ROOT = 4
+_HNSW_MIN_LISTS = 16_384
 _IVF_BLOCK_ROWS = 65_536
 _SEED = 0
 
 
 class IvfSearch:
-    """Searches as :class:`~shrag.indexing.vectors.exact_search.DenseSearch` says, but for a candidate in a list it did not look into.
+    """Approximate search with an inverted-file index (IVF): only the lists nearest to a query are searched.
 
-    With a ``path`` the index is kept there and opened again as long as it is of as many vectors of the same length:
-    name it by what the vectors are.
+    Vectors are grouped around centroids; candidates of :data:`PROBES` lists are rescored with the stored vectors. A
+    record in another list is missed. Source: Jégou, Douze and Schmid, *Product quantization for nearest neighbor
+    search*, TPAMI 2011.
+
+    Args:
+        vectors: The vectors.
+        docids: Row numbers → document identifiers.
+        path: File that stores the index, None for none. It is reused if number and dimension of the vectors agree, so
+            its name must identify the vectors. It may be deleted at any time.
+        probes: Number of lists searched for a query.
     """
 
-    def __init__(self, vectors: HalfVectors, docids: Docids, path: Path | None = None, probes: int = PROBES) -> None:
+    def __init__(
+        self, vectors: Float16Vectors, docids: DocidsOf, path: Path | None = None, probes: int = PROBES
+    ) -> None:
         self._vectors = vectors
         self._docids = docids
         if len(vectors):
             self._index = (_read(path, vectors) if path else None) or _build(vectors, path)
             load_faiss().extract_index_ivf(self._index).nprobe = probes
 
-    def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
-        """Return at most ``k`` hits for each row, best first, ties by docid; scores are exact cosines."""
-        check_questions(questions, self._vectors.shape[1], k)
-        if not len(questions) or not len(self._vectors):
-            return [[] for _ in questions]
-        depth = min(max(k * _REFINED_A_HIT, REFINED), len(self._vectors))
-        _, rows = self._index.search(np.ascontiguousarray(questions), depth)
+    def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
+        """Return at most ``k`` hits for each query, best first, ties by docid; scores are exact cosines."""
+        check_queries(queries, self._vectors.shape[1], k)
+        if not len(queries) or not len(self._vectors):
+            return [[] for _ in queries]
+        depth = min(max(k * _RESCORED_PER_HIT, MIN_RESCORED), len(self._vectors))
+        _, rows = self._index.search(np.ascontiguousarray(queries), depth)
         return [
-            rank_rows(self._vectors, question, np.sort(near[near >= 0]), self._docids, k)
-            for question, near in zip(questions, rows, strict=True)
+            rank_rows(self._vectors, query, np.sort(near[near >= 0]), self._docids, k)
+            for query, near in zip(queries, rows, strict=True)
         ]
 
 
-def _build(vectors: HalfVectors, path: Path | None) -> Any:  # noqa: ANN401
+def _build(vectors: Float16Vectors, path: Path | None) -> Any:  # noqa: ANN401
     faiss = load_faiss()
-    lists = 1 << max(0, round(np.log2(max(_LISTS_A_ROOT * np.sqrt(len(vectors)), 1))))
-    lists = max(1, min(lists, len(vectors) // _SAMPLES_A_LIST))
-    near = f"IVF{lists}_HNSW32" if lists >= _HNSW_FROM_LISTS else f"IVF{lists}"
+    lists = 1 << max(0, round(np.log2(max(_LISTS_PER_ROOT * np.sqrt(len(vectors)), 1))))
+    lists = max(1, min(lists, len(vectors) // _SAMPLES_PER_LIST))
+    near = f"IVF{lists}_HNSW32" if lists >= _HNSW_MIN_LISTS else f"IVF{lists}"
     index = faiss.index_factory(vectors.shape[1], f"{near},SQ8", faiss.METRIC_INNER_PRODUCT)
-    size = min(len(vectors), lists * _SAMPLES_A_LIST)
+    size = min(len(vectors), lists * _SAMPLES_PER_LIST)
     sample = np.sort(np.random.default_rng(_SEED).choice(len(vectors), size, replace=False))
     index.train(vectors[sample].astype(np.float32))
     for start in range(0, len(vectors), _IVF_BLOCK_ROWS):
@@ -233,8 +242,8 @@ def _build(vectors: HalfVectors, path: Path | None) -> Any:  # noqa: ANN401
     return index
 
 
-def _read(path: Path, vectors: HalfVectors) -> Any:  # noqa: ANN401
-    """Return the index kept at ``path``, None where there is none that fits."""
+def _read(path: Path, vectors: Float16Vectors) -> Any:  # noqa: ANN401
+    """Return the index stored at ``path``, None where there is none or it does not fit."""
     if not path.is_file():
         return None
     try:

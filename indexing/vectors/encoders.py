@@ -1,7 +1,7 @@
-"""Make or open an index's encoder (LSA or transformer).
+"""Create or open an index's encoder: LSA, or a transformer model.
 
-LSA is fit on the index and lies in it. A model's weights lie outside, in one folder for all indexes: an index only
-says which they were, and is not searched with others.
+An LSA encoder is fit on the index and stored in it. A model's weights are outside, in one folder for all indexes; the
+index records their digest and is not searched with other weights.
 """
 
 from __future__ import annotations
@@ -34,10 +34,20 @@ def make_encoder(
     weights: Path,
     report: Callable[[str, int], None] = lambda what, done: None,
 ) -> Encoder:
-    """Return the encoder of an index that is being built: fit on its ``documents``, or loaded from ``weights``.
+    """Create the encoder of an index that is being built.
 
-    ``folder`` is the index's for its vectors; ``source`` identifies the documents. Raises what
-    :func:`~shrag.models.encoders.transformer.load_encoder` does.
+    Args:
+        choice: ``lsa``, or a choice of :mod:`shrag.models.encoders.choice`.
+        folder: The index's folder for vectors.
+        stage: The build's folder for intermediate files.
+        documents: The documents to fit LSA on.
+        analyzer: The index's analyzer.
+        source: Identifies the documents.
+        weights: Folder of the weights of named models.
+        report: Called with the name and count of progress.
+
+    Raises:
+        ModelError: As :func:`~shrag.models.encoders.transformer.load_encoder`.
     """
     if choice == LSA:
         return make_lsa(folder, stage, documents, analyzer, source, report)
@@ -50,9 +60,10 @@ def make_encoder(
 def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, weights: Path) -> Encoder:
     """Open the encoder of the index ``name``.
 
-    Raises as :func:`~shrag.indexing.storage.vector_card.check_card` does; :class:`EncoderUnavailable` where the weights
-    that made its vectors are not here or cannot be run; :class:`~shrag.indexing.errors.IndexDamaged` where its own
-    files do not fit together.
+    Raises:
+        EncoderUnavailable: The weights that made the vectors are missing or cannot be loaded.
+        IndexDamaged: The index's own files do not fit together.
+        IndexingError: As :func:`~shrag.indexing.storage.vector_card.check_card`.
     """
     check_card(name, card)
     if card.encoder == LSA:
@@ -60,23 +71,23 @@ def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, 
     from shrag.models.encoders.transformer import load_encoder
 
     try:
-        choice = _same_weights(card, weights)
+        choice = _find_weights_of(card, weights)
         return load_encoder(choice)
     except ModelError as error:
         raise EncoderUnavailable(
-            f"The vectors of index {name} need the encoder that made them. {error} Keyword search works without; "
+            f"The vectors of index {name} need the encoder that made them. {error} Keyword search works without it; "
             f"`shrag index {name} --encoder {NO_ENCODER}` builds the index without vectors."
         ) from error
 
 
-def _same_weights(card: VectorCard, weights: Path) -> EncoderChoice:
-    """Return the choice that made the vectors; a folder chosen by its path is also looked for under ``weights``."""
-    places = [card.encoder]
+def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
+    """Return the choice with the weights that made the vectors; a path's folder is also searched below ``weights``."""
+    choices = [card.encoder]
     if is_path(card.encoder):
-        places.append(str(weights.absolute() / Path(card.encoder).name))
+        choices.append(str(weights.absolute() / Path(card.encoder).name))
     found: list[EncoderChoice] = []
     missing: WeightsMissing | None = None
-    for place in places:
+    for place in choices:
         try:
             found.append(choose_encoder(place, weights))
         except WeightsMissing as error:
@@ -93,10 +104,10 @@ def _same_weights(card: VectorCard, weights: Path) -> EncoderChoice:
 
 
 ENCODER_FOLDER = "encoder"
-"""Where in the vectors' folder lies what encodes questions."""
+"""Name of the LSA encoder's folder, in the folder of the vectors."""
 
 _STAGE_FILE = "encoder.json"
-_DOCIDS_AT_ONCE = 10_000
+_DOCID_BATCH = 10_000
 
 
 def make_lsa(
@@ -108,17 +119,24 @@ def make_lsa(
     report: Callable[[str, int], None] = lambda what, done: None,
     options: LsaOptions | None = None,
 ) -> Encoder:
-    """Fit the encoder of an index, and keep in ``folder`` what encodes its questions.
+    """Fit the LSA encoder of an index, or open the one that an interrupted build fit on the same documents.
 
-    ``source`` identifies the documents; what an earlier run made of the same ones is opened instead of made again.
+    Args:
+        folder: The index's folder for vectors, which gets the encoder's files.
+        stage: The build's folder for intermediate files.
+        documents: The documents to fit on.
+        analyzer: The index's analyzer.
+        source: Identifies the documents.
+        report: Called with the name and count of progress.
+        options: Options of the fit.
     """
     chosen = options or LsaOptions()
-    made = hashlib.sha256(f"lsa\n{chosen.settings}\n{source}".encode()).hexdigest()
-    kept = folder / ENCODER_FOLDER
-    earlier = _read_stage(stage / _STAGE_FILE)
-    if earlier is not None and earlier.input == made:
+    input_digest = hashlib.sha256(f"lsa\n{chosen.settings}\n{source}".encode()).hexdigest()
+    encoder_folder = folder / ENCODER_FOLDER
+    earlier = _read_fit_record(stage / _STAGE_FILE)
+    if earlier is not None and earlier.input == input_digest:
         try:
-            encoder = load_lsa(kept, analyzer.terms, chosen.settings)
+            encoder = load_lsa(encoder_folder, analyzer.terms, chosen.settings)
         except (OSError, ValueError):
             earlier = None
         else:
@@ -127,17 +145,18 @@ def make_lsa(
     report("encoder", 0)
     sample = sample_documents(documents, chosen.documents)
     fitted = fit_lsa((each.contents_terms for each in documents.documents(sample)), analyzer.terms, chosen)
-    kept.mkdir(parents=True, exist_ok=True)
+    encoder_folder.mkdir(parents=True, exist_ok=True)
     stage.mkdir(exist_ok=True)
-    fitted.save(kept)
-    (stage / _STAGE_FILE).write_bytes(msgspec.json.encode(_Stage(made, fitted.digest)))
-    return load_lsa(kept, analyzer.terms, chosen.settings)
+    fitted.save(encoder_folder)
+    (stage / _STAGE_FILE).write_bytes(msgspec.json.encode(_FitRecord(input_digest, fitted.digest)))
+    return load_lsa(encoder_folder, analyzer.terms, chosen.settings)
 
 
 def open_lsa(name: str, card: VectorCard, folder: Path, analyzer: Analyzer) -> Encoder:
-    """Open the encoder of the index ``name`` from its vectors' ``folder``.
+    """Open the LSA encoder of the index ``name`` from the ``folder`` of its vectors.
 
-    Raises :class:`IndexDamaged` where its files do not fit together.
+    Raises:
+        IndexDamaged: The files are missing or do not fit together.
     """
     try:
         encoder = load_lsa(folder / ENCODER_FOLDER, analyzer.terms, card.settings)
@@ -152,28 +171,28 @@ def open_lsa(name: str, card: VectorCard, folder: Path, analyzer: Analyzer) -> E
 
 
 def sample_documents(documents: StoredDocuments, most: int) -> list[int]:
-    """Return the numbers of the ``most`` documents whose identifiers have the smallest hashes, smallest first.
+    """Return the numbers of the ``most`` documents whose identifiers have the smallest hashes, ordered by hash.
 
-    They are the same documents in the same order however the index has them.
+    The sample and its order do not depend on the order of the documents in the index.
     """
 
     def hashed() -> Iterator[tuple[bytes, str, int]]:
         count = documents.count()
-        for start in range(0, count, _DOCIDS_AT_ONCE):
-            numbers = range(start, min(start + _DOCIDS_AT_ONCE, count))
+        for start in range(0, count, _DOCID_BATCH):
+            numbers = range(start, min(start + _DOCID_BATCH, count))
             for number, docid in zip(numbers, documents.docids(numbers), strict=True):
                 yield hashlib.blake2b(docid.encode(), digest_size=8).digest(), docid, number
 
     return [number for _, _, number in heapq.nsmallest(most, hashed())]
 
 
-class _Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _FitRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input: str
     digest: str
 
 
-def _read_stage(path: Path) -> _Stage | None:
+def _read_fit_record(path: Path) -> _FitRecord | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Stage)
+        return msgspec.json.decode(path.read_bytes(), type=_FitRecord)
     except (FileNotFoundError, msgspec.MsgspecError):
         return None

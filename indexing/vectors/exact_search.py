@@ -1,4 +1,4 @@
-"""DenseSearch protocol and exact block search."""
+"""Vector search protocol, and exact search with NumPy."""
 
 from __future__ import annotations
 
@@ -10,62 +10,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shrag.indexing.search_engine import Hit
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
-Docids = Callable[[Sequence[int]], list[str]]
-"""Row numbers → the documents' identifiers."""
+DocidsOf = Callable[[Sequence[int]], list[str]]
+"""Row numbers → document identifiers."""
 
 MARGIN = 1e-5
-"""How far a scan's single-precision product may be from the exact one; candidates are taken this much deeper."""
+"""Largest difference of a single-precision inner product from the exact one."""
 
 _BLOCK_ROWS = 16_384
 _DECIMALS = 6
 
 
-class DenseSearch(Protocol):
-    """Finds the documents whose vectors are nearest. Exact; safe to share between threads."""
+class VectorSearch(Protocol):
+    """Exact nearest-neighbour search. Implementations are thread-safe."""
 
-    def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
-        """Return at most ``k`` hits for each row, best first, ties by docid.
+    def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
+        """Search for several queries.
 
-        A score is the cosine to six decimals. What scores 0 or less has nothing in common and is no hit.
+        Args:
+            queries: One row for each query.
+            k: Most hits for each query.
+
+        Returns:
+            The hits of each query, best first, ties by docid. A score is the cosine to six decimals; documents that
+            score 0 or less are no hits.
         """
 
 
 class BlockSearch:
-    """Implements :class:`DenseSearch` with numpy: every vector is read once a batch, and none is kept."""
+    """Implements :class:`VectorSearch` with NumPy; reads every vector once per call, and holds none in memory."""
 
-    def __init__(self, vectors: HalfVectors, docids: Docids) -> None:
+    def __init__(self, vectors: Float16Vectors, docids: DocidsOf) -> None:
         self._vectors = vectors
         self._docids = docids
 
-    def search(self, questions: Vectors, k: int) -> list[list[Hit]]:
-        """See :class:`DenseSearch`."""
-        check_questions(questions, self._vectors.shape[1], k)
-        pools = [_Pool(k) for _ in questions]
+    def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
+        """See :class:`VectorSearch`."""
+        check_queries(queries, self._vectors.shape[1], k)
+        candidates = [_TopRows(k) for _ in queries]
         for start in range(0, len(self._vectors), _BLOCK_ROWS):
             block = self._vectors[start : start + _BLOCK_ROWS].astype(np.float32)
-            for pool, scores in zip(pools, questions @ block.T, strict=True):
-                pool.add(start, scores)
+            for top, scores in zip(candidates, queries @ block.T, strict=True):
+                top.add(start, scores)
         return [
-            rank_rows(self._vectors, question, pool.rows, self._docids, k)
-            for question, pool in zip(questions, pools, strict=True)
+            rank_rows(self._vectors, query, top.rows, self._docids, k)
+            for query, top in zip(queries, candidates, strict=True)
         ]
 
 
 def rank_rows(
-    vectors: HalfVectors, question: NDArray[np.float32], rows: NDArray[np.int64], docids: Docids, k: int
+    vectors: Float16Vectors, query: NDArray[np.float32], rows: NDArray[np.int64], docids: DocidsOf, k: int
 ) -> list[Hit]:
-    """Return the best ``k`` of the candidate ``rows``.
+    """Return the best ``k`` of the candidate ``rows``, by exact scores.
 
-    They are scored anew: did a score depend on a row's place in a scan, equal vectors would not tie.
+    They are rescored since a scan's rounding depends on a row's position, so that equal vectors would not tie.
     """
 
     def candidates() -> Iterator[tuple[float, str]]:
         for start in range(0, len(rows), _BLOCK_ROWS):
             part = rows[start : start + _BLOCK_ROWS]
-            scores = np.array(cosines(vectors, question, part))
+            scores = np.array(cosines(vectors, query, part))
             part, scores = part[scores > 0], scores[scores > 0]
             for score, docid in zip(scores.tolist(), docids(part.tolist()), strict=True):
                 yield -score, docid
@@ -74,24 +80,24 @@ def rank_rows(
 
 
 def cosines(
-    vectors: HalfVectors, question: NDArray[np.float32], rows: NDArray[np.int64] | Sequence[int]
+    vectors: Float16Vectors, query: NDArray[np.float32], rows: NDArray[np.int64] | Sequence[int]
 ) -> list[float]:
-    """Return the cosine of the question and each of the rows, to six decimals, the same wherever a row stands."""
+    """Return the cosine of the query and each of the rows, to six decimals, independent of a row's position."""
     chosen = vectors[np.asarray(rows, dtype=np.int64)].astype(np.float64)
-    scores: list[float] = np.round((chosen * question.astype(np.float64)).sum(axis=1), _DECIMALS).tolist()
+    scores: list[float] = np.round((chosen * query.astype(np.float64)).sum(axis=1), _DECIMALS).tolist()
     return scores
 
 
-def check_questions(questions: Vectors, dimension: int, k: int) -> None:
-    """Raise ``ValueError`` for questions of another dimension, or ``k`` below 1."""
+def check_queries(queries: Vectors, dimension: int, k: int) -> None:
+    """Raise ``ValueError`` for queries of another dimension, or ``k`` below 1."""
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}.")
-    if questions.ndim != 2 or questions.shape[1] != dimension:
-        raise ValueError(f"Questions must be vectors of {dimension} numbers, got {questions.shape}.")
+    if queries.ndim != 2 or queries.shape[1] != dimension:
+        raise ValueError(f"Queries must be vectors of {dimension} numbers, got {queries.shape}.")
 
 
-class _Pool:
-    """The rows that may be among the best ``k``, as a scan goes on."""
+class _TopRows:
+    """The rows of a scan that may be among the best ``k``."""
 
     def __init__(self, k: int) -> None:
         self._k = k
@@ -107,5 +113,5 @@ class _Pool:
         self._scores = np.concatenate([self._scores, scores[near]])
         if len(self.rows) > self._k:
             self._floor = np.partition(self._scores, -self._k)[-self._k] - MARGIN
-            kept = self._scores >= self._floor
-            self.rows, self._scores = self.rows[kept], self._scores[kept]
+            best = self._scores >= self._floor
+            self.rows, self._scores = self.rows[best], self._scores[best]

@@ -1,9 +1,9 @@
-"""float16 vector file: write in shards, memory-map.
+"""Vector file of an index: write it in shards, memory-map it.
 
-vectors/passages.f16    little-endian ``float16[rows, dimension]`` without a header: row n is Lucene's document n
-vectors/encoder/        what the encoder needs to encode questions alike
+vectors/passages.f16    little-endian ``float16[rows, dimension]`` without a header; row n is Lucene's document n
+vectors/encoder/        files of the LSA encoder
 
-While it is written, ``stage/vectors.jsonl`` says which shards are on the disk, so that a killed build repeats one.
+During a build, ``stage/vectors.jsonl`` lists the shards that are on the disk, so that a killed build repeats only one.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _Item = TypeVar("_Item")
 
 @contextmanager
 def read_ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
-    """Yield an iterator over ``items``, one ahead in a thread; what making an item raises is raised in its turn."""
+    """Yield an iterator over ``items`` that computes one item ahead in a thread; errors are raised in order."""
     with ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as thread:
         end = object()
 
         def ahead() -> Iterator[_Item]:
-            coming = thread.submit(next, items, end)
-            while (item := coming.result()) is not end:
-                coming = thread.submit(next, items, end)
+            future = thread.submit(next, items, end)
+            while (item := future.result()) is not end:
+                future = thread.submit(next, items, end)
                 yield item  # type: ignore[misc]
 
         yield ahead()
@@ -48,31 +48,31 @@ def read_ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
 STAGE_FILE = "vectors.jsonl"
 
 SHARD_ROWS = 16_384
-# Half precision keeps eleven bits of a component, so a unit row stays one within far less than this.
+# Half precision has eleven bits per component: a unit row's length changes by far less.
 _UNIT_TOLERANCE = 5e-3
 
-HalfVectors = NDArray[np.float16]
+Float16Vectors = NDArray[np.float16]
 
 
 @runtime_checkable
 class StoredDocuments(Protocol):
-    """Documents as an index keeps them, by number from 0."""
+    """The documents of an index, numbered from 0."""
 
     def count(self) -> int:
-        """Return how many there are."""
+        """Return the number of documents."""
 
     def docids(self, numbers: Sequence[int]) -> list[str]:
-        """Return the identifier of each."""
+        """Return the identifier of each number."""
 
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
-        """Yield each as it was indexed."""
+        """Yield each document as it was indexed."""
 
 
-class KnownRows(Protocol):
-    """Rows that need not be computed again."""
+class ReusableRows(Protocol):
+    """Vectors of an earlier index that need not be computed again."""
 
     def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
-        """Return the rows of those passages that have one, by their place."""
+        """Return the known vectors, by the passage's index in ``passages``."""
 
 
 def write_vectors(
@@ -83,13 +83,24 @@ def write_vectors(
     source: str,
     report: Callable[[str, int], None] = lambda what, done: None,
     shard_rows: int = SHARD_ROWS,
-    known: KnownRows | None = None,
+    reusable: ReusableRows | None = None,
 ) -> int:
-    """Write the vector of every document into ``folder``; return how many.
+    """Encode every document and write the vectors; return the number of rows.
 
-    ``source`` identifies the documents. Shards of the same source by the same encoder that an earlier run left whole
-    are kept; rows that are ``known`` are copied and not encoded. Raises :class:`IndexingError` where the encoder breaks
-    its contract.
+    Complete shards of an interrupted build are reused if documents and encoder are the same.
+
+    Args:
+        folder: The index's folder for vectors.
+        stage: The build's folder for intermediate files.
+        documents: The documents.
+        encoder: The encoder.
+        source: Identifies the documents.
+        report: Called with the name and count of progress.
+        shard_rows: Rows of a shard.
+        reusable: Vectors to copy instead of encoding them.
+
+    Raises:
+        IndexingError: The encoder returned vectors of a wrong shape or length.
     """
     rows = documents.count()
     header = f"{source}\n{encoder.settings}\n{encoder.digest}\n{encoder.dimension}\n{rows}\n{shard_rows}"
@@ -100,12 +111,12 @@ def write_vectors(
     path.touch()
     width = 2 * encoder.dimension
     with path.open("r+b") as stream:
-        done = log.whole_rows(path, width)
+        done = log.count_valid_rows(path, width)
         stream.truncate(done * width)
         stream.seek(done * width)
         while done < rows:
             size = min(shard_rows, rows - done)
-            shard = _encode_shard(documents, encoder, range(done, done + size), report, known)
+            shard = _encode_shard(documents, encoder, range(done, done + size), report, reusable)
             stream.write(shard)
             stream.flush()
             os.fsync(stream.fileno())
@@ -115,15 +126,15 @@ def write_vectors(
     return rows
 
 
-def open_vectors(folder: Path, card: VectorCard) -> HalfVectors:
-    """Map the file that :func:`write_vectors` wrote, read-only; raises :class:`IndexDamaged` for another size."""
+def open_vectors(folder: Path, card: VectorCard) -> Float16Vectors:
+    """Memory-map the file of :func:`write_vectors`, read-only; raises :class:`IndexDamaged` for another size."""
     path = folder / FILE
     expected = 2 * card.rows * card.dimension
     size = path.stat().st_size if path.is_file() else -1
     if size != expected:
         there = f"has {size} bytes" if size >= 0 else "is missing"
         raise IndexDamaged(
-            f"{path} {there} where {card.rows} vectors of {card.dimension} half-precision numbers take {expected}: "
+            f"{path} {there}; {card.rows} vectors of {card.dimension} half-precision numbers take {expected}: "
             "build the index again."
         )
     if not expected:
@@ -136,23 +147,25 @@ def _encode_shard(
     encoder: Encoder,
     numbers: range,
     report: Callable[[str, int], None],
-    known: KnownRows | None,
+    reusable: ReusableRows | None,
 ) -> bytes:
     shard = np.empty((len(numbers), encoder.dimension), dtype="<f2")
     filled = 0
-    # Read ahead: a GPU, or another core, encodes one batch while the next is read.
+    # One batch is read while a GPU, or another core, encodes the one before.
     with read_ahead(_batches(documents, numbers, encoder.batch_rows)) as batches:
         for passages in batches:
-            copied = known.rows(passages) if known else {}
-            for place, row in copied.items():
-                shard[filled + place] = row
-            new = [place for place in range(len(passages)) if place not in copied]
-            vectors = encoder.encode_passages([passages[place] for place in new])
-            shard[[filled + place for place in new]] = _checked(encoder, vectors, len(new))
+            copied = reusable.rows(passages) if reusable else {}
+            for index, row in copied.items():
+                shard[filled + index] = row
+            new = [index for index in range(len(passages)) if index not in copied]
+            vectors = encoder.encode_passages([passages[index] for index in new])
+            shard[[filled + index for index in new]] = _check_vectors(encoder, vectors, len(new))
             filled += len(passages)
             report("vectors", numbers.start + filled)
     if filled != len(numbers):
-        raise IndexingError(f"{filled} of {len(numbers)} documents from {numbers.start} came back: build again.")
+        raise IndexingError(
+            f"Only {filled} of {len(numbers)} documents from number {numbers.start} on were read: build again."
+        )
     return shard.tobytes()
 
 
@@ -162,15 +175,15 @@ def _batches(documents: StoredDocuments, numbers: range, size: int) -> Iterator[
         yield batch
 
 
-def _checked(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:
-    """Return what an encoder gave; raise :class:`IndexingError` where that is not what an encoder gives."""
+def _check_vectors(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:
+    """Return an encoder's vectors; raise :class:`IndexingError` for a wrong shape or length."""
     if vectors.shape != (rows, encoder.dimension):
         raise IndexingError(f"{encoder.name} gave {vectors.shape} for {rows} passages of {encoder.dimension} numbers.")
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = ~((np.abs(lengths - 1) <= _UNIT_TOLERANCE) | (lengths == 0))
     if wrong.any():
         raise IndexingError(
-            f"{encoder.name} gave a vector of length {lengths[wrong][0]}: a vector has length 1, or 0 for nothing."
+            f"{encoder.name} gave a vector of length {lengths[wrong][0]}: it must be 1, or 0 for an empty text."
         )
     return vectors
 
@@ -185,26 +198,26 @@ class _Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _ShardLog:
-    """Which shards are written: a line for what they are made of, then one a shard, each on the disk after it."""
+    """Log of the shards on the disk: a header line that identifies the input, then a line per shard."""
 
     def __init__(self, path: Path, input_digest: str) -> None:
         self._path = path
         self._input = input_digest
 
-    def whole_rows(self, data: Path, width: int) -> int:
-        """Return how many rows ``data`` begins with that are as they were logged, and forget about those after."""
+    def count_valid_rows(self, data: Path, width: int) -> int:
+        """Return the number of leading rows of ``data`` whose shards match the log; drop the others from the log."""
         shards = self._read()
-        whole: list[_Shard] = []
+        valid: list[_Shard] = []
         with data.open("rb") as stream:
             for shard in shards:
                 if hashlib.sha256(stream.read(shard.rows * width)).hexdigest() != shard.sha256:
                     break
-                whole.append(shard)
+                valid.append(shard)
         self._path.write_bytes(b"")
         self._write(msgspec.json.encode(_Header(self._input)))
-        for shard in whole:
+        for shard in valid:
             self._write(msgspec.json.encode(shard))
-        return sum(shard.rows for shard in whole)
+        return sum(shard.rows for shard in valid)
 
     def append(self, rows: int, sha256: str) -> None:
         self._write(msgspec.json.encode(_Shard(rows, sha256)))
@@ -220,7 +233,7 @@ class _ShardLog:
         for line in lines:
             try:
                 shards.append(msgspec.json.decode(line, type=_Shard))
-            except msgspec.MsgspecError:  # the last one, cut
+            except msgspec.MsgspecError:  # the last line may be incomplete
                 break
         return shards
 

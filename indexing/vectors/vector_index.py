@@ -1,4 +1,4 @@
-"""Lazy vector index; cosine reranker."""
+"""Vector index of an open index, loaded on first use, and a re-ranker by its cosines."""
 
 from __future__ import annotations
 
@@ -13,26 +13,32 @@ from shrag.indexing.storage.vector_card import VectorCard
 from shrag.models.reranker import Passage
 
 if TYPE_CHECKING:
-    from shrag.indexing.vectors.exact_search import DenseSearch
-    from shrag.indexing.vectors.store import HalfVectors
+    from shrag.indexing.vectors.exact_search import VectorSearch
+    from shrag.indexing.vectors.store import Float16Vectors
     from shrag.models.encoder import Encoder, Vectors
 
 
 class DocumentNumbers(Protocol):
-    """The rows of an index's documents, both ways."""
+    """Row numbers of documents by identifier, and the reverse."""
 
     def docids(self, numbers: Sequence[int]) -> list[str]:
-        """Return the identifier of each."""
+        """Return the identifier of each number."""
 
     def numbers(self, docids: Sequence[str]) -> list[int | None]:
-        """Return the number of each, None where there is no such document."""
+        """Return the number of each document, None where there is none."""
 
 
-class DenseIndex:
-    """Encodes questions and finds documents near them. Safe to share between threads.
+class VectorIndex:
+    """Encodes questions and searches the vectors of one index. Thread-safe; opens encoder and vectors on first use.
 
-    ``weights`` is the folder of models that are chosen by name; what takes long to derive from the vectors is kept in
-    the file ``derived``.
+    Args:
+        index: Name of the index, for error messages.
+        card: The manifest's description of the vectors.
+        folder: Folder of the vectors.
+        analyzer: The index's analyzer.
+        rows: Row numbers of documents.
+        weights: Folder of the weights of named models.
+        derived: File that stores an approximate index, None for none.
     """
 
     def __init__(
@@ -57,24 +63,24 @@ class DenseIndex:
 
     @property
     def encoder(self) -> Encoder:
-        """The index's encoder; raises as :func:`~shrag.indexing.vectors.encoders.open_encoder` does, as all methods do."""
+        """The encoder; this and all methods raise as :func:`~shrag.indexing.vectors.encoders.open_encoder`."""
         return self._open().encoder
 
     def prepare(self) -> None:
-        """Open what a question needs, which the first one would else wait for; raises as :attr:`encoder` does."""
+        """Open encoder and vectors now; else the first question waits for it."""
         self._open()
 
     def encode(self, question: str) -> Vectors:
-        """Return the question's vector: ``float32[1, dim]``, zeros where the encoder has nothing to say of it."""
+        """Return the question's vector: ``float32[1, dim]``, zeros where it has no content for the encoder."""
         return self._open().encoder.encode_queries([question])
 
     def search(self, question: Vectors, k: int) -> list[Hit]:
-        """Return at most ``k`` hits for an encoded question; see :class:`~shrag.indexing.vectors.exact_search.DenseSearch`."""
+        """Search with an encoded question; see :class:`~shrag.indexing.vectors.exact_search.VectorSearch`."""
         (hits,) = self._open().search.search(question, k)
         return hits
 
     def cosines(self, question: Vectors, docids: Sequence[str]) -> list[float]:
-        """Return the cosine of an encoded question and each document, as a search has it; 0 for one not indexed."""
+        """Return the cosine of an encoded question and each document, equal to a search's; 0 for unknown documents."""
         from shrag.indexing.vectors.exact_search import cosines
 
         numbers = self._rows.numbers(docids)
@@ -100,14 +106,14 @@ class DenseIndex:
 
 class _Parts(NamedTuple):
     encoder: Encoder
-    vectors: HalfVectors
-    search: DenseSearch
+    vectors: Float16Vectors
+    search: VectorSearch
 
 
 class VectorReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` over one index's vectors; step 4 of the SHRAG paper."""
+    """Implements :class:`~shrag.models.reranker.Reranker` with one index's vectors: step 4 of the SHRAG paper."""
 
-    def __init__(self, dense: DenseIndex) -> None:
+    def __init__(self, dense: VectorIndex) -> None:
         self._dense = dense
 
     @property
@@ -121,7 +127,7 @@ class VectorReranker:
         return self._dense.encoder.is_model
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """See :class:`~shrag.models.reranker.Reranker`; a passage that is not of the index scores 0."""
+        """See :class:`~shrag.models.reranker.Reranker`; a passage that is not in the index scores 0."""
         if not passages:
             return []
         return self._dense.cosines(self._dense.encode(question), [passage.docid for passage in passages])

@@ -1,4 +1,4 @@
-"""Circuit breaker before a language model."""
+"""Circuit breaker: stop sending requests to a language model that fails repeatedly."""
 
 from __future__ import annotations
 
@@ -12,157 +12,165 @@ from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 
 CircuitState = Literal["closed", "open"]
-"""Closed: the model is asked. Open: it is not, except by :meth:`CircuitModel.check`."""
+"""Closed: requests go to the model. Open: only those of :meth:`CircuitBreaker.check` do."""
 
-FAILURES = 3
-"""Failures one after another that open the circuit."""
+FAILURE_THRESHOLD = 3
+"""Consecutive failures that open the circuit."""
 
-_Kind = Literal["whole", "streamed"]
+_Kind = Literal["complete", "streamed"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
 
-_CANARY = (Message("user", "1"),)
+_PROBE_MESSAGES = (Message("user", "1"),)
 
 
-class CircuitModel:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` over another.
+class CircuitBreaker:
+    """Implements :class:`~shrag.models.language_model.LanguageModel` around another.
 
-    :class:`~shrag.models.errors.ModelUnavailable` counts as a failure, anywhere in an answer; a refusal does not, since
-    who refuses is there. Whole answers and streamed ones are counted apart: a question needs both, and keywords that
-    come each time would hide that no answer does. One success begins the count of its kind anew, and a token for
-    :meth:`check` closes the circuit. An answer that the caller gave up counts as neither.
+    :class:`~shrag.models.errors.ModelUnavailable` counts as a failure, also in the middle of a stream;
+    :class:`~shrag.models.errors.ModelRefused` does not. Complete and streamed responses are counted separately, since
+    working keyword requests would otherwise hide that every answer fails. A success resets the count of its kind, a
+    successful :meth:`check` closes the circuit. A stream that the caller closes counts as neither.
     """
 
     def __init__(
-        self, model: LanguageModel, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic
+        self, model: LanguageModel, failures: int = FAILURE_THRESHOLD, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._model = model
-        self._limit = failures
+        self._failure_threshold = failures
         self._clock = clock
         self._lock = threading.Lock()
         self._failures: Counter[_Kind] = Counter()
         self._last_failure = ""
-        self._answered = clock()
+        self._last_answer = clock()
         self._name = ""
-        self._named = False
+        self._name_is_current = False
 
     @property
     def name(self) -> str:
         """See :class:`~shrag.models.language_model.LanguageModel`.
 
-        A model that has answered is not asked for it again, nor one that fails: that takes a request each time.
+        Cached after the first success and while the circuit is open: reading it takes a request.
         """
-        if not (self._named or (self._name and self.state == "open")):
+        if not (self._name_is_current or (self._name and self.state == "open")):
             self._name = self._model.name
         return self._name
 
     @property
     def known_name(self) -> str:
-        """The name as it was last heard, without asking; empty before."""
+        """The cached name; empty before the first request. Never sends a request."""
         return self._name
 
     @property
     def state(self) -> CircuitState:
-        """Whether the model is asked."""
-        return "open" if any(count >= self._limit for count in tuple(self._failures.values())) else "closed"
+        """Whether requests go to the model."""
+        return "open" if any(count >= self._failure_threshold for count in tuple(self._failures.values())) else "closed"
 
     @property
     def last_failure(self) -> str:
-        """What the last failure said, empty where the model has answered since."""
+        """The message of the last failure; empty after a success of each kind that failed."""
         return self._last_failure
 
     @property
-    def silent_seconds(self) -> float:
-        """Seconds since the model last answered, or since this was made."""
-        return self._clock() - self._answered
+    def seconds_since_answer(self) -> float:
+        """Seconds since the model's last success, or since this object was made."""
+        return self._clock() - self._last_answer
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
-        self._refuse_when_open()
+        self._raise_if_open()
         try:
             completion = self._model.complete(messages, schema, max_tokens=max_tokens)
         except ModelUnavailable as error:
-            self.failed(error, "whole")
+            self.record_failure(error, "complete")
             raise
-        self.answered("whole")
+        self.record_success("complete")
         return completion
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
-        self._refuse_when_open()
+        self._raise_if_open()
         return self._stream(messages, max_tokens)
 
     def check(self, seconds: float) -> bool:
-        """Ask for one token, also while the circuit is open; return whether it came within ``seconds``.
+        """Request one token, also while the circuit is open.
 
-        What does not come in time is let go of and counts as a failure.
+        Without a token in time the request is closed and the circuit opens.
+
+        Args:
+            seconds: Time limit.
+
+        Returns:
+            Whether the model answered in time; a refusal counts as an answer.
         """
-        taken: list[bool] = []
+        outcomes: list[bool] = []
         streams: list[CompletionStream] = []
-        given_up = threading.Event()
+        timed_out = threading.Event()
         done = threading.Event()
 
-        def ask() -> None:
+        def request_token() -> None:
             try:
-                streams.append(self._model.stream(_CANARY, max_tokens=1))
-                if given_up.is_set():
+                streams.append(self._model.stream(_PROBE_MESSAGES, max_tokens=1))
+                if timed_out.is_set():
                     streams[0].close()
                 for _ in streams[0]:
                     break
-                taken.append(True)
-            except Exception as error:  # whatever it is, no token came
-                taken.append(not isinstance(error, ModelUnavailable))
+                outcomes.append(True)
+            except Exception as error:  # of any kind: no token came
+                outcomes.append(not isinstance(error, ModelUnavailable))
             finally:
                 for stream in streams:
                     stream.close()
                 done.set()
 
-        threading.Thread(target=ask, name="canary", daemon=True).start()
-        if done.wait(seconds) and taken[0]:
-            self.answered(*_KINDS)
+        threading.Thread(target=request_token, name="model check", daemon=True).start()
+        if done.wait(seconds) and outcomes[0]:
+            self.record_success(*_KINDS)
             return True
-        given_up.set()
+        timed_out.set()
         for stream in streams:
             stream.close()
-        self.failed(ModelUnavailable(f"{self.name} gave no token within {seconds:g} s."), "streamed", final=True)
+        self.record_failure(
+            ModelUnavailable(f"{self.name} gave no token within {seconds:g} s."), "streamed", final=True
+        )
         return False
 
-    def answered(self, *kinds: _Kind) -> None:
-        """Count a success of these kinds."""
+    def record_success(self, *kinds: _Kind) -> None:
+        """Reset the failure counts of these kinds."""
         with self._lock:
-            failed = any(self._failures[kind] for kind in kinds)
+            recovered = any(self._failures[kind] for kind in kinds)
             for kind in kinds:
                 self._failures[kind] = 0
-            self._answered = self._clock()
+            self._last_answer = self._clock()
             if not any(self._failures.values()):
                 self._last_failure = ""
-        if failed or not self._named:  # behind a failure there may be another model than before
+        if recovered or not self._name_is_current:  # after a failure the endpoint may serve another model
             self._name = self._model.name
-            self._named = True
+            self._name_is_current = True
 
-    def failed(self, error: ModelUnavailable, kind: _Kind, *, final: bool = False) -> None:
-        """Count a failure; a ``final`` one opens the circuit by itself."""
+    def record_failure(self, error: ModelUnavailable, kind: _Kind, *, final: bool = False) -> None:
+        """Count a failure of this kind; a ``final`` one opens the circuit at once."""
         with self._lock:
-            self._failures[kind] = self._limit if final else self._failures[kind] + 1
+            self._failures[kind] = self._failure_threshold if final else self._failures[kind] + 1
             self._last_failure = str(error)
 
     def _stream(self, messages: Sequence[Message], max_tokens: int) -> CompletionStream:
         try:
-            return _Counted(self._model.stream(messages, max_tokens=max_tokens), self)
+            return _MonitoredStream(self._model.stream(messages, max_tokens=max_tokens), self)
         except ModelUnavailable as error:
-            self.failed(error, "streamed")
+            self.record_failure(error, "streamed")
             raise
 
-    def _refuse_when_open(self) -> None:
+    def _raise_if_open(self) -> None:
         if self.state == "open":
-            raise ModelUnavailable(f"{self._last_failure} It is asked again once it answers.")
+            raise ModelUnavailable(f"{self._last_failure} It is used again once it answers a check.")
 
 
-class _Counted:
-    """Implements :class:`~shrag.models.language_model.CompletionStream`; tells the circuit how it ended."""
+class _MonitoredStream:
+    """Implements :class:`~shrag.models.language_model.CompletionStream`; records its outcome in the circuit breaker."""
 
-    def __init__(self, stream: CompletionStream, circuit: CircuitModel) -> None:
+    def __init__(self, stream: CompletionStream, circuit: CircuitBreaker) -> None:
         self._stream = stream
         self._circuit = circuit
         self._closed = False
@@ -172,10 +180,10 @@ class _Counted:
             yield from self._stream
         except ModelUnavailable as error:
             if not self._closed:
-                self._circuit.failed(error, "streamed")
+                self._circuit.record_failure(error, "streamed")
             raise
         if not self._closed:
-            self._circuit.answered("streamed")
+            self._circuit.record_success("streamed")
 
     def close(self) -> None:
         self._closed = True

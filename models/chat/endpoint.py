@@ -1,4 +1,4 @@
-"""Endpoint of a language model: address, timeouts, and what it reports of itself."""
+"""Endpoint of a language model: address, timeouts, and the models it reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from urllib.parse import urlsplit
 
 
 class Address(NamedTuple):
-    """Where an endpoint is: ``root`` as an URL without ``/v1``, over the Unix ``socket`` where that is not empty."""
+    """A parsed address.
+
+    ``given`` is the user's spelling, ``root`` the URL without ``prefix`` (``/v1``), ``socket`` a Unix socket's path or
+    empty.
+    """
 
     given: str
     root: str
@@ -16,12 +20,12 @@ class Address(NamedTuple):
 
     @property
     def base_url(self) -> str:
-        """The URL that ``/chat/completions`` is put behind."""
+        """The URL below which ``/chat/completions`` is."""
         return self.root + self.prefix
 
 
 class Timeouts(NamedTuple):
-    """Seconds: to connect, for the next bytes, and for an answer as a whole."""
+    """Seconds to connect, for the next bytes, and for a response in total."""
 
     connect: float
     read: float
@@ -29,10 +33,10 @@ class Timeouts(NamedTuple):
 
 
 class EndpointHealth(NamedTuple):
-    """What an endpoint said when it was asked.
+    """The result of a probe.
 
-    ``models`` are the names it serves; ``model`` the one that would be asked, ``max_model_len`` the most tokens its
-    prompt and answer may have together, None where it does not say; ``engine`` is ``vLLM 0.32.0``, or empty.
+    ``models`` are the names served, ``model`` the one requests go to; ``max_model_len`` is its context length in
+    tokens, None if not reported; ``engine`` is ``vLLM 0.32.0`` or the like, empty for other servers.
     """
 
     models: tuple[str, ...]
@@ -41,20 +45,21 @@ class EndpointHealth(NamedTuple):
     engine: str
 
 
-def read_address(given: str) -> Address:
-    """Return the address written as ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``.
+def parse_address(given: str) -> Address:
+    """Parse ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``; ``/v1`` is the default path.
 
-    ``/v1`` is put where there is no path. Raises ``ValueError``, saying what is wrong with it.
+    Raises:
+        ValueError: The address is invalid; the message says why.
     """
     if given.startswith("unix:"):
         path = given.removeprefix("unix:")
         if not path.startswith("/") or not path.strip("/"):
-            raise ValueError(f"{given!r} names no socket: write unix:/PATH, from the root")
+            raise ValueError(f"{given!r} names no socket: write unix:/PATH, an absolute path")
         return Address(given, "http://localhost", "/v1", "/" + path.lstrip("/"))
     if "@" in given:
-        raise ValueError("an address with a name or password in it ends up in logs: give the key as api_key")
+        raise ValueError("an address with a user name or password would be logged: give the key as api_key")
     parts = urlsplit(given)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or not _has_sound_port(given):
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not _has_valid_port(given):
         raise ValueError(f"{given!r} is no address of an endpoint: write http://HOST:PORT/v1 or unix:/PATH")
     if parts.query or parts.fragment:
         raise ValueError(f"{given!r} has a query or a fragment: an endpoint's address ends with its path")
@@ -63,7 +68,7 @@ def read_address(given: str) -> Address:
     return Address(given, f"{parts.scheme}://{parts.netloc}{root}", prefix, "")
 
 
-def _has_sound_port(given: str) -> bool:
+def _has_valid_port(given: str) -> bool:
     try:
         return urlsplit(given).port != 0
     except ValueError:

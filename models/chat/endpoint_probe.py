@@ -1,4 +1,4 @@
-"""Probe an endpoint: availability, served models, context length; classify its error responses."""
+"""Probe an endpoint for its models, context length and version; classify its error responses."""
 
 from __future__ import annotations
 
@@ -27,17 +27,23 @@ class _Version(msgspec.Struct):
 
 
 def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) -> EndpointHealth:
-    """Ask for the models and the version; ``model`` is the one wanted, empty for the only one there is.
+    """Request the endpoint's models and version.
 
-    Raises :class:`ModelUnavailable` where nothing answers, :class:`ModelRefused` where what answers has no such model,
-    wants another key, or is no endpoint.
+    Args:
+        client: Client of the endpoint.
+        model: Name of the model to use; empty for the only one it serves.
+        seconds: Time limit of each request.
+
+    Raises:
+        ModelUnavailable: Nothing answers, or the server is starting.
+        ModelRefused: The server has no such model, rejects the key, or is no OpenAI-compatible endpoint.
     """
     where = client.address.given
     status, body = client.fetch(f"{client.address.prefix}/models", seconds)
     if status in {401, 403}:
         raise ModelRefused(f"{where} refuses the key ({status}): give the right one as SHRAG_LLM_API_KEY.")
     if status >= 500:
-        raise ModelUnavailable(f"{where} answers {status}: it is starting, or something before it is.")
+        raise ModelUnavailable(f"{where} answers {status}: it, or a proxy in front of it, is starting.")
     try:
         served = msgspec.json.decode(body, type=_Models).data if status == 200 else None
     except msgspec.MsgspecError:
@@ -47,13 +53,13 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
     names = tuple(one.id for one in served)
     wanted = model or (names[0] if len(names) == 1 else "")
     if wanted not in names:
-        raise ModelRefused(_no_such_model(where, model, names))
+        raise ModelRefused(_unknown_model_message(where, model, names))
     length = next(one.max_model_len for one in served if one.id == wanted)
     return EndpointHealth(names, wanted, length, vllm_version(client, seconds))
 
 
 def vllm_version(client: EndpointClient, seconds: float = _SECONDS) -> str:
-    """Return ``vLLM 0.32.0`` where the endpoint is vLLM, else an empty string. Raises :class:`ModelUnavailable`."""
+    """Return ``vLLM 0.32.0`` or the like for vLLM, an empty string for others; raises :class:`ModelUnavailable`."""
     status, body = client.fetch("/version", seconds)
     try:
         return f"vLLM {msgspec.json.decode(body, type=_Version).version}" if status == 200 else ""
@@ -61,53 +67,53 @@ def vllm_version(client: EndpointClient, seconds: float = _SECONDS) -> str:
         return ""
 
 
-def _no_such_model(where: str, model: str, names: tuple[str, ...]) -> str:
+def _unknown_model_message(where: str, model: str, names: tuple[str, ...]) -> str:
     serves = ", ".join(names[:8]) or "nothing"
     if not model:
         return f"{where} serves {serves}: say which one as SHRAG_LLM_MODEL."
     return f"{where} has no model {model!r}: it serves {serves}."
 
 
-TRY_AGAIN = frozenset({429, 502, 503})
-"""Statuses that ask for patience: too busy, or something before the model finds it not ready."""
+RETRY_STATUSES = frozenset({429, 502, 503})
+"""Statuses of a server that is busy or not ready, after which a request is retried."""
 
 _TOO_LONG = re.compile(
     r"context.{0,3}length|max_model_len|maximum model length|exceed.{0,20}context"
     r"|(prompt|input).{0,40}too (long|large)",
     re.IGNORECASE,
 )
-_SHOWN = 300
+_MAX_SHOWN = 300
 
 
-def explain(where: str, model: str, status: int, message: str) -> ModelError:
-    """Return the error to raise for an answer of ``status`` that says ``message``."""
-    says = shown(message)
+def error_for_status(where: str, model: str, status: int, message: str) -> ModelError:
+    """Return the error for a response with this ``status`` and ``message``."""
+    quoted = to_one_line(message)
     if status >= 500:
-        return ModelUnavailable(f"{where} answers {status} ({says}): look into its log.")
+        return ModelUnavailable(f"{where} answers {status} ({quoted}): see its log.")
     if status == 429:
-        return ModelUnavailable(f"{where} is too busy ({says}): try later.")
+        return ModelUnavailable(f"{where} is too busy ({quoted}): try later.")
     if status in {401, 403}:
         return ModelRefused(f"{where} refuses the key ({status}): give the right one as SHRAG_LLM_API_KEY.")
-    return ModelRefused(_refused(where, model, status, message, says))
+    return ModelRefused(_rejection_message(where, model, status, message, quoted))
 
 
-def _refused(where: str, model: str, status: int, message: str, says: str) -> str:
+def _rejection_message(where: str, model: str, status: int, message: str, quoted: str) -> str:
     if status == 404:
         return (
-            f"{where} knows no model {model!r} ({says}): give a name it serves as SHRAG_LLM_MODEL, "
-            "or its address with the path it answers under."
+            f"{where} knows no model {model!r} ({quoted}): give a name it serves as SHRAG_LLM_MODEL, "
+            "or correct the path of its address."
         )
     if status >= 400 and _TOO_LONG.search(message):
         return (
-            f"The prompt and its answer are longer than the context of {model!r} ({says}): "
+            f"The prompt and its answer are longer than the context of {model!r} ({quoted}): "
             "ask for a shorter answer, show fewer records, or serve the model with a longer context."
         )
     if status < 400:
         return f"{where} redirects elsewhere ({status}), which is not followed: give its final address."
-    return f"{where} refuses the request ({status}: {says})."
+    return f"{where} refuses the request ({status}: {quoted})."
 
 
-def shown(text: str) -> str:
-    """Return an endpoint's own words fit for one line: no control characters, at most 300 characters."""
+def to_one_line(text: str) -> str:
+    """Return a text as one line without control characters, cut to 300 characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+    return line if len(line) <= _MAX_SHOWN else line[: _MAX_SHOWN - 1] + "…"

@@ -1,6 +1,6 @@
-"""HTTP client of an endpoint, which connects to the configured address only.
+"""HTTP client that connects to the configured endpoint only.
 
-The only file that imports ``httpx2``, which ``openai`` stands on; itself imported only where an endpoint is talked to.
+The only module that imports ``httpx2`` (which ``openai`` uses); import it only where an endpoint is configured.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from shrag.models.chat.endpoint import Address, Timeouts
 from shrag.models.errors import ModelUnavailable
 
 HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError)
-"""What reading from the client raises by itself, where ``openai`` does not catch it."""
+"""Errors of the client that ``openai`` does not catch."""
 
-# What a request may carry. The client libraries add more, some of it from the environment (an organisation, a
-# project, "custom headers", the machine's make): none of that is the endpoint's business.
-_SENT = frozenset({"accept", "connection", "content-length", "content-type", "host"})
-_LARGEST_ANSWER = 4 * 2**20
+# The client libraries add further headers, some from the environment (organisation, project, platform): not sent.
+_ALLOWED_HEADERS = frozenset({"accept", "connection", "content-length", "content-type", "host"})
+_MAX_RESPONSE_BYTES = 4 * 2**20
 
 
 class EndpointClient(httpx2.Client):
-    """Reaches one address. Safe to share between threads.
+    """HTTP client of one address. Thread-safe.
 
-    Nothing is read from the environment (proxies, certificates, netrc), no redirect is followed, no header is sent but
-    what HTTP needs and ``api_key``. An answer is given up, as timed out, where it comes for longer than
-    ``timeouts.total`` however steadily, and where it is larger than 4 MiB.
+    Nothing is read from the environment (proxies, certificates, netrc), no redirect is followed, and only the headers
+    that HTTP needs and ``api_key`` are sent. A response that takes longer than ``timeouts.total``, or is larger than
+    4 MiB, is an error.
     """
 
     def __init__(self, address: Address, timeouts: Timeouts, api_key: str = "") -> None:
@@ -41,40 +40,40 @@ class EndpointClient(httpx2.Client):
         self.address = address
 
     def fetch(self, path: str, seconds: float = 5.0) -> tuple[int, bytes]:
-        """Return the status and body of ``path`` below the address's root; raises :class:`ModelUnavailable`."""
+        """GET ``path`` below the address's root; return status and body. Raises :class:`ModelUnavailable`."""
         try:
             answer = self.get(self.address.root + path, timeout=seconds)
         except HTTP_ERRORS as error:
-            raise ModelUnavailable(f"{self.address.given} does not answer ({reason(error)}).") from None
+            raise ModelUnavailable(f"{self.address.given} does not answer ({failure_reason(error)}).") from None
         return answer.status_code, answer.content
 
 
-def shut(response: httpx2.Response) -> None:
-    """End the connection under ``response`` from any thread; who is reading from it reads its end at once.
+def shut_down(response: httpx2.Response) -> None:
+    """Shut down the socket of ``response``, from any thread; a thread that is reading gets end-of-file at once.
 
-    Closing it would not do: a thread that waits for bytes keeps a closed socket open until some come.
+    Closing the socket would not wake that thread.
     """
     stream = response.extensions.get("network_stream")
     connection = stream.get_extra_info("socket") if stream is not None else None
     if connection is not None:
         try:
-            # Not the method of a TLS socket, which also forgets the keys that the reader still uses.
+            # Not SSLSocket's own method, which also drops the TLS state that the reader still uses.
             socket.socket.shutdown(connection, socket.SHUT_RDWR)
         except OSError:
-            return  # it has ended by itself
+            return  # already closed by the other side
 
 
-def reason(error: BaseException) -> str:
-    """Say in a few words why a connection failed."""
-    words = {
+def failure_reason(error: BaseException) -> str:
+    """Return a few words on why a connection failed."""
+    texts = {
         httpx2.ConnectTimeout: "no connection in time",
         httpx2.ReadTimeout: "nothing more in time",
         httpx2.PoolTimeout: "too many requests at once",
-        httpx2.RemoteProtocolError: "it broke off or does not speak HTTP",
+        httpx2.RemoteProtocolError: "it closed the connection or does not speak HTTP",
     }
-    for kind, says in words.items():
+    for kind, text in texts.items():
         if isinstance(error, kind):
-            return str(error) if kind is httpx2.ReadTimeout and "whole" in str(error) else says
+            return str(error) if kind is httpx2.ReadTimeout and "complete" in str(error) else text
     return str(error).removeprefix("[").replace("] ", ": ") or type(error).__name__
 
 
@@ -94,27 +93,27 @@ class _Transport(httpx2.BaseTransport):
         if _origin(request.url) != self._origin:
             raise httpx2.UnsupportedProtocol(f"{request.url.host} is not the endpoint {self._address.given}")
         if self._address.socket:
-            _knock(self._address.socket, request.extensions["timeout"]["connect"])
-        kept = {name: value for name, value in request.headers.items() if name.lower() in _SENT}
+            _check_socket(self._address.socket, request.extensions["timeout"]["connect"])
+        headers = {name: value for name, value in request.headers.items() if name.lower() in _ALLOWED_HEADERS}
         sent = httpx2.Request(
             request.method,
             request.url,
-            headers=kept | self._headers,
+            headers=headers | self._headers,
             stream=request.stream,
             extensions=request.extensions,
         )
         deadline = time.monotonic() + self._seconds
         response = self._inner.handle_request(sent)
         if isinstance(response.stream, httpx2.SyncByteStream):
-            response.stream = _Bounded(response.stream, deadline, self._seconds)
+            response.stream = _BoundedStream(response.stream, deadline, self._seconds)
         return response
 
     def close(self) -> None:
         self._inner.close()
 
 
-class _Bounded(httpx2.SyncByteStream):
-    """A body that ends in an error when its time or its room is over."""
+class _BoundedStream(httpx2.SyncByteStream):
+    """A response body that raises when it exceeds its time or size limit."""
 
     def __init__(self, stream: httpx2.SyncByteStream, deadline: float, seconds: float) -> None:
         self._stream = stream
@@ -126,21 +125,21 @@ class _Bounded(httpx2.SyncByteStream):
         for chunk in self._stream:
             size += len(chunk)
             if time.monotonic() > self._deadline:
-                raise httpx2.ReadTimeout(f"not whole after {self._seconds:g} seconds")
-            if size > _LARGEST_ANSWER:
-                raise httpx2.ReadError("an answer larger than 4 MiB")
+                raise httpx2.ReadTimeout(f"not complete after {self._seconds:g} seconds")
+            if size > _MAX_RESPONSE_BYTES:
+                raise httpx2.ReadError("a response larger than 4 MiB")
             yield chunk
 
     def close(self) -> None:
         self._stream.close()
 
 
-def _knock(path: str, seconds: float | None) -> None:
-    """Raise ``ConnectError`` where nobody listens: httpcore leaves a socket that did not connect unclosed."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knocking:
-        knocking.settimeout(seconds)
+def _check_socket(path: str, seconds: float | None) -> None:
+    """Raise ``ConnectError`` where nothing listens: httpcore would leak a socket that did not connect."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(seconds)
         try:
-            knocking.connect(path)
+            probe.connect(path)
         except OSError as error:
             raise httpx2.ConnectError(error.strerror or str(error)) from None
 

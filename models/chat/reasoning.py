@@ -6,49 +6,49 @@ _OPEN = "<think>"
 _CLOSE = "</think>"
 
 
-class ThinkingFilter:
-    """Passes a text on piece by piece without a leading ``<think>…</think>`` and the white space around it.
+class ReasoningFilter:
+    """Removes a leading ``<think>…</think>`` block, and the white space around it, from a stream of text.
 
-    Such a block later in the text is the answer's own words and stays. One that is never closed is left out whole.
+    A block later in the text is part of the answer and stays. One that is never closed is removed to the end.
     """
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
         self._state = "start"
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return what can be shown by now."""
+        """Add the next piece; return the text that is certain to be part of the answer."""
         if self._state == "answer":
             return piece
-        self._held += piece
+        self._buffer += piece
         if self._state == "start":
-            begun = self._held.lstrip()
-            if begun.startswith(_OPEN):
-                self._state, self._held = "thinking", begun[len(_OPEN) :]
-            elif not _OPEN.startswith(begun):
+            start = self._buffer.lstrip()
+            if start.startswith(_OPEN):
+                self._state, self._buffer = "reasoning", start[len(_OPEN) :]
+            elif not _OPEN.startswith(start):
                 return self._release("answer")
-        if self._state == "thinking":
-            _, closed, rest = self._held.partition(_CLOSE)
+        if self._state == "reasoning":
+            _, closed, rest = self._buffer.partition(_CLOSE)
             if not closed:
-                self._held = self._held[-len(_CLOSE) :]
+                self._buffer = self._buffer[-len(_CLOSE) :]
             else:
-                self._state, self._held = "thought", rest
-        if self._state == "thought":
-            self._held = self._held.lstrip()
-            if self._held:
+                self._state, self._buffer = "closed", rest
+        if self._state == "closed":
+            self._buffer = self._buffer.lstrip()
+            if self._buffer:
                 return self._release("answer")
         return ""
 
     def end(self) -> str:
-        """Return what was held back in case it became a block and did not."""
+        """Return the text that was held back as the possible start of a block."""
         return self._release("answer") if self._state == "start" else ""
 
     def _release(self, state: str) -> str:
-        held, self._held, self._state = self._held, "", state
-        return held
+        text, self._buffer, self._state = self._buffer, "", state
+        return text
 
 
-def without_thinking(text: str) -> str:
-    """Return a whole text without its leading block."""
-    thinking = ThinkingFilter()
-    return thinking.feed(text) + thinking.end()
+def strip_reasoning(text: str) -> str:
+    """Return a complete text without its leading reasoning block."""
+    reasoning = ReasoningFilter()
+    return reasoning.feed(text) + reasoning.end()

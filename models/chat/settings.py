@@ -7,25 +7,38 @@ import shlex
 
 import msgspec
 
-from shrag.models.chat.endpoint import read_address
+from shrag.models.chat.endpoint import parse_address
 from shrag.models.memory_plan.byte_sizes import parse_size
 
-# What the server's own flags say already; another value would put it where nobody looks for it.
-_OURS = {"--uds", "--host", "--port", "--model", "--served-model-name"}
+# Set by SHRAG itself, which could not reach the server under other values.
+_RESERVED_FLAGS = {"--uds", "--host", "--port", "--model", "--served-model-name"}
 
 
 class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The ``[llm]`` table. Neither ``url`` nor ``command``: there is no language model, and answers are extractive.
+    """The ``[llm]`` table. Without ``url`` and ``command`` there is no language model, and answers are extractive.
 
-    An endpoint that runs already: ``url`` (``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``), ``model`` (empty:
-    the one it serves) and ``api_key``, sent to that address only. One that ``shrag-serve`` starts: ``command`` (a list,
-    or one line split as a shell does), ``weights`` (a folder), ``flags`` put behind those SHRAG gives, ``log`` (a
-    file), ``budget`` (``50GB``) of the card for all of SHRAG, from which vLLM's memory flags follow, and the ``card``
-    it is planned for where it is not the one here. Times are in seconds: ``timeout`` bounds a whole answer,
-    ``read_timeout`` the wait for its next piece, ``keyword_timeout`` the wait for a short answer that nothing can go on
-    without, a search neither: keywords. ``max_tokens`` bounds what any one answer may be asked for.
+    Attributes:
+        url: Address of a running endpoint: ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``.
+        model: Name of the model; empty for the only one the endpoint serves.
+        api_key: Key that is sent to that endpoint only.
+        command: Command that starts a model server: a list, or one line that is split as a shell does.
+        weights: Folder of the weights that the started server loads.
+        flags: Further options of that server, after those SHRAG sets.
+        log: The server's log file.
+        budget: GPU memory for all of SHRAG (``50GB``), from which vLLM's memory options follow.
+        card: GPU card to plan for; empty for the one of this machine.
+        connect_timeout: Seconds to connect.
+        read_timeout: Seconds to wait for the next piece of a response.
+        keyword_timeout: Seconds for a complete keyword response, which searches wait for.
+        timeout: Seconds for any complete response.
+        start_timeout: Seconds until a started server must be ready.
+        retries: Repetitions of a failed request, 0 to 10.
+        max_tokens: Upper limit of the tokens of one response.
+        seed: Seed of the sampler.
 
-    Raises ``ValueError`` for what does not fit together; ``msgspec.ValidationError``, which is one, where it is read.
+    Raises:
+        ValueError: Two settings contradict each other or a value is out of range; decoding raises its subclass
+            ``msgspec.ValidationError``.
     """
 
     url: str = ""
@@ -48,14 +61,14 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     def __post_init__(self) -> None:
         if self.url and self.command:
-            raise ValueError("url and command are two ways to one model: give the one or the other")
+            raise ValueError("url and command are alternatives: give only one of them")
         if self.url:
-            read_address(self.url)
+            parse_address(self.url)
         self._check_budget()
         if self.command and not self.weights:
-            raise ValueError("command starts a model server and has no weights to give it: add weights = FOLDER")
+            raise ValueError("command starts a model server, which needs weights: add weights = FOLDER")
         for flag in self.extra_flags:
-            if flag.partition("=")[0] in _OURS:
+            if flag.partition("=")[0] in _RESERVED_FLAGS:
                 raise ValueError(f"flags holds {flag}, which SHRAG sets itself: leave it out")
         for name in (
             "connect_timeout", "read_timeout", "keyword_timeout", "timeout", "start_timeout", "max_tokens",
@@ -67,12 +80,12 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     def _check_budget(self) -> None:
         if self.budget and not self.command:
-            raise ValueError("budget plans the server that command starts, and there is none: add command")
+            raise ValueError("budget is for a server that command starts: add command, or leave budget out")
         if self.budget:
             parse_size(self.budget)
 
     def __repr__(self) -> str:
-        """Show everything but the key: settings end up in logs."""
+        """Show every setting but the key's value: settings are logged."""
         shown = (
             f"{name}={'…' if name == 'api_key' and value else value!r}"
             for name in self.__struct_fields__
@@ -82,18 +95,18 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     @property
     def fingerprint(self) -> str:
-        """A digest of what determines the words of an answer: all settings but the key, the log and the times."""
+        """SHA-256 of the settings that determine an answer's text: all but key, log and times."""
         determines = (self.url, self.model, self.arguments, self.weights, self.extra_flags, self.max_tokens, self.seed)
         return hashlib.sha256(msgspec.json.encode(determines)).hexdigest()
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The command, as words."""
+        """The command as a list of arguments."""
         return _words(self.command)
 
     @property
     def extra_flags(self) -> tuple[str, ...]:
-        """The user's own flags, as words."""
+        """The user's flags as a list of arguments."""
         return _words(self.flags)
 
 

@@ -1,4 +1,4 @@
-"""Streamed completion, closable from any thread; strict decoding of chunks."""
+"""Streamed completion that any thread can close, and the response shapes of the chat API."""
 
 from __future__ import annotations
 
@@ -9,91 +9,91 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from shrag.models.chat.reasoning import ThinkingFilter
+from shrag.models.chat.reasoning import ReasoningFilter
 from shrag.models.errors import ModelError, ModelUnavailable
 from shrag.models.language_model import Completion
 
 
-class Text(msgspec.Struct):
-    """A message, or the next piece of one."""
+class MessageContent(msgspec.Struct):
+    """A message, or a part of one in a stream."""
 
     content: str | None = None
 
 
-class Usage(msgspec.Struct):
-    """Tokens, counted by the endpoint."""
+class TokenUsage(msgspec.Struct):
+    """Token counts of the endpoint."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
 
-class AnswerChoice(msgspec.Struct):
-    """A whole answer."""
+class CompletionChoice(msgspec.Struct):
+    """One complete response."""
 
-    message: Text
+    message: MessageContent
     finish_reason: str | None = None
 
 
-class ChatAnswer(msgspec.Struct):
-    """The body of an answer that is not streamed."""
+class CompletionResponse(msgspec.Struct):
+    """Body of a response that is not streamed."""
 
-    choices: list[AnswerChoice]
-    usage: Usage | None = None
+    choices: list[CompletionChoice]
+    usage: TokenUsage | None = None
 
 
-class ChunkChoice(msgspec.Struct):
-    """A piece of an answer; the last has a reason."""
+class StreamChoice(msgspec.Struct):
+    """A part of a streamed response; the last one has a finish reason."""
 
-    delta: Text = msgspec.field(default_factory=Text)
+    delta: MessageContent = msgspec.field(default_factory=MessageContent)
     finish_reason: str | None = None
 
 
-class ChatChunk(msgspec.Struct):
-    """One event of a stream; the last has the usage and no choice."""
+class StreamChunk(msgspec.Struct):
+    """One event of a stream; the last one has the usage and no choice."""
 
-    choices: list[ChunkChoice]
-    usage: Usage | None = None
+    choices: list[StreamChoice]
+    usage: TokenUsage | None = None
 
 
-def finished(where: str, reason: str | None) -> Literal["stop", "length"]:
-    """Return how an answer ended; raises where the endpoint ended it, or nobody did."""
+def check_finish_reason(where: str, reason: str | None) -> Literal["stop", "length"]:
+    """Return the finish reason of a response; raises :class:`ModelUnavailable` for an aborted or missing one."""
     if reason == "length":
         return "length"
     if reason is None:
-        raise broke_off(where, "no last piece came")
+        raise incomplete_answer(where, "the last chunk is missing")
     if reason in {"abort", "error"}:
-        raise broke_off(where, f"it says {reason!r}")
+        raise incomplete_answer(where, f"it says {reason!r}")
     return "stop"
 
 
-def broke_off(where: str, why: str) -> ModelError:
-    """Return the error of an answer that began and did not end."""
+def incomplete_answer(where: str, why: str) -> ModelError:
+    """Return the error for a response that is incomplete."""
     return ModelUnavailable(f"{where} broke off its answer ({why}): ask again.")
 
 
-class Chunks(Protocol):
-    """The events of one request over a connection of its own."""
+class ChunkSource(Protocol):
+    """The chunks of one request, over a connection of its own."""
 
-    def next(self) -> ChatChunk | None:
-        """Return the next, None at the end; raises :class:`ModelError`."""
+    def next(self) -> StreamChunk | None:
+        """Return the next chunk, None at the end; raises :class:`ModelError`."""
 
-    def shut(self) -> None:
-        """End the connection, from any thread; who waits in :meth:`next` sees its end at once."""
+    def shut_down(self) -> None:
+        """Shut the connection down, from any thread; a thread waiting in :meth:`next` returns at once."""
 
     def close(self) -> None:
-        """Let go of it; not while another thread is in :meth:`next`."""
+        """Release the connection; not while another thread is in :meth:`next`."""
 
 
 class ChatStream:
-    """Implements :class:`~shrag.models.language_model.CompletionStream`; one thread reads, any may close.
+    """Implements :class:`~shrag.models.language_model.CompletionStream`; one thread reads, any thread may close.
 
-    ``where`` names the endpoint in errors; ``asked`` is when it was asked, by ``time.perf_counter``.
+    ``where`` names the endpoint in errors; ``started`` is the request's time by ``time.perf_counter``.
     """
 
-    def __init__(self, chunks: Chunks, where: str, asked: float) -> None:
+    def __init__(self, chunks: ChunkSource, where: str, started: float) -> None:
         self._chunks = chunks
         self._where = where
-        self._asked = asked
+        self._started = started
         self._lock = threading.Lock()
         self._reading = False
         self._closed = False
@@ -101,14 +101,14 @@ class ChatStream:
         self._pieces = self._read()
 
     def __iter__(self) -> Iterator[str]:
-        """See :class:`~shrag.models.language_model.CompletionStream`; ends early, without an error, when closed."""
+        """See :class:`~shrag.models.language_model.CompletionStream`; ends without an error when closed."""
         return self._pieces
 
     @property
     def completion(self) -> Completion:
         """See :class:`~shrag.models.language_model.CompletionStream`."""
         if self._completion is None:
-            raise RuntimeError("a stream has its completion once its last piece was taken")
+            raise RuntimeError("a stream has its completion only after its last piece was read")
         return self._completion
 
     def close(self) -> None:
@@ -118,42 +118,42 @@ class ChatStream:
                 return
             self._closed = True
             if self._completion is None:
-                self._chunks.shut()
+                self._chunks.shut_down()
             if self._reading:
-                return  # the reader sees the end and lets go; two threads must not do so at once
+                return  # the reading thread sees the end and closes; two threads must not do so at once
         self._chunks.close()
 
     def _read(self) -> Iterator[str]:
-        thinking = ThinkingFilter()
+        reasoning = ReasoningFilter()
         text: list[str] = []
         first: float | None = None
-        ended: str | None = None
-        usage = Usage()
+        finish_reason: str | None = None
+        usage = TokenUsage()
         while (chunk := self._next()) is not None:
             usage = chunk.usage or usage
             for choice in chunk.choices[:1]:
-                ended = choice.finish_reason or ended
-                if piece := thinking.feed(choice.delta.content or ""):
+                finish_reason = choice.finish_reason or finish_reason
+                if piece := reasoning.feed(choice.delta.content or ""):
                     first = first or time.perf_counter()
                     text.append(piece)
                     yield piece
         if self._is_closed():
             return
-        if piece := thinking.end():
+        if piece := reasoning.end():
             first = first or time.perf_counter()
             text.append(piece)
             yield piece
         now = time.perf_counter()
         self._completion = Completion(
             text="".join(text),
-            finish_reason=finished(self._where, ended),
+            finish_reason=check_finish_reason(self._where, finish_reason),
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
-            seconds=now - self._asked,
-            first_seconds=(first or now) - self._asked,
+            seconds=now - self._started,
+            first_seconds=(first or now) - self._started,
         )
 
-    def _next(self) -> ChatChunk | None:
+    def _next(self) -> StreamChunk | None:
         """Return the next chunk, None at the end or where closed."""
         with self._lock:
             if self._closed:

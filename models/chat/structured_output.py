@@ -1,4 +1,4 @@
-"""Structured output: request by JSON schema, validate, repair at most once."""
+"""Structured output: request JSON by schema, validate it, ask for a repair at most once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from shrag.models.language_model import Completion, LanguageModel, Message
 
 T = TypeVar("T")
 
-# Of a broken answer, as much is shown again as says what is wrong with it: a loop would fill the context a second time.
-_SHOWN_AGAIN = 2_000
+# Characters of an invalid answer that the repair request quotes: a repetition loop would fill the context again.
+_MAX_QUOTED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[T]):
-    """A valid answer. ``repaired``: the first try was not; ``completions`` are the tries, in order."""
+    """A valid value. ``repaired`` is true if the first response was invalid; ``completions`` are all responses."""
 
     value: T
     repaired: bool
@@ -30,53 +30,68 @@ class Structured(Generic[T]):
 def complete_structured(
     model: LanguageModel, messages: Sequence[Message], kind: type[T], *, max_tokens: int = 1024
 ) -> Structured[T]:
-    """Ask for a value of ``kind``, a msgspec struct, whose fields, bounds and descriptions become the JSON schema.
+    """Request a value of a msgspec struct; its fields, bounds and descriptions become the JSON schema.
 
-    An answer that is not one is shown to the model again, once, with what is wrong with it. Raises
-    :class:`InvalidOutput` where that one is not either, and what :meth:`LanguageModel.complete` raises.
+    An invalid response is sent back to the model once, with the error.
+
+    Args:
+        model: The language model.
+        messages: The conversation.
+        kind: The struct's class.
+        max_tokens: Most tokens of each response.
+
+    Raises:
+        InvalidOutput: The second response is invalid too.
+        ModelError: As :meth:`LanguageModel.complete`.
     """
     schema = output_schema(kind)
     first = model.complete(messages, schema, max_tokens=max_tokens)
     try:
         return Structured(decode_output(first, kind), repaired=False, completions=(first,))
     except ValueError as error:
-        wrong = str(error)
-    again = (
+        problem = str(error)
+    repair_messages = (
         *messages,
-        Message("assistant", first.text[:_SHOWN_AGAIN]),
+        Message("assistant", first.text[:_MAX_QUOTED]),
         Message(
-            "user", f"That is not valid ({wrong}). Answer again, with JSON under this schema alone: {_dumped(schema)}"
+            "user",
+            f"That is not valid ({problem}). Answer again, with JSON under this schema alone: {_to_json(schema)}",
         ),
     )
-    second = model.complete(again, schema, max_tokens=max_tokens)
+    second = model.complete(repair_messages, schema, max_tokens=max_tokens)
     try:
         return Structured(decode_output(second, kind), repaired=True, completions=(first, second))
     except ValueError as error:
         raise InvalidOutput(
-            f"{model.name} was asked twice for JSON as {kind.__name__} has it and gave none ({wrong}; then {error}): "
-            "use a model or an endpoint that keeps to a JSON schema.",
+            f"{model.name} gave no valid {kind.__name__} as JSON in two attempts ({problem}; then {error}): "
+            "use a model or an endpoint that follows a JSON schema.",
             (first, second),
         ) from None
 
 
 def output_schema(kind: type[Any]) -> dict[str, Any]:
-    """Return the JSON schema of ``kind`` as engines that constrain generation want it.
+    """Return the strict JSON schema of a struct, as servers with constrained decoding need it.
 
-    References are put in place, every property is required and no other allowed (what OpenAI calls strict). Raises
-    ``TypeError`` for a kind that contains itself: no engine bounds its length.
+    References are inlined, every property is required and no other is allowed (OpenAI's "strict").
+
+    Raises:
+        TypeError: The struct contains itself: its length would have no bound.
     """
     schema = msgspec.json.schema(kind)
     definitions = schema.pop("$defs", {})
-    closed = _closed(schema, definitions, ())
-    assert isinstance(closed, dict)  # noqa: S101  (a schema is an object, and _closed keeps its shape)
-    return closed
+    strict = _strict(schema, definitions, ())
+    assert isinstance(strict, dict)  # noqa: S101  (a schema is an object, and _strict keeps its type)
+    return strict
 
 
 def decode_output(completion: Completion, kind: type[T]) -> T:
-    """Return the value an answer holds; raises ``ValueError`` saying briefly why it holds none.
+    """Decode the JSON object in a response.
 
-    Raw control characters in strings are let through, since xgrammar's grammar does, and so is prose or a code fence
-    around the one object: an endpoint that ignores the schema often writes both.
+    Raw control characters in strings are accepted, since xgrammar's grammar permits them, and so is text or a code
+    fence around the object, which endpoints that ignore the schema often write.
+
+    Raises:
+        ValueError: There is no valid value; the message says briefly why.
     """
     start = completion.text.find("{")
     if start < 0:
@@ -84,7 +99,7 @@ def decode_output(completion: Completion, kind: type[T]) -> T:
     try:
         found, _ = _DECODER.raw_decode(completion.text, start)
         value = msgspec.convert(found, kind)
-        # Half of a surrogate pair passes as text until someone writes it to a file or a socket.
+        # A lone surrogate in a string would fail later, when it is written to a file or socket.
         msgspec.json.encode(found)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
@@ -103,22 +118,22 @@ def _refuse_constant(name: str) -> float:
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
 
 
-def _closed(schema: object, definitions: Mapping[str, Any], within: tuple[str, ...]) -> object:
+def _strict(schema: object, definitions: Mapping[str, Any], within: tuple[str, ...]) -> object:
     if isinstance(schema, list):
-        return [_closed(one, definitions, within) for one in schema]
+        return [_strict(one, definitions, within) for one in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
         name = str(schema["$ref"]).rpartition("/")[2]
         if name in within:
             raise TypeError(f"{name} contains itself: a model's answer must have an end")
-        return _closed(definitions[name], definitions, (*within, name))
-    closed = {key: _closed(value, definitions, within) for key, value in schema.items() if key != "default"}
-    if "properties" in closed:
-        properties = {name: _closed(one, definitions, within) for name, one in schema["properties"].items()}
-        closed |= {"properties": properties, "required": list(properties), "additionalProperties": False}
-    return closed
+        return _strict(definitions[name], definitions, (*within, name))
+    strict = {key: _strict(value, definitions, within) for key, value in schema.items() if key != "default"}
+    if "properties" in strict:
+        properties = {name: _strict(one, definitions, within) for name, one in schema["properties"].items()}
+        strict |= {"properties": properties, "required": list(properties), "additionalProperties": False}
+    return strict
 
 
-def _dumped(schema: Mapping[str, Any]) -> str:
+def _to_json(schema: Mapping[str, Any]) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))

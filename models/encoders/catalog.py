@@ -9,20 +9,20 @@ from typing import Literal, TypeVar
 import msgspec
 
 Pooling = Literal["cls", "mean"]
-"""How the vectors of a text's tokens become one: the first token's, or the mean of all."""
+"""How a text's vector is made of its tokens' vectors: the first one, or the mean."""
 
 _CATALOG = Path(__file__).with_name("catalog.toml")
 
 
 class CardFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file as it is at the card's revision; what is None is not known."""
+    """Size and SHA-256 of a file at the card's revision; None where not known."""
 
     bytes: int | None = None
     sha256: str | None = None
 
 
 class Golden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cosines of a question and passages by the real weights, at full length."""
+    """Cosines of a question and passages, computed with the published weights at full dimension."""
 
     question: str
     passages: tuple[str, ...]
@@ -30,10 +30,10 @@ class Golden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What encoders' and re-rankers' cards share; what is None or empty is not known.
+    """Fields of encoder and re-ranker cards; None or empty where not known.
 
-    ``parameters`` are counted on the architecture, two bytes each in half precision; ``activation_bytes`` is the most
-    memory that one token of a batch takes, in half precision; ``files`` are by their name in the model's folder.
+    ``parameters`` are computed from the architecture; ``activation_bytes`` is the peak memory of one token of a batch
+    in half precision; ``files`` maps names in the model's folder.
     """
 
     name: str
@@ -48,19 +48,19 @@ class ModelCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     @property
     def weight_bytes(self) -> int | None:
-        """What the weights take in memory in half precision."""
+        """Bytes of the weights in half precision, None where not known."""
         return None if self.parameters is None else 2 * self.parameters
 
 
 class EncoderCard(ModelCard, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """An encoder: ``dimension`` is the length of its vectors.
+    """Card of an encoder.
 
-    ``elastic`` is the shortest length that vectors may be cut to, None where the model was not trained for that.
-    Prefixes stand before what is encoded, exactly as they are written.
+    ``dimension`` is the length of its vectors, ``min_dimension`` the shortest length they may be cut to (None where the
+    model was not trained for that). The prefixes are put before each text exactly as written.
     """
 
     dimension: int
-    elastic: int | None = None
+    min_dimension: int | None = None
     pooling: Pooling
     query_prefix: str = ""
     passage_prefix: str = ""
@@ -68,14 +68,14 @@ class EncoderCard(ModelCard, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class RerankerCard(ModelCard, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A cross-encoder: reads a question and a passage together and gives one number."""
+    """Card of a cross-encoder: question and passage together → one score."""
 
 
 _Card = TypeVar("_Card", EncoderCard, RerankerCard)
 
 
 class Catalog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All cards. The first of each kind is the default."""
+    """All cards; the first of each kind is the default."""
 
     encoders: tuple[EncoderCard, ...]
     rerankers: tuple[RerankerCard, ...]
@@ -83,17 +83,17 @@ class Catalog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def read_catalog() -> Catalog:
-    """Return the catalogue; read once."""
+    """Return the catalogue, read once."""
     return msgspec.toml.decode(_CATALOG.read_bytes(), type=Catalog)
 
 
 def find_encoder_card(name: str) -> EncoderCard | None:
-    """Return the card of the encoder of that name or short name, None where there is none."""
+    """Return the encoder's card by name or short name, None where there is none."""
     return _find(read_catalog().encoders, name)
 
 
 def find_reranker_card(name: str) -> RerankerCard | None:
-    """Return the card of the re-ranker of that name or short name, None where there is none."""
+    """Return the re-ranker's card by name or short name, None where there is none."""
     return _find(read_catalog().rerankers, name)
 
 

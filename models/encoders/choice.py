@@ -1,7 +1,7 @@
-"""Encoder choice: from what a user writes to checked weights; imports nothing heavy.
+"""Encoder choice: resolve a user's spelling to checked weights, without heavy imports.
 
-A choice is a name of the catalogue (``gte``) or the path of a folder, and may end in the length that vectors are cut
-to: ``gte:256``.
+A choice is a name of the catalogue (``gte``) or a folder's path; a suffix sets the dimension that vectors are cut to:
+``gte:256``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _FORMAT = "transformer 1"
 _LENGTH = re.compile(r":(\d{1,5})$")
 _POOLING = Path("1_Pooling") / CONFIG
 _PROMPTS = "config_sentence_transformers.json"
-# XLM-RoBERTa and its kin count positions from the padding's number on, so that many of the table are never used.
+# XLM-RoBERTa and its relatives number positions from the padding id on: so many of the table are unused.
 _RESERVED_POSITIONS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderChoice:
-    """An encoder with its checked weights, and the length of the vectors it is to give."""
+    """An encoder's card and checked weights, and the dimension of its vectors."""
 
     card: EncoderCard
     weights: Weights
@@ -35,7 +35,7 @@ class EncoderChoice:
 
     @property
     def settings(self) -> str:
-        """Everything chosen that decides the vectors, the weights by their digest among it."""
+        """All options that determine the vectors, as readable text; weights by their digest."""
         card = self.card
         return (
             f"{_FORMAT}: {card.name}, {self.dimension} of {card.dimension} dimensions, {card.pooling} pooling, "
@@ -45,12 +45,12 @@ class EncoderChoice:
 
 
 def settings_format() -> str:
-    """Return what the settings of every encoder of this kind begin with."""
+    """Return the prefix of every transformer encoder's ``settings``."""
     return _FORMAT
 
 
 def canonical_choice(choice: str) -> str | None:
-    """Return the one way to write ``choice``, None where it is neither a known name nor a path."""
+    """Return the canonical spelling of ``choice``, None where it is neither a known name nor a path."""
     name, length = _split(choice)
     suffix = f":{length}" if length else ""
     if is_path(name):
@@ -60,14 +60,16 @@ def canonical_choice(choice: str) -> str | None:
 
 
 def choose_encoder(choice: str, home: Path) -> EncoderChoice:
-    """Find and check the weights of a choice, names under the folder ``home``.
+    """Find and check the weights of a choice; names are folders below ``home``.
 
-    Raises :class:`WeightsMissing` and :class:`WeightsRejected`.
+    Raises:
+        WeightsMissing: The name or the folder does not exist, or a file is missing.
+        WeightsRejected: A file is damaged or not the card's, or the dimension is impossible.
     """
     name, length = _split(choice)
     card = None if is_path(name) else find_encoder_card(name)
     if card is None and not is_path(name):
-        raise WeightsMissing(f"There is no encoder {name!r} in the catalogue: name one of it, or a folder by its path.")
+        raise WeightsMissing(f"The catalogue has no encoder {name!r}: name one of it, or a folder by its path.")
     folder = find_weights(name, card, home)
     weights = check_weights(card.name if card else folder.name, folder, card)
     if card is None:
@@ -83,21 +85,22 @@ def _split(choice: str) -> tuple[str, int]:
 def _dimension(card: EncoderCard, length: int) -> int:
     if not length or length == card.dimension:
         return card.dimension
-    if card.elastic is None or not card.elastic <= length <= card.dimension:
-        may = f"from {card.elastic} to {card.dimension}" if card.elastic else f"only {card.dimension}"
-        raise WeightsRejected(f"Vectors of {card.name} can have {may} dimensions, not {length}: choose such a length.")
+    if card.min_dimension is None or not card.min_dimension <= length <= card.dimension:
+        allowed = f"from {card.min_dimension} to {card.dimension}" if card.min_dimension else f"only {card.dimension}"
+        raise WeightsRejected(
+            f"Vectors of {card.name} can have {allowed} dimensions, not {length}: choose such a length."
+        )
     return length
 
 
 def _card_of_folder(folder: Path, config: dict[str, Any]) -> EncoderCard:
-    """Return the card of a model that the catalogue does not know, as its own files describe it.
+    """Return a card from the model's own files, for a model that is not in the catalogue.
 
-    Whether its vectors may be cut is not among what they say; that is left to whoever asks for it.
+    The files do not tell whether vectors may be cut, so any length is allowed.
     """
     if not (folder / _POOLING).is_file():
         raise WeightsRejected(
-            f"{folder} has no {_POOLING}, so how its tokens become one vector is not known: carry over the whole "
-            "folder, sub-folders too."
+            f"{folder} has no {_POOLING}, so its pooling is not known: copy the whole folder, with its sub-folders."
         )
     pooling = read_json(folder / _POOLING)
     dimension, positions = config.get("hidden_size"), config.get("max_position_embeddings")
@@ -109,7 +112,7 @@ def _card_of_folder(folder: Path, config: dict[str, Any]) -> EncoderCard:
         name=folder.name,
         max_tokens=positions - _RESERVED_POSITIONS.get(str(config.get("model_type")), 0),
         dimension=dimension,
-        elastic=1,
+        min_dimension=1,
         pooling=_pooling(folder, pooling),
         query_prefix=str(prompts.get("query", "")),
         passage_prefix=str(prompts.get("document", prompts.get("passage", ""))),
@@ -123,17 +126,17 @@ def _pooling(folder: Path, config: dict[str, Any]) -> Pooling:
     chosen = [mode] if mode else [older.get(key, key) for key in on]
     if len(chosen) != 1 or chosen[0] not in get_args(Pooling):
         raise WeightsRejected(
-            f"{folder / _POOLING} asks for the pooling {chosen}, and SHRAG knows {' and '.join(get_args(Pooling))}: "
+            f"{folder / _POOLING} sets the pooling {chosen}, SHRAG supports {' and '.join(get_args(Pooling))}: "
             "use another model."
         )
     return cast("Pooling", chosen[0])
 
 
 class LsaOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is chosen before the fit; ``docs/vectors.md`` has the figures behind the values.
+    """Options of the LSA encoder; ``docs/vectors.md`` has the measurements behind the defaults.
 
-    ``dimension`` is the length of a vector at most; ``documents`` how many are fit on; ``vocabulary`` how many terms
-    are kept, those in most documents first; ``iterations`` the power iterations of the randomised decomposition.
+    ``dimension`` is the largest length of a vector, ``documents`` the number of documents to fit on, ``vocabulary`` the
+    number of terms (by document frequency), ``iterations`` the power iterations of the randomised decomposition.
     """
 
     dimension: int = 256
@@ -144,7 +147,7 @@ class LsaOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def settings(self) -> str:
-        """The options, readable."""
+        """The options as readable text."""
         return (
             f"lsa 1: {self.dimension} dimensions, {self.documents} documents, {self.vocabulary} terms, "
             f"{self.iterations} iterations, seed {self.seed}, terms in half precision"

@@ -1,4 +1,4 @@
-"""Cross-encoder re-ranker: scores question and passage together."""
+"""Cross-encoder re-ranker: score question and passage together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from shrag.models.encoders.catalog import RerankerCard, find_reranker_card
-from shrag.models.encoders.network import TorchModel, load_reranker_model
+from shrag.models.encoders.network import TorchNetwork, load_reranker_model
 from shrag.models.encoders.tokenization import Tokeniser
 from shrag.models.encoders.weights import CONFIG, TOKENIZER, check_weights, find_weights, is_path
 from shrag.models.errors import WeightsMissing, WeightsRejected
@@ -20,15 +20,15 @@ _STEEPEST = 700.0
 
 
 class CrossEncoderReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker`. Made by :func:`load_cross_encoder`.
+    """Implements :class:`~shrag.models.reranker.Reranker`; made by :func:`load_cross_encoder`.
 
-    A score is the logistic function of the model's one output, from 0 to 1. With a ``threshold`` a passage that scores
-    less scores minus infinity: it is not to be shown at all.
+    A score is the logistic function of the model's output, from 0 to 1. Scores below ``threshold`` become minus
+    infinity: those passages must not be shown.
     """
 
     is_model = True
 
-    def __init__(self, name: str, model: TorchModel, tokeniser: Tokeniser, threshold: float | None = None) -> None:
+    def __init__(self, name: str, model: TorchNetwork, tokeniser: Tokeniser, threshold: float | None = None) -> None:
         if threshold is not None and not 0 <= threshold <= 1:
             raise ValueError(f"A threshold must be from 0 to 1, got {threshold}.")
         self._model = model
@@ -37,9 +37,9 @@ class CrossEncoderReranker:
         self.name = name if threshold is None else f"{name} ≥ {threshold:g}"
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """See :class:`~shrag.models.reranker.Reranker`; reads the title, a space and the text."""
+        """See :class:`~shrag.models.reranker.Reranker`; a passage is its title, a space and its text."""
         texts = [f"{passage.title} {passage.text}".strip() for passage in passages]
-        outputs = self._model.rows(self._tokeniser.pairs(question, texts), 1, unit=False)[:, 0].astype(np.float64)
+        outputs = self._model.run(self._tokeniser.pairs(question, texts), 1, unit=False)[:, 0].astype(np.float64)
         scores: list[float] = (1 / (1 + np.exp(-np.clip(outputs, -_STEEPEST, _STEEPEST)))).tolist()
         return [-math.inf if score < self._threshold else score for score in scores]
 
@@ -47,14 +47,22 @@ class CrossEncoderReranker:
 def load_cross_encoder(
     choice: str, home: Path, threshold: float | None = None, device: str | None = None
 ) -> CrossEncoderReranker:
-    """Load a re-ranker by its name in the catalogue, its weights under ``home``, or by the path of its folder.
+    """Load a re-ranker and check its scores.
 
-    Raises :class:`WeightsMissing`, :class:`WeightsRejected` (also where it scores nonsense) and
-    :class:`~shrag.models.errors.PackageMissing`.
+    Args:
+        choice: A name of the catalogue, or a folder's path.
+        home: Folder of the weights of named models.
+        threshold: See :class:`CrossEncoderReranker`.
+        device: Torch device; None for a GPU where there is one.
+
+    Raises:
+        WeightsMissing: The name or the folder does not exist, or a file is missing.
+        WeightsRejected: A file is damaged or not the card's, or the scores are wrong.
+        PackageMissing: torch or sentence-transformers is not installed.
     """
     card = None if is_path(choice) else find_reranker_card(choice)
     if card is None and not is_path(choice):
-        raise WeightsMissing(f"There is no re-ranker {choice!r} in the catalogue: name one of it, or a folder's path.")
+        raise WeightsMissing(f"The catalogue has no re-ranker {choice!r}: name one of it, or a folder by its path.")
     folder = find_weights(choice, card, home)
     weights = check_weights(card.name if card else folder.name, folder, card)
     card = card or _card_of_folder(folder.name, weights.config().get("max_position_embeddings"), folder)
@@ -71,12 +79,12 @@ def _card_of_folder(name: str, positions: object, folder: Path) -> RerankerCard:
 
 
 def _check(reranker: CrossEncoderReranker) -> None:
-    """Raise :class:`WeightsRejected` where a pair's score depends on the pairs beside it, or is none."""
+    """Raise :class:`WeightsRejected` where a score is not finite or depends on the other pairs of the batch."""
     question, passages = "전자파 차폐", [Passage("", text, (), ()) for text in ("그래핀 필름", "apples " * 60, "1987")]
     together = reranker.score(question, passages)
     alone = [reranker.score(question, [passage])[0] for passage in passages]
     if not all(math.isfinite(score) for score in together) or not np.allclose(together, alone, atol=0.01):
         raise WeightsRejected(
-            f"{reranker.name} was loaded and scores nonsense: {together} together and {alone} alone; carry its folder "
-            "over again, or use another re-ranker."
+            f"{reranker.name} was loaded but scores wrongly: {together} in a batch and {alone} alone; copy its folder "
+            "again, or use another re-ranker."
         )

@@ -1,13 +1,13 @@
 """Rewrite mGTE's published configuration for the native class of transformers.
 
-The published ``config.json`` asks for code of its own (``auto_map``), which SHRAG never runs and which is broken under
-transformers 5. Weights and arithmetic are the same in the native class once the rotary embedding is: the authors'
-``NTKScalingRotaryEmbedding`` has
+The published ``config.json`` names Python code of its own (``auto_map``), which SHRAG never runs and which fails under
+transformers 5. The native class computes the same from the same weights once the rotary embedding is converted. The
+authors' ``NTKScalingRotaryEmbedding`` has
 
     inv_freq[i] = 1 / (theta · f) ** (2i / d) / f ** (2 / d)          d: length of a head, f: the scaling's factor
 
-which natively is the ``linear`` type with base ``theta · f`` and factor ``f ** (2 / d)``. With base ``theta · f``
-alone it also loads, without a word, and gives other vectors.
+which is the native type ``linear`` with base ``theta · f`` and factor ``f ** (2 / d)``. Without the factor the model
+also loads, but gives other vectors.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ ORIGINAL = "new"
 
 NATIVE = "gte"
 
-# What the native class knows under other names or always does. Dropped whatever it says...
+# Keys that the native class has under other names or does not need: dropped with any value...
 _DROPPED = (
     "auto_map", "rope_scaling", "rope_theta", "pack_qkv", "unpad_inputs", "use_memory_efficient_attention",
     "torch_dtype", "logn_attention_clip1",
 )  # fmt: skip
-# ...or only where it says what the native class does.
+# ...or only with the value that the native class implements.
 _MUST_BE: Mapping[str, object] = {
     "layer_norm_type": "layer_norm",
     "position_embedding_type": "rope",
@@ -36,9 +36,10 @@ _MUST_BE: Mapping[str, object] = {
 
 
 def native_config(config: Mapping[str, Any], architecture: str) -> dict[str, Any]:
-    """Return the native configuration of a published one, for one of the native classes.
+    """Convert a published configuration to that of the native class ``architecture``.
 
-    Raises :class:`WeightsRejected` for what the native class does not compute.
+    Raises:
+        WeightsRejected: The configuration has an option that the native class does not implement.
     """
     for key, value in _MUST_BE.items():
         if config.get(key, value) != value:
@@ -59,9 +60,9 @@ def _rope(config: Mapping[str, Any]) -> dict[str, object]:
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise WeightsRejected(
             "The config.json of an mGTE model does not describe its rotary embedding "
-            f"({type(error).__name__}: {error}): carry over the published one."
+            f"({type(error).__name__}: {error}): copy the published one."
         ) from None
 
 
 def _rejected(found: str, known: str) -> WeightsRejected:
-    return WeightsRejected(f"This mGTE model has {found}, and only {known} is known to compute the same: use another.")
+    return WeightsRejected(f"This mGTE model has {found}, only {known} is supported: use another model.")

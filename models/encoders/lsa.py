@@ -1,10 +1,9 @@
-"""Latent semantic analysis encoder, fit on the index's own terms; needs no weights.
+"""Latent semantic analysis (LSA) encoder, fit on the index's own terms; needs no weights.
 
-Documents are rows of sublinear tf-idf, of unit length; their truncated singular value decomposition ``X ≈ U S Vᵀ``
-gives each term a row of ``V``, and a text is the sum of its terms' rows, made unit length again. Source: Deerwester et
-al., *Indexing by latent semantic analysis*, JASIS 41 (1990); the decomposition is the randomised one of Halko,
-Martinsson and Tropp (2011), as scikit-learn has it. The only file that imports scikit-learn, and only to fit:
-encoding is numpy's.
+Documents are unit rows of sublinear tf-idf; their truncated singular value decomposition ``X ≈ U S Vᵀ`` gives each term
+a row of ``V``. A text's vector is the sum of its terms' rows, normalised to unit length. Sources: Deerwester et al.,
+*Indexing by latent semantic analysis*, JASIS 41 (1990); randomised decomposition by Halko, Martinsson and Tropp (2011)
+in scikit-learn. The only module that imports scikit-learn, and only to fit.
 """
 
 from __future__ import annotations
@@ -28,28 +27,30 @@ from shrag.models.encoders.choice import LsaOptions
 from shrag.models.reranker import Passage
 
 VOCABULARY_FILE = "vocabulary.json"
-"""The terms, sorted, as one JSON list: a term may hold any character."""
+"""The sorted terms as a JSON list, since a term may hold any character."""
 
 TERMS_FILE = "terms.npy"
-"""``float16[vocabulary, dimension]``: each term's row of ``V``, times its idf."""
+"""``float16[vocabulary, dimension]``: each term's row of ``V`` times its idf."""
 
-Terms = Callable[[Sequence[str]], list[list[str]]]
-"""Texts → the terms of each, as the index's own analyser gives them."""
+TermsFunction = Callable[[Sequence[str]], list[list[str]]]
+"""Texts → the terms of each, by the index's analyzer."""
 
-# Directions with less than this share of the largest singular value are rounding noise, and differ from run to run.
-_NOISE = 1e-5
-_LONGEST_DOCUMENT = 2_000
+# As a share of the largest singular value. Below it, vectors are rounding noise that differs from run to run.
+_MIN_SINGULAR_VALUE = 1e-5
+_MAX_DOCUMENT_TERMS = 2_000
 
 
 class LsaEncoder:
-    """Implements :class:`~shrag.models.encoder.Encoder` over arrays that :func:`fit_lsa` made."""
+    """Implements :class:`~shrag.models.encoder.Encoder` with the arrays of :func:`fit_lsa`."""
 
     name = "LSA"
     is_model = False
     batch_rows = 512
 
-    def __init__(self, vocabulary: Sequence[str], rows: NDArray[np.float16], terms: Terms, settings: str) -> None:
-        self._places = {term: place for place, term in enumerate(vocabulary)}
+    def __init__(
+        self, vocabulary: Sequence[str], rows: NDArray[np.float16], terms: TermsFunction, settings: str
+    ) -> None:
+        self._rows_by_term = {term: number for number, term in enumerate(vocabulary)}
         self._rows = rows
         self._terms = terms
         self.settings = settings
@@ -58,7 +59,7 @@ class LsaEncoder:
     @property
     def digest(self) -> str:
         """See :class:`~shrag.models.encoder.Encoder`."""
-        digest = hashlib.sha256(_encode_vocabulary(self._places))
+        digest = hashlib.sha256(_encode_vocabulary(self._rows_by_term))
         digest.update(np.ascontiguousarray(self._rows).data)
         return digest.hexdigest()
 
@@ -67,38 +68,39 @@ class LsaEncoder:
         return self._encode(self._terms(texts), self._rows)
 
     def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
-        """See :class:`~shrag.models.encoder.Encoder`; reads the terms, not the words."""
+        """See :class:`~shrag.models.encoder.Encoder`; reads the passages' terms."""
         return self._encode([[*p.title_terms, *chain.from_iterable(p.sentence_terms)] for p in passages], self._wide)
 
     @cached_property
     def _wide(self) -> Vectors:
-        """The rows in single precision: worth their memory to who encodes many passages, not for a question."""
+        """The rows in single precision: faster for many passages, not worth the memory for queries."""
         return self._rows.astype(np.float32)
 
     def save(self, folder: Path) -> None:
-        """Write the arrays into ``folder``."""
-        (folder / VOCABULARY_FILE).write_bytes(_encode_vocabulary(self._places))
+        """Write the arrays into ``folder``; :func:`load_lsa` reads them."""
+        (folder / VOCABULARY_FILE).write_bytes(_encode_vocabulary(self._rows_by_term))
         np.save(folder / TERMS_FILE, self._rows, allow_pickle=False)
 
     def _encode(self, documents: Sequence[Sequence[str]], rows: NDArray[np.floating[Any]]) -> Vectors:
         vectors = np.zeros((len(documents), self.dimension), dtype=np.float32)
         for row, terms in enumerate(documents):
-            counts = Counter(place for term in terms if (place := self._places.get(term)) is not None)
+            counts = Counter(known for term in terms if (known := self._rows_by_term.get(term)) is not None)
             if counts:
-                # By place, so that the same terms in another order round alike.
-                places = sorted(counts)
-                weights = np.array([_sublinear(counts[place]) for place in places], dtype=np.float32)
-                total = weights @ rows[places].astype(np.float32, copy=False)
+                # Sorted, so that the same terms in another order give the same sum.
+                term_rows = sorted(counts)
+                weights = np.array([_sublinear(counts[each]) for each in term_rows], dtype=np.float32)
+                total = weights @ rows[term_rows].astype(np.float32, copy=False)
                 length = float(np.linalg.norm(total))
                 if length > 0:
                     vectors[row] = total / length
         return vectors
 
 
-def load_lsa(folder: Path, terms: Terms, settings: str) -> LsaEncoder:
-    """Open what :meth:`LsaEncoder.save` wrote, its array mapped and not read.
+def load_lsa(folder: Path, terms: TermsFunction, settings: str) -> LsaEncoder:
+    """Open the files of :meth:`LsaEncoder.save`; the array is memory-mapped.
 
-    Raises ``ValueError`` where it does not fit together.
+    Raises:
+        ValueError: The two files do not fit together.
     """
     vocabulary = msgspec.json.decode((folder / VOCABULARY_FILE).read_bytes(), type=list[str])
     rows = np.load(folder / TERMS_FILE, mmap_mode="r", allow_pickle=False)
@@ -107,23 +109,25 @@ def load_lsa(folder: Path, terms: Terms, settings: str) -> LsaEncoder:
     return LsaEncoder(vocabulary, rows, terms, settings)
 
 
-def fit_lsa(documents: Iterable[Sequence[str]], terms: Terms, options: LsaOptions) -> LsaEncoder:
-    """Fit on each document's terms; the first ``options.documents`` are read, and of each its first 2,000 terms.
+def fit_lsa(documents: Iterable[Sequence[str]], terms: TermsFunction, options: LsaOptions) -> LsaEncoder:
+    """Fit an encoder. Equal documents in equal order give equal bits on one kind of processor.
 
-    The same documents in the same order give the same bits on one kind of processor. The dimension is smaller where
-    the documents do not have as many directions.
+    Args:
+        documents: The terms of each document; ``options.documents`` are read, the first 2,000 terms of each.
+        terms: Analyzes the texts of queries.
+        options: The dimension is smaller where the documents' matrix has a lower rank.
     """
-    sample = _Sample()
+    sample = _TermCounts()
     for terms_of_one, _ in zip(documents, range(options.documents), strict=False):
-        sample.add(terms_of_one[:_LONGEST_DOCUMENT])
-    vocabulary, places = sample.vocabulary(options.vocabulary)
-    matrix, idf = sample.matrix(places, len(vocabulary))
-    directions = _directions(matrix, options)
+        sample.add(terms_of_one[:_MAX_DOCUMENT_TERMS])
+    vocabulary, indices = sample.vocabulary(options.vocabulary)
+    matrix, idf = sample.matrix(indices, len(vocabulary))
+    directions = _right_singular_vectors(matrix, options)
     return LsaEncoder(vocabulary, (directions * idf[:, None]).astype(np.float16), terms, options.settings)
 
 
-class _Sample:
-    """Term counts of documents, compactly: twelve bytes for each distinct term of each document."""
+class _TermCounts:
+    """Term counts of documents, in twelve bytes for each distinct term of each document."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -138,20 +142,20 @@ class _Sample:
         self._ends.append(len(self._columns))
 
     def vocabulary(self, most: int) -> tuple[list[str], NDArray[np.int64]]:
-        """Return the terms kept, sorted, and the place among them of each term seen, -1 where it has none."""
+        """Return the ``most`` frequent terms, sorted, and for each term seen its index among them, else -1."""
         frequencies = np.bincount(np.asarray(self._columns, dtype=np.int64), minlength=len(self._numbers))
-        kept = sorted(self._numbers, key=lambda term: (-frequencies[self._numbers[term]], term))[:most]
-        kept.sort()
-        places = np.full(len(self._numbers), -1, dtype=np.int64)
-        for place, term in enumerate(kept):
-            places[self._numbers[term]] = place
-        return kept, places
+        vocabulary = sorted(self._numbers, key=lambda term: (-frequencies[self._numbers[term]], term))[:most]
+        vocabulary.sort()
+        indices = np.full(len(self._numbers), -1, dtype=np.int64)
+        for index, term in enumerate(vocabulary):
+            indices[self._numbers[term]] = index
+        return vocabulary, indices
 
-    def matrix(self, places: NDArray[np.int64], width: int) -> tuple[Any, NDArray[np.float32]]:
-        """Return the documents as sparse rows of unit length, and idf = ln((1 + N) / (1 + df)) + 1 of each term."""
+    def matrix(self, indices: NDArray[np.int64], width: int) -> tuple[Any, NDArray[np.float32]]:
+        """Return the documents as sparse unit rows, and idf = ln((1 + N) / (1 + df)) + 1 of each term."""
         from scipy.sparse import csr_matrix, diags
 
-        columns = places[np.asarray(self._columns, dtype=np.int64)]
+        columns = indices[np.asarray(self._columns, dtype=np.int64)]
         known = columns >= 0
         ends = np.concatenate([[0], np.cumsum(known)])[np.asarray(self._ends, dtype=np.int64)]
         counts = np.asarray(self._counts, dtype=np.int32)[known]
@@ -167,7 +171,7 @@ class _Sample:
         return diags(1 / lengths, dtype=np.float32) @ matrix, idf
 
 
-def _directions(matrix: Any, options: LsaOptions) -> NDArray[np.float32]:  # noqa: ANN401  (scipy has no types)
+def _right_singular_vectors(matrix: Any, options: LsaOptions) -> NDArray[np.float32]:  # noqa: ANN401  (scipy has no types)
     """Return the leading right singular vectors as columns: ``float32[terms, dimension]``."""
     dimension = min(options.dimension, *matrix.shape)
     if dimension == 0:
@@ -175,12 +179,12 @@ def _directions(matrix: Any, options: LsaOptions) -> NDArray[np.float32]:  # noq
     from sklearn.utils.extmath import randomized_svd
     from threadpoolctl import threadpool_limits
 
-    # One thread: how a product is cut up among several decides how it is rounded.
+    # One thread: the rounding of a product depends on how it is divided among threads.
     with threadpool_limits(limits=1):
         _, strengths, directions = randomized_svd(
             matrix, n_components=dimension, n_iter=options.iterations, random_state=options.seed
         )
-    return np.ascontiguousarray(directions[strengths > _NOISE * strengths[0]].T, dtype=np.float32)
+    return np.ascontiguousarray(directions[strengths > _MIN_SINGULAR_VALUE * strengths[0]].T, dtype=np.float32)
 
 
 def _sublinear(count: int) -> float:

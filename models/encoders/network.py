@@ -18,11 +18,11 @@ from shrag.models.errors import OutOfMemory, PackageMissing, WeightsRejected
 
 Task = Literal["feature-extraction", "sequence-classification"]
 
-# Of a gigabyte of activations on a GPU at 28 kB a token; on a CPU a batch is as fast as a text after a few hundred.
+# About 1 GB of activations on a GPU, at 28 kB a token; on a CPU larger batches are not faster.
 _GPU_TOKENS = 32_768
 _CPU_TOKENS = 4_096
 
-# Set before the libraries are imported, which read them then: no model is looked for anywhere but in its folder.
+# Read by the libraries when they are imported: models are loaded from their folders only.
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -32,10 +32,10 @@ _OFFLINE = {
 }
 
 
-class TorchModel:
-    """A loaded network: tokens → one row of numbers a text. Safe to share between threads.
+class TorchNetwork:
+    """A loaded network: tokens → one row of numbers per text. Thread-safe.
 
-    Half precision on a GPU, single on a CPU, where half is many times slower.
+    It runs in half precision on a GPU and in single precision on a CPU, where half is many times slower.
     """
 
     def __init__(self, libraries: _Libraries, module: Any, key: str, pad_id: int, device: str) -> None:  # noqa: ANN401
@@ -48,23 +48,31 @@ class TorchModel:
         self.on_gpu = device.startswith("cuda")
         self.budget = TokenBudget(_GPU_TOKENS if self.on_gpu else _CPU_TOKENS)
 
-    def rows(self, tokens: Sequence[Tokens], width: int, *, unit: bool) -> NDArray[np.float32]:
-        """Return ``float32[n, width]`` in the order of ``tokens``: the first ``width`` numbers of each text's output.
+    def run(self, tokens: Sequence[Tokens], width: int, *, unit: bool) -> NDArray[np.float32]:
+        """Compute the outputs of texts, in batches with the longest texts first.
 
-        With ``unit`` each row is then made unit length. Batches are made by the budget of the longest texts first, so
-        that what does not fit is found at once. Raises :class:`~shrag.models.errors.OutOfMemory`.
+        Args:
+            tokens: The tokens of each text.
+            width: How many numbers of an output to keep.
+            unit: Whether to normalise the rows to unit length.
+
+        Returns:
+            ``float32[n, width]``, in the order of ``tokens``.
+
+        Raises:
+            OutOfMemory: One text alone does not fit into memory.
         """
         torch = self._torch
         if not tokens:
             return np.empty((0, width), dtype=np.float32)
-        order = sorted(range(len(tokens)), key=lambda place: -len(tokens[place]))
-        inorder = [tokens[place] for place in order]
+        order = sorted(range(len(tokens)), key=lambda index: -len(tokens[index]))
+        by_length = [tokens[index] for index in order]
 
-        def run(batch: range) -> None:
+        def run_batch(batch: range) -> None:
             try:
-                outputs = self._forward(inorder[batch.start : batch.stop])[:, :width].float()
+                outputs = self._forward(by_length[batch.start : batch.stop])[:, :width].float()
                 outputs = torch.nn.functional.normalize(outputs, dim=1) if unit else outputs
-                # On a GPU the copy back goes on while the next batch is made ready.
+                # On a GPU this copy overlaps with the preparation of the next batch.
                 host[batch.start : batch.stop].copy_(outputs, non_blocking=True)
             except torch.OutOfMemoryError:
                 if self.on_gpu:
@@ -73,7 +81,7 @@ class TorchModel:
 
         with self._lock, torch.inference_mode():
             host = torch.empty((len(tokens), width), dtype=torch.float32, pin_memory=self.on_gpu)
-            run_batches([len(each) for each in inorder], self.budget, run, torch.OutOfMemoryError)
+            run_batches([len(each) for each in by_length], self.budget, run_batch, torch.OutOfMemoryError)
             if self.on_gpu:
                 torch.cuda.synchronize(self.device)
         rows = np.empty((len(tokens), width), dtype=np.float32)
@@ -95,38 +103,50 @@ class TorchModel:
         return tensor.pin_memory().to(self.device, non_blocking=True) if self.on_gpu else tensor
 
 
-def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchModel:
-    """Load an encoder's network, on a GPU where there is one and no ``device`` is named.
+def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchNetwork:
+    """Load an encoder's network.
 
-    Raises :class:`PackageMissing`, :class:`WeightsRejected` where the weights are not those of their configuration, and
-    :class:`OutOfMemory`.
+    Args:
+        weights: Checked weights.
+        pooling: How a text's vector is made of its tokens' vectors.
+        dimension: The vectors' length by the model's card.
+        device: Torch device; None for a GPU where there is one.
+
+    Raises:
+        PackageMissing: torch or sentence-transformers is not installed.
+        WeightsRejected: The weights do not fit their configuration or the dimension.
+        OutOfMemory: The weights do not fit on the device.
     """
     libraries = _import_libraries()
     device = device or _best_device(libraries.torch)
     transformer = _load(libraries, weights, "feature-extraction", "GteModel", device)
     hidden = transformer.model.config.hidden_size
     if hidden != dimension:
-        raise WeightsRejected(f"{weights.folder} gives vectors of {hidden} numbers, its card says {dimension}.")
-    module = _place(libraries, [transformer, libraries.pooling(hidden, pooling)], device)
-    return TorchModel(libraries, module, "sentence_embedding", _pad_id(transformer), device)
+        raise WeightsRejected(
+            f"{weights.folder} gives vectors of {hidden} numbers, its card has {dimension}: use the card's own weights."
+        )
+    module = _to_device_or_raise(libraries, [transformer, libraries.pooling(hidden, pooling)], device)
+    return TorchNetwork(libraries, module, "sentence_embedding", _pad_id(transformer), device)
 
 
-def load_reranker_model(weights: Weights, device: str | None = None) -> TorchModel:
-    """Load a cross-encoder's network, whose rows are one number each; raises as :func:`load_encoder_model` does."""
+def load_reranker_model(weights: Weights, device: str | None = None) -> TorchNetwork:
+    """Load a cross-encoder's network, which gives one number per pair; raises as :func:`load_encoder_model` does."""
     libraries = _import_libraries()
     device = device or _best_device(libraries.torch)
     transformer = _load(libraries, weights, "sequence-classification", "GteForSequenceClassification", device)
     config = transformer.model.config
     if config.num_labels != 1 or (getattr(config, "type_vocab_size", None) or 1) != 1:
         raise WeightsRejected(
-            f"{weights.folder} gives {config.num_labels} numbers a pair and has {config.type_vocab_size} kinds of "
-            "segment, where a re-ranker gives 1 and has 1: use another model."
+            f"{weights.folder} gives {config.num_labels} numbers a pair and has {config.type_vocab_size} segment "
+            "types; a re-ranker has 1 of each: use another model."
         )
-    return TorchModel(libraries, _place(libraries, [transformer], device), "scores", _pad_id(transformer), device)
+    return TorchNetwork(
+        libraries, _to_device_or_raise(libraries, [transformer], device), "scores", _pad_id(transformer), device
+    )
 
 
 class _Libraries(NamedTuple):
-    """What is used of the libraries; they are typed too loosely to be worth more than Any."""
+    """The parts of torch, transformers and sentence-transformers in use, without types."""
 
     torch: Any
     transformer: Any
@@ -155,27 +175,27 @@ def _best_device(torch: Any) -> str:  # noqa: ANN401
 
 
 def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, device: str) -> Any:  # noqa: ANN401
-    """Return sentence-transformers' module of a network, every tensor of which is known to come from the weights."""
-    kept: dict[str, Any] = {}
+    """Return sentence-transformers' module of a network; raise where a tensor is not in the weights."""
+    loaded: dict[str, Any] = {}
     base: Any = libraries.transformer
 
-    class WholeTransformer(base):  # type: ignore[misc]
-        """Keeps what the library says of tensors it did not find: it would make numbers up for them, and only log."""
+    class ReportingTransformer(base):  # type: ignore[misc]
+        """Records the tensors that are missing in the weights: the library initialises them at random and only logs."""
 
         def _load_model(self, path: str, task: Task, config: Any, backend: str, is_peft: bool, **options: Any) -> Any:  # noqa: ANN401
             del backend, is_peft
             load = libraries.auto_classes[task].from_pretrained
-            model, kept["report"] = load(path, config=config, output_loading_info=True, **options)
+            model, loaded["report"] = load(path, config=config, output_loading_info=True, **options)
             return model
 
     dtype = libraries.torch.float16 if device.startswith("cuda") else libraries.torch.float32
     offline = {"local_files_only": True, "trust_remote_code": False}
     with stage_weights(weights, gte_class) as folder:
         try:
-            transformer = WholeTransformer(
+            transformer = ReportingTransformer(
                 str(folder),
                 transformer_task=task,
-                # Shapes that do not fit are reported, too, and refused below by their names.
+                # Tensors of a wrong shape are then reported instead, and rejected below by name.
                 model_kwargs={**offline, "dtype": dtype, "use_safetensors": True, "ignore_mismatched_sizes": True},
                 processor_kwargs=offline,
                 config_kwargs=offline,
@@ -183,22 +203,24 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
         except (ValueError, KeyError, TypeError, AttributeError, OSError, RuntimeError) as error:
             raise WeightsRejected(
                 f"{weights.folder} cannot be loaded as the model that its config.json describes "
-                f"({type(error).__name__}: {error}): carry over the whole folder, or use another model."
+                f"({type(error).__name__}: {error}): copy the whole folder again, or use another model."
             ) from error
-    report = kept["report"]
+    report = loaded["report"]
     missing = {str(key) for key in report["missing_keys"]} | {str(key[0]) for key in report["mismatched_keys"]}
     if task == "feature-extraction":
-        # A layer over the first token that vectors are not taken from; many encoders are published without.
+        # A layer after the first token's vector, which is not used; many encoders are published without it.
         missing = {key for key in missing if not key.startswith("pooler.")}
     if missing:
         raise WeightsRejected(
-            f"{weights.folder} has no {min(missing)} of the shape it should have, and lacks {len(missing)} tensors in "
-            "all: carry over the whole folder, or use another model."
+            f"{weights.folder} lacks {len(missing)} tensors of the expected shape, {min(missing)} among them: "
+            "copy the whole folder again, or use another model."
         )
     return transformer
 
 
-def _place(libraries: _Libraries, modules: Sequence[Any], device: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _to_device_or_raise(
+    libraries: _Libraries, modules: Sequence[Any], device: str
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
     try:
         module: Any = libraries.torch.nn.Sequential(*modules).eval().to(device)
     except libraries.torch.OutOfMemoryError as error:

@@ -1,8 +1,8 @@
-"""What a safetensors file holds, from its header alone: no weights are read and no torch is needed.
+"""Read and check safetensors headers: tensor types, shapes and sizes, without reading weights and without torch.
 
-The format (https://github.com/huggingface/safetensors, "Format"): eight bytes N, little-endian; N bytes of JSON, each
+Format (https://github.com/huggingface/safetensors, "Format"): eight bytes N, little-endian; N bytes of JSON, each
 tensor's name → ``dtype``, ``shape`` and ``data_offsets`` ``[begin, end)``; then the data, which the tensors fill
-without holes and without overlap. So the length of the file is known from its header, and a cut file is seen at once.
+without gap or overlap. The header thus gives the file's length, and a truncated file is detected.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import msgspec
 
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
-LONGEST_HEADER = 100_000_000
-"""Bytes of JSON that are read at most: the same bound as the safetensors library's own."""
+MAX_HEADER_BYTES = 100_000_000
+"""Largest header in bytes: the safetensors library's own limit."""
 
 INDEX_FILE = "model.safetensors.index.json"
-"""Names the files of weights kept in several, and the file of each tensor."""
+"""Index of weights in several files: each tensor's name → its file."""
 
 SINGLE_FILE = "model.safetensors"
-"""Weights kept in one file."""
+"""Weights in one file."""
 
 BITS = {
     "F64": 64, "I64": 64, "U64": 64, "C64": 64,
@@ -36,26 +36,26 @@ BITS = {
 """Bits of one element."""
 
 FLOATS = ("F64", "F32", "F16", "BF16")
-"""What an encoder is loaded from, in half precision whichever it is."""
+"""Floating-point types that encoders convert to half precision when loaded."""
 
-# More than any tensor has, and few enough to multiply at once.
-_MOST_DIMENSIONS = 16
+# More than any real tensor has.
+_MAX_DIMENSIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class WeightSizes:
-    """Bytes and elements of weights by ``dtype``, as stored."""
+    """Bytes and elements of weights as stored, by ``dtype``."""
 
     bytes_by_dtype: Mapping[str, int]
     elements_by_dtype: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        """Bytes of all tensors; headers are not among them."""
+        """Bytes of all tensors, without headers."""
         return sum(self.bytes_by_dtype.values())
 
     def in_half_precision(self) -> int:
-        """Return the bytes once every floating-point tensor is loaded with two bytes an element, the rest as stored."""
+        """Return the bytes with two per element of floating-point tensors, and the others as stored."""
         return sum(
             2 * self.elements_by_dtype[dtype] if dtype in FLOATS else stored
             for dtype, stored in self.bytes_by_dtype.items()
@@ -63,7 +63,7 @@ class WeightSizes:
 
 
 class _Tensor(msgspec.Struct, frozen=True):
-    """One entry of a header; an entry's further keys mean nothing."""
+    """One entry of a header; further keys are ignored."""
 
     dtype: str
     shape: list[int]
@@ -71,16 +71,17 @@ class _Tensor(msgspec.Struct, frozen=True):
 
 
 class _Index(msgspec.Struct, frozen=True):
-    """What is read of an index file."""
+    """The part of an index file in use."""
 
     weight_map: dict[str, str]
 
 
 def read_folder(folder: Path) -> WeightSizes:
-    """Add up a folder's weights: the files its index names, or its one file.
+    """Sum up a folder's weights: the files that its index names, or its single file.
 
-    Raises :class:`WeightsMissing` where there are none or a file the index names is not there, and
-    :class:`WeightsRejected` for a file that is not whole safetensors or does not hold what the index says.
+    Raises:
+        WeightsMissing: The folder, its weights or a file of the index do not exist.
+        WeightsRejected: A file is no complete safetensors file or contradicts the index.
     """
     if not folder.is_dir():
         raise WeightsMissing(f"There is no folder {folder}: put the model's weights and config.json there.")
@@ -106,20 +107,27 @@ def read_folder(folder: Path) -> WeightSizes:
 
 
 def read_file(path: Path) -> WeightSizes:
-    """Add up one file; raises :class:`WeightsMissing` and :class:`WeightsRejected` as :func:`read_folder` does."""
+    """Sum up one file; raises :class:`WeightsMissing` and :class:`WeightsRejected` as :func:`read_folder` does."""
     return _sum(read_header(path).values())
 
 
 def read_header(path: Path) -> dict[str, _Tensor]:
-    """Return a file's tensors by name, checked against each other and against the file's length."""
+    """Return a file's tensors by name, checked for gaps and overlaps and against the file's length.
+
+    Raises:
+        WeightsMissing: The file does not exist.
+        WeightsRejected: The file is truncated, damaged or no safetensors file.
+    """
     try:
         length = path.stat().st_size
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             if length < 8 or size > length - 8:
-                raise WeightsRejected(f"{path} is cut inside its header ({length} bytes): copy it again.")
-            if size > LONGEST_HEADER:
-                raise WeightsRejected(f"{path} has a header of {size} bytes, {LONGEST_HEADER} are read at most.")
+                raise WeightsRejected(f"{path} is truncated inside its header ({length} bytes): copy it again.")
+            if size > MAX_HEADER_BYTES:
+                raise WeightsRejected(
+                    f"{path} has a header of {size} bytes, at most {MAX_HEADER_BYTES} are allowed: copy it again."
+                )
             header = file.read(size)
     except FileNotFoundError:
         raise WeightsMissing(f"There is no file {path}: put the model's weights there.") from None
@@ -140,21 +148,21 @@ def _parse(path: Path, header: bytes) -> dict[str, _Tensor]:
 
 
 def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None:
-    """Raise where the tensors do not fill ``data`` bytes exactly, each with the bytes of its shape."""
+    """Raise where the tensors do not fill ``data`` bytes exactly, or one has not the bytes of its shape."""
     end = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1].data_offsets):
         begin, stop = tensor.data_offsets
         bits = BITS.get(tensor.dtype)
         if bits is None:
             known = ", ".join(sorted(BITS))
-            raise WeightsRejected(f"{path} stores {name!r} as {tensor.dtype!r}: the types known are {known}.")
-        if len(tensor.shape) > _MOST_DIMENSIONS or min(tensor.shape, default=0) < 0 or begin < 0 or stop < begin:
+            raise WeightsRejected(f"{path} stores {name!r} as {tensor.dtype!r}, the known types are {known}.")
+        if len(tensor.shape) > _MAX_DIMENSIONS or min(tensor.shape, default=0) < 0 or begin < 0 or stop < begin:
             raise WeightsRejected(
-                f"{path} gives {name!r} the shape {str(tensor.shape)[:80]} from byte {begin} to {stop}, which cannot "
-                "be: copy it again."
+                f"{path} gives {name!r} the shape {str(tensor.shape)[:80]} from byte {begin} to {stop}, which is "
+                "impossible: copy it again."
             )
         if begin != end:
-            what = "overlaps the tensor before it" if begin < end else "leaves a hole before it"
+            what = "overlaps the tensor before it" if begin < end else "leaves a gap before it"
             raise WeightsRejected(
                 f"{path} has {name!r} at byte {begin}, which {what} (ending at {end}): copy it again."
             )
@@ -164,14 +172,16 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
             )
         end = stop
     if end != data:
-        what = "cut" if data < end else "longer than its tensors"
-        raise WeightsRejected(f"{path} is {what}: {data} bytes of data, its header says {end}: copy it again.")
+        what = "truncated" if data < end else "longer than its tensors"
+        raise WeightsRejected(f"{path} is {what}: {data} bytes of data, {end} by its header: copy it again.")
 
 
 def _read_index(path: Path) -> dict[str, str]:
     try:
-        if path.stat().st_size > LONGEST_HEADER:
-            raise WeightsRejected(f"{path} has more than {LONGEST_HEADER} bytes, which no index of weights needs.")
+        if path.stat().st_size > MAX_HEADER_BYTES:
+            raise WeightsRejected(
+                f"{path} has more than {MAX_HEADER_BYTES} bytes, too many for an index: copy it again."
+            )
         return msgspec.json.decode(path.read_bytes(), type=_Index).weight_map
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise WeightsRejected(f"{path} is not an index of weights ({error}): copy the model again.") from None

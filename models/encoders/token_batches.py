@@ -1,4 +1,4 @@
-"""Batches of texts by a token budget, made smaller when memory runs out."""
+"""Batch texts under a token budget, which shrinks when memory runs out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shrag.models.errors import OutOfMemory
 
 
 class TokenBudget:
-    """How many tokens a batch may have, padding counted. Safe to share between threads; it only ever shrinks."""
+    """The most tokens of a batch, padding included. Thread-safe; it never grows."""
 
     def __init__(self, tokens: int) -> None:
         if tokens < 1:
@@ -19,19 +19,19 @@ class TokenBudget:
 
     @property
     def tokens(self) -> int:
-        """The budget now."""
+        """The current budget."""
         return self._tokens
 
     def shrink(self, used: int) -> None:
-        """Halve a batch of ``used`` tokens; nothing where another thread has made the budget that small already."""
+        """Lower the budget to half of ``used`` tokens, unless another thread has already done so."""
         with self._lock:
             self._tokens = min(self._tokens, max(used // 2, 1))
 
 
 def next_batch(lengths: Sequence[int], start: int, budget: int) -> range:
-    """Return the places from ``start`` on that make one batch, at least one.
+    """Return the indices of the batch that begins at ``start``; it has at least one text.
 
-    A batch takes its longest text's length for each of its texts: the rest is padding, so ``lengths`` are best sorted.
+    Every text of a batch is padded to the longest one, so ``lengths`` should be sorted.
     """
     longest, stop = 0, start
     while stop < len(lengths):
@@ -45,10 +45,16 @@ def next_batch(lengths: Sequence[int], start: int, budget: int) -> range:
 def run_batches(
     lengths: Sequence[int], budget: TokenBudget, run: Callable[[range], None], out_of_memory: type[BaseException]
 ) -> None:
-    """Call ``run`` with one batch of places after another until all are done, each place once.
+    """Call ``run`` with the indices of one batch after another.
 
-    Where ``run`` raises ``out_of_memory`` the budget is halved and the same texts are tried again in smaller batches.
-    Raises :class:`OutOfMemory` where one text alone does not fit.
+    Args:
+        lengths: Tokens of each text.
+        budget: Most tokens of a batch; halved, with a retry, when ``run`` raises ``out_of_memory``.
+        run: Processes one batch.
+        out_of_memory: The exception that ``run`` raises when memory runs out.
+
+    Raises:
+        OutOfMemory: One text alone does not fit.
     """
     start = 0
     while start < len(lengths):
@@ -59,8 +65,8 @@ def run_batches(
             used = len(batch) * max(lengths[batch.start : batch.stop])
             if len(batch) == 1:
                 raise OutOfMemory(
-                    f"A text of {used} tokens does not fit into memory ({error}): free some, for instance by ending "
-                    "what else uses the GPU."
+                    f"A text of {used} tokens does not fit into memory ({error}): free some, for example by ending "
+                    "other programs that use the GPU."
                 ) from None
             budget.shrink(used)
         else:

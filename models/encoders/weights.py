@@ -1,11 +1,10 @@
-"""Weights folder of a model: found by name or path, checked, staged for loading.
+"""Find a model's weights folder by name or path, check it, and stage it for loading.
 
-What is read of it: ``config.json``, ``tokenizer.json``, safetensors files, and what sentence-transformers keeps of
-pooling and prefixes. Pickled weights and code that comes with weights are never opened.
+Read are ``config.json``, ``tokenizer.json``, safetensors files, and sentence-transformers' files for pooling and
+prefixes. Pickled weights and code in the folder are never opened.
 
-What decides how weights are run is written here and not taken from the folder they came in: no code that comes with
-weights is named in it, and a model's published configuration is rewritten where the native class needs another. The
-user's files are not touched.
+A model is loaded from a staged copy of links with a configuration of our own: without the names of Python code, and
+converted where the native class needs another one. The user's files are not changed.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _LARGEST_JSON = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A checked folder. ``files`` are the SHA-256 of all that decides what the model computes, by name."""
+    """A checked folder. ``files`` maps the name of each file that determines the model's output to its SHA-256."""
 
     name: str
     folder: Path
@@ -44,7 +43,7 @@ class Weights:
 
     @property
     def tensors(self) -> list[Path]:
-        """The safetensors files."""
+        """Paths of the safetensors files."""
         return [self.folder / name for name in self.files if name.endswith(".safetensors")]
 
     @property
@@ -54,48 +53,52 @@ class Weights:
         return hashlib.sha256(lines.encode()).hexdigest()
 
     def config(self) -> dict[str, Any]:
-        """Return ``config.json``."""
+        """Return the content of ``config.json``."""
         return read_json(self.folder / CONFIG)
 
 
 def is_path(choice: str) -> bool:
-    """Say whether ``choice`` names a folder rather than a model of the catalogue."""
+    """Return whether ``choice`` is a folder's path rather than a name of the catalogue."""
     return os.sep in choice or choice.startswith((".", "~"))
 
 
 def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
-    """Return the folder of a model: ``home/NAME`` for one of the catalogue, else ``choice`` itself.
+    """Return the folder of a model: ``home/NAME`` for a name of the catalogue, else the path ``choice``.
 
-    A hub's cache is understood too, in both places: ``models--ORG--NAME/snapshots/REVISION``. Raises
-    :class:`WeightsMissing`, and :class:`WeightsRejected` where it cannot be told which of several snapshots is meant.
+    Both may also be in the layout of a hub's cache: ``models--ORG--NAME/snapshots/REVISION``.
+
+    Raises:
+        WeightsMissing: There is no such folder.
+        WeightsRejected: A cache has several snapshots and no revision to choose by.
     """
     names = [choice]
     if card is not None:
         repository = card.repository
         names = [card.name, card.short, Path(repository).name, f"models--{repository.replace('/', '--')}"]
-    places = [Path(choice).expanduser()] if is_path(choice) else [home / name for name in names if name]
-    for place in places:
-        if (place / "snapshots").is_dir():
-            return _snapshot(place, card)
-        if place.is_dir():
-            return place
+    folders = [Path(choice).expanduser()] if is_path(choice) else [home / name for name in names if name]
+    for folder in folders:
+        if (folder / "snapshots").is_dir():
+            return _snapshot(folder, card)
+        if folder.is_dir():
+            return folder
     what = f"{card.repository} (licence {card.licence})" if card and card.repository else choice
     raise WeightsMissing(
-        f"There are no weights at {places[0]}: carry the folder of {what} there, its {CONFIG}, {TOKENIZER} and "
+        f"There are no weights at {folders[0]}: copy the folder of {what} there, with its {CONFIG}, {TOKENIZER} and "
         "safetensors files; SHRAG downloads nothing."
     )
 
 
 def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Weights:
-    """Check what a model's folder holds, against its card where there is one.
+    """Check the files of a model's folder, also against its card where there is one.
 
-    Raises :class:`WeightsMissing` for what is not there and :class:`WeightsRejected` for what is not as it should be:
-    pickled, cut, or with another size or SHA-256 than the card has.
+    Raises:
+        WeightsMissing: A file does not exist.
+        WeightsRejected: A file is pickled, truncated, or has not the size or SHA-256 of the card.
     """
     names = [CONFIG, TOKENIZER, *_tensor_files(folder)]
     for each in names:
         if not (folder / each).is_file():
-            raise WeightsMissing(f"{folder} has no {each}: carry over the whole folder of {name}.")
+            raise WeightsMissing(f"{folder} has no {each}: copy the whole folder of {name}.")
     for each in names:
         if each.endswith(".safetensors"):
             read_header(folder / each)
@@ -108,20 +111,22 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
         ):
             raise WeightsRejected(
                 f"{path} is not the {each} of {name}: it has {size} bytes and SHA-256 {digests.get(each, 'none')}, the "
-                f"catalogue has {known.bytes or 'any'} and {known.sha256 or 'any'}; carry it over again, or name the "
-                f"folder by a path of its own if it is another model."
+                f"catalogue has {known.bytes or 'any'} and {known.sha256 or 'any'}; copy it again, or name the folder "
+                f"by its path if it is another model."
             )
     return Weights(name, folder, digests)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file of a model's folder; raises :class:`WeightsRejected` where it is none."""
+    """Return the object in a JSON file of a model's folder; raises :class:`WeightsRejected` for any other content."""
     try:
         if path.stat().st_size > _LARGEST_JSON:
-            raise WeightsRejected(f"{path} has {path.stat().st_size} bytes: a model's {path.name} is far smaller.")
+            raise WeightsRejected(
+                f"{path} has {path.stat().st_size} bytes, at most {_LARGEST_JSON} are allowed: copy it again."
+            )
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise WeightsRejected(f"{path} cannot be read ({error}): carry it over again.") from None
+        raise WeightsRejected(f"{path} cannot be read ({error}): copy it again.") from None
 
 
 def _tensor_files(folder: Path) -> list[str]:
@@ -130,24 +135,26 @@ def _tensor_files(folder: Path) -> list[str]:
     index = folder / INDEX_FILE
     if index.is_file():
         shards = read_json(index).get("weight_map")
-        names = sorted(set(shards.values())) if isinstance(shards, dict) and _plain(shards.values()) else []
+        names = (
+            sorted(set(shards.values())) if isinstance(shards, dict) and _are_safetensors_names(shards.values()) else []
+        )
         if not names:
-            raise WeightsRejected(f"{index} does not name safetensors files beside it: carry it over again.")
+            raise WeightsRejected(f"{index} does not name safetensors files of its own folder: copy it again.")
         return [INDEX_FILE, *names]
     pickled = sorted(path.name for pattern in _PICKLED for path in folder.glob(pattern))
     if pickled:
         raise WeightsRejected(
-            f"{folder} has its weights as {pickled[0]}, a pickle that can run code: carry over {SINGLE_FILE} instead."
+            f"{folder} has its weights as {pickled[0]}, a pickle that can run code: copy {SINGLE_FILE} instead."
         )
-    raise WeightsMissing(f"{folder} has no {SINGLE_FILE}: carry over the whole folder.")
+    raise WeightsMissing(f"{folder} has no {SINGLE_FILE}: copy the whole folder.")
 
 
-def _plain(names: Iterable[object]) -> bool:
+def _are_safetensors_names(names: Iterable[object]) -> bool:
     return all(isinstance(name, str) and name.endswith(".safetensors") and Path(name).name == name for name in names)
 
 
 def _snapshot(cache: Path, card: ModelCard | None) -> Path:
-    """Return the snapshot that the card's revision, else the cache's ``main``, names; else the only one."""
+    """Return the snapshot of the card's revision, else of the cache's ``main``, else the only one."""
     snapshots = cache / "snapshots"
     main = cache / "refs" / "main"
     named = [card.revision if card else None, main.read_text().strip() if main.is_file() else None]
@@ -158,10 +165,8 @@ def _snapshot(cache: Path, card: ModelCard | None) -> Path:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise WeightsMissing(f"{snapshots} is empty: carry over the whole folder of the cache.")
-    raise WeightsRejected(
-        f"{snapshots} has {len(found)} snapshots and nothing says which is meant: name one of them by its path."
-    )
+        raise WeightsMissing(f"{snapshots} is empty: copy the whole folder of the cache.")
+    raise WeightsRejected(f"{snapshots} has {len(found)} snapshots and no refs/main: name one of them by its path.")
 
 
 def _digest(path: Path) -> str:
@@ -177,16 +182,23 @@ def _digest_of(path: str, size: int, changed: int, inode: int) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-# The library insists on loading a tokeniser too; texts are cut into tokens by shrag.models.encoders.tokenization.
+# sentence-transformers loads a tokenizer too; ours is shrag.models.encoders.tokenization.
 _TOKENIZER_CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast"}
 
 
 @contextmanager
 def stage_weights(weights: Weights, gte_class: str) -> Iterator[Path]:
-    """Yield a folder to load a model from, as ``gte_class`` where it is an mGTE as published; it is gone afterwards.
+    """Stage weights in a temporary folder of links with a rewritten configuration.
 
-    Raises :class:`~shrag.models.errors.WeightsRejected` as :func:`~shrag.models.encoders.gte_config.native_config`
-    does.
+    Args:
+        weights: Checked weights.
+        gte_class: Native class for an mGTE with its published configuration.
+
+    Yields:
+        The folder to load from; it is removed afterwards.
+
+    Raises:
+        WeightsRejected: As :func:`~shrag.models.encoders.gte_config.native_config`.
     """
     config = weights.config()
     if config.get("model_type") == ORIGINAL:

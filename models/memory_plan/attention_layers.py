@@ -1,7 +1,7 @@
-"""Cache need of each layer of a language model, from ``config.json``.
+"""KV cache need of each layer of a language model, from its ``config.json``.
 
-The keys are those of Hugging Face's configurations. Which of them decide, and how, follows vLLM 0.32's model files,
-since vLLM is what allocates; a model type that was not checked there is refused, and so is an unknown kind of layer.
+The keys are those of Hugging Face configurations; they are interpreted as in the model files of vLLM 0.32, which
+allocates the cache. Model types that were not checked there, and unknown layer types, are rejected.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ HEAD_GROUPS = frozenset(
 LATENT = frozenset(("deepseek_v2", "deepseek_v3"))
 """Model types with multi-head latent attention."""
 
-# A head is as wide as its share of the model where no width is given; in the others it has a default of its own.
+# Without head_dim a head's width is hidden_size / heads in these; others have a default of their own.
 _EQUAL_SHARES = frozenset(("exaone", "llama", "mistral", "qwen2", "qwen2_moe"))
 _DELTA = frozenset(("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next"))
-# Full and sliding layers in a pattern that only `layer_types` tells.
+# Full and sliding layers in a pattern that only `layer_types` gives.
 _PATTERNED = frozenset(("exaone4", "gemma3_text", "gemma3n_text", "gemma4_text"))
 
 _WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text"} | {
@@ -38,24 +38,24 @@ _WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma
     "exaone4_5": "exaone4",
     "mistral3": "mistral",
 }
-"""Multimodal model types → the type of their text model, whose own table is ``text_config``."""
+"""Multimodal model types → the type of their text model, whose configuration is in ``text_config``."""
 
-# Far above any model: a hostile number would make a tuple as long.
-_MOST_LAYERS = 10_000
+# Far above any model; bounds the length of the result for a hostile configuration.
+_MAX_LAYERS = 10_000
 
-_ASK = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
+_WAY_OUT = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
 
 
 @dataclass(frozen=True, slots=True)
 class FullAttention:
-    """Keeps ``values`` numbers for every token, keys and values together."""
+    """A layer that stores ``values`` numbers for every token, keys and values together."""
 
     values: int
 
 
 @dataclass(frozen=True, slots=True)
 class SlidingAttention:
-    """Keeps ``values`` numbers for each of the last ``window`` tokens."""
+    """A layer that stores ``values`` numbers for each of the last ``window`` tokens."""
 
     values: int
     window: int
@@ -63,7 +63,7 @@ class SlidingAttention:
 
 @dataclass(frozen=True, slots=True)
 class LinearAttention:
-    """Keeps a state of ``state_bytes`` for a sequence, however long it is."""
+    """A layer that stores a state of ``state_bytes`` for a sequence of any length."""
 
     state_bytes: int
 
@@ -72,7 +72,7 @@ Layer = FullAttention | SlidingAttention | LinearAttention
 
 
 def read_config(folder: Path) -> dict[str, object]:
-    """Return ``config.json`` of a folder of weights; raises :class:`WeightsMissing` and :class:`WeightsRejected`."""
+    """Return ``config.json`` of a weights folder; raises :class:`WeightsMissing` and :class:`WeightsRejected`."""
     path = folder / CONFIG_FILE
     try:
         config = msgspec.json.decode(path.read_bytes())
@@ -86,40 +86,40 @@ def read_config(folder: Path) -> dict[str, object]:
 
 
 def longest_context(config: Mapping[str, object]) -> int | None:
-    """Return the tokens the model was made for, None where its configuration does not say."""
+    """Return the model's context length in tokens, None where its configuration has none."""
     longest = _text_config(config).get("max_position_embeddings")
     return longest if type(longest) is int and longest > 0 else None
 
 
 def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
-    """Return what each layer keeps, first layer first; layers that share another's cache are left out.
+    """Return the cache need of each layer, in the layers' order.
 
-    - Grouped-query attention keeps ``2 × kv heads × head dimension`` values a token; full attention of Gemma 4 has
-      heads of its own (``num_global_key_value_heads``, ``global_head_dim``).
-    - Latent attention keeps ``kv_lora_rank + qk_rope_head_dim``, keys and values in one (arXiv 2405.04434).
-    - Gated DeltaNet (arXiv 2412.06464) keeps ``Hv × Dv × Dk`` numbers of state, and of its convolution
-      ``(2 × Hk × Dk + Hv × Dv) × (kernel - 1)`` in 16 bits.
-    - ``num_kv_shared_layers`` last layers read the cache of earlier ones and keep nothing.
+    - Grouped-query attention stores ``2 × kv heads × head dimension`` values per token; full attention of Gemma 4 has
+      its own heads (``num_global_key_value_heads``, ``global_head_dim``).
+    - Latent attention stores ``kv_lora_rank + qk_rope_head_dim`` values, keys and values in one (arXiv 2405.04434).
+    - Gated DeltaNet (arXiv 2412.06464) stores ``Hv × Dv × Dk`` numbers of state, and ``(2 × Hk × Dk + Hv × Dv) ×
+      (kernel - 1)`` numbers of 16 bits for its convolution.
+    - The last ``num_kv_shared_layers`` layers use the cache of earlier ones and are left out.
 
-    Raises :class:`UnknownArchitecture` for a model type or a layer type it does not know, and for a number that is
-    missing or not positive.
+    Raises:
+        UnknownArchitecture: The model type or a layer type is unknown, or a number is missing or not positive.
     """
     text = _text_config(config)
     kind = str(text.get("model_type"))
     if kind not in HEAD_GROUPS | LATENT:
         known = ", ".join(sorted(HEAD_GROUPS | LATENT))
-        raise UnknownArchitecture(f"How a model of type {kind!r} caches is not known here (known: {known}): {_ASK}.")
+        raise UnknownArchitecture(f"The KV cache of model type {kind!r} is not known (known: {known}): {_WAY_OUT}.")
     count = _number(text, "num_hidden_layers")
-    if count > _MOST_LAYERS:
-        raise UnknownArchitecture(f"num_hidden_layers is {count}, {_MOST_LAYERS} are believed at most: {_ASK}.")
+    if count > _MAX_LAYERS:
+        raise UnknownArchitecture(f"num_hidden_layers is {count}, at most {_MAX_LAYERS} are accepted: {_WAY_OUT}.")
     if kind in LATENT:
         return (FullAttention(_number(text, "kv_lora_rank") + _number(text, "qk_rope_head_dim")),) * count
     if "per_layer_config" in text:
-        raise UnknownArchitecture(f"The configuration has a per_layer_config, which is not read here: {_ASK}.")
+        raise UnknownArchitecture(f"The configuration has a per_layer_config, which is not supported: {_WAY_OUT}.")
     types = _layer_types(text, count)
     shared = _number(text, "num_kv_shared_layers", None if kind == "gemma3n_text" else 0)
     if shared >= count:
-        raise UnknownArchitecture(f"num_kv_shared_layers is {shared} of {count} layers, which leaves none: {_ASK}.")
+        raise UnknownArchitecture(f"num_kv_shared_layers is {shared} of {count} layers, which leaves none: {_WAY_OUT}.")
     makers: dict[str, Callable[[Mapping[str, object]], Layer]] = {
         "full_attention": _full,
         "sliding_attention": _sliding,
@@ -127,13 +127,13 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
     }
     unknown = [name for name in types if name not in makers]
     if unknown:
-        raise UnknownArchitecture(f"layer_types has {unknown[0]!r}, known are {', '.join(makers)}: {_ASK}.")
+        raise UnknownArchitecture(f"layer_types has {unknown[0]!r}, known are {', '.join(makers)}: {_WAY_OUT}.")
     layer_of = {name: makers[name](text) for name in dict.fromkeys(types)}
     return tuple(layer_of[name] for name in types[: count - shared])
 
 
 def _text_config(config: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the table of the text model, with its type in it."""
+    """Return the configuration of the text model, with its model type."""
     inner = config.get("text_config")
     if not isinstance(inner, dict):
         return config
@@ -145,22 +145,24 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
     types = text.get("layer_types")
     if isinstance(types, list):
         if len(types) != count:
-            raise UnknownArchitecture(f"layer_types has {len(types)} entries for {count} layers: {_ASK}.")
+            raise UnknownArchitecture(f"layer_types has {len(types)} entries for {count} layers: {_WAY_OUT}.")
         return [str(name) for name in types]
     kind, window = str(text["model_type"]), text.get("sliding_window")
     if kind in _DELTA:
         interval = _number(text, "full_attention_interval", 4)
-        return ["linear_attention" if (place + 1) % interval else "full_attention" for place in range(count)]
+        return ["linear_attention" if (number + 1) % interval else "full_attention" for number in range(count)]
     if kind == "mistral" and window:
         return ["sliding_attention"] * count
     if kind == "mistral":
-        slides_nowhere = "sliding_window" in text  # without the key its library's default holds, 4,096
+        slides_nowhere = "sliding_window" in text  # without the key transformers' default applies: 4,096
     elif kind.startswith("qwen"):
         slides_nowhere = text.get("use_sliding_window", False) is False
     else:
         slides_nowhere = not window and kind not in _PATTERNED
     if not slides_nowhere:
-        raise UnknownArchitecture(f"The {kind} configuration has no layer_types that say which layers slide: {_ASK}.")
+        raise UnknownArchitecture(
+            f"The {kind} configuration has no layer_types that say which layers slide: {_WAY_OUT}."
+        )
     return ["full_attention"] * count
 
 
@@ -183,11 +185,11 @@ def _linear(text: Mapping[str, object]) -> LinearAttention:
     key_width, value_width = _number(text, "linear_key_head_dim"), _number(text, "linear_value_head_dim")
     channels = 2 * keys * key_width + values * value_width
     convolution = channels * (_number(text, "linear_conv_kernel_dim", 4) - 1) * 2
-    # Without the key vLLM keeps the state in the model's own 16 bits.
+    # Without the key vLLM stores the state in the model's own 16 bits.
     width = {"float32": 4, "bfloat16": 2, "float16": 2, None: 2}.get(_text_or_none(text, "mamba_ssm_dtype"))
     if width is None:
         raise UnknownArchitecture(
-            f"mamba_ssm_dtype is {text['mamba_ssm_dtype']!r}, known are float32, bfloat16: {_ASK}."
+            f"mamba_ssm_dtype is {text['mamba_ssm_dtype']!r}, known are float32, bfloat16: {_WAY_OUT}."
         )
     return LinearAttention(values * value_width * key_width * width + convolution)
 
@@ -198,25 +200,27 @@ def _text_or_none(text: Mapping[str, object], key: str) -> str | None:
 
 
 def _heads(text: Mapping[str, object]) -> tuple[int, int]:
-    """Return key-value heads and the width of one."""
+    """Return the number of key-value heads and the width of one."""
     heads = _number(text, "num_attention_heads")
     kind = text["model_type"]
     if text.get("head_dim") is None and kind in _EQUAL_SHARES:
         width = _number(text, "hidden_size") // heads
     else:
         width = _number(text, "head_dim")
-    # Without the key most types have a default of their own, which is not the heads of attention.
+    # Without the key most types have a default that differs from num_attention_heads.
     return _number(
         text, "num_key_value_heads", heads if "num_key_value_heads" in text or kind == "llama" else None
     ), width
 
 
 def _number(text: Mapping[str, object], key: str, default: int | None = None) -> int:
-    """Return a positive whole number; a key that is missing or null has ``default``, if there is one."""
+    """Return a positive whole number; ``default``, if not None, stands for a missing or null key."""
     value = text.get(key)
     if value is None and default is not None:
         return default
     least = 0 if key == "num_kv_shared_layers" else 1
     if type(value) is not int or not least <= value < 2**31:
-        raise UnknownArchitecture(f"The configuration's {key} is {value!r}, a positive whole number is needed: {_ASK}.")
+        raise UnknownArchitecture(
+            f"The configuration's {key} is {value!r}, a positive whole number is needed: {_WAY_OUT}."
+        )
     return value

@@ -12,9 +12,10 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?B)", re.IGNORECASE | re.ASCII)
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of a number with a unit, decimal (``GB``) or binary (``GiB``), fractions rounded down.
+    """Parse a number with a decimal (``GB``) or binary unit (``GiB``) to bytes, rounded down.
 
-    Raises ``ValueError`` for anything else: a bare number or ``50G`` would leave 7 % open.
+    Raises:
+        ValueError: There is no such unit. ``50G`` is rejected since its two readings differ by 7 %.
 
     >>> parse_size("50GB"), parse_size("1.5 GiB")
     (50000000000, 1610612736)
@@ -24,7 +25,7 @@ def parse_size(text: str) -> int:
         raise ValueError(f"{text!r} is not a size: write a number and KB, MB, GB, TB, KiB, MiB, GiB or TiB.")
     digits, unit = match.groups()
     whole, _, fraction = digits.partition(".")
-    # In whole numbers: a float would be a few bytes off where it matters least and surprises most.
+    # Integer arithmetic: a float would be some bytes off.
     scale: int = 10 ** len(fraction)
     return int(whole + fraction) * _UNITS[unit.upper()] // scale
 

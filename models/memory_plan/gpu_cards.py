@@ -1,4 +1,4 @@
-"""GPU cards by name, for planning without one."""
+"""GPU cards by name, for plans on a machine without that card."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from shrag.models.memory_plan.byte_sizes import GIB
 
 
 class GpuCard(msgspec.Struct, frozen=True):
-    """``usable`` is the bytes that programs can allocate together; ``estimated`` unless the card itself was asked.
+    """A GPU card.
 
-    ``capability`` is CUDA's compute capability, 0 where it is not known.
+    ``usable`` is the memory in bytes that programs can allocate, ``estimated`` unless read from the card itself;
+    ``capability`` is CUDA's compute capability, 0 where not known.
     """
 
     name: str
@@ -41,9 +42,11 @@ def load_cards() -> dict[str, GpuCard]:
 
 
 def find_card(name: str) -> GpuCard:
-    """Return the card of this name, in any case; raises :class:`UnknownName`."""
+    """Return the card of this name, ignoring case; raises :class:`UnknownName`."""
     cards = load_cards()
     for known, card in cards.items():
         if known.casefold() == name.casefold():
             return card
-    raise UnknownName(f"There is no card {name!r}: use one of {', '.join(cards)}, or leave --card out on the machine.")
+    raise UnknownName(
+        f"There is no card {name!r}: use one of {', '.join(cards)}, or leave --card out to read this machine's card."
+    )

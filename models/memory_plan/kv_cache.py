@@ -1,20 +1,20 @@
-"""KV cache size per sequence by vLLM's arithmetic, from ``config.json``.
+"""KV cache size of sequences by vLLM's arithmetic.
 
-vLLM cuts the pool into blocks of one size. Layers of one kind are put into groups of equally many layers; a block
-holds some tokens of every layer of one group, and each group takes whole blocks of its own. So a sequence takes, over
-all groups,
+vLLM divides its cache pool into blocks of one size. Layers of one kind form groups of equally many layers; a block
+holds some tokens of every layer of one group, and each group has blocks of its own. A sequence of n tokens thus takes,
+for each group,
 
 - full attention: ``ceil(n / P)`` blocks, with P tokens in a block;
-- a sliding window W: ``ceil(min(W - 1 + F, M) / P) + 1`` blocks, with F tokens scheduled and not yet settled, M the
-  longest sequence;
+- a sliding window W: ``ceil(min(W - 1 + F, M) / P) + 1`` blocks, with F tokens scheduled but not yet computed, and M
+  the longest sequence;
 - a recurrent state: one block, two with prefix caching.
 
-Where kinds differ in bytes per block, the smaller ones hold more tokens in it; where there are recurrent states, P
-grows until a block holds one, and the state is padded to the block. Source: vLLM 0.32.0,
+Where kinds differ in bytes per token, the smaller ones have more tokens in a block. With recurrent states P grows until
+a block holds one, and the state is padded to the block. Source: vLLM 0.32.0,
 ``v1/kv_cache_interface.py`` (``max_memory_usage_bytes`` of each kind), ``v1/core/kv_cache_utils.py``
 (``unify_kv_cache_spec_page_size``, ``_get_kv_cache_groups_uniform_page_size``,
-``get_max_concurrency_for_kv_cache_config``) and ``platforms/interface.py`` (the block of models with states), in its
-default layout, a layer after the other.
+``get_max_concurrency_for_kv_cache_config``) and ``platforms/interface.py`` (the block size of models with states), in
+its default layout.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from shrag.models.errors import UnknownArchitecture
 from shrag.models.memory_plan.attention_layers import FullAttention, Layer, LinearAttention, SlidingAttention
 
 KvDtype = Literal["auto", "fp8"]
-"""``auto`` is the model's own 16 bits; ``fp8`` halves it."""
+"""``auto``: the model's own 16 bits; ``fp8``: 8 bits."""
 
 KV_BYTES: Mapping[KvDtype, int] = {"auto": 2, "fp8": 1}
 
 CUDA_BLOCK = 16
-"""Tokens in a block on CUDA, where nothing asks for more."""
+"""Default number of tokens in a block on CUDA."""
 
 CPU_BLOCK = 128
 """The same in vLLM's CPU build."""
@@ -42,10 +42,10 @@ CPU_BLOCK = 128
 
 @dataclass(frozen=True, slots=True)
 class KvOptions:
-    """What is chosen for the cache.
+    """Options of the cache.
 
-    ``batch`` is ``--max-num-batched-tokens``; ``batches_in_flight`` is 2 where vLLM schedules the next batch while one
-    runs (its default on CUDA), else 1.
+    ``block`` is the tokens of a block, ``batch`` vLLM's ``--max-num-batched-tokens``; ``batches_in_flight`` is 2 where
+    vLLM schedules the next batch while one runs (its default on CUDA), else 1.
     """
 
     dtype: KvDtype = "auto"
@@ -56,7 +56,7 @@ class KvOptions:
 
 
 class _Group(NamedTuple):
-    """``groups`` groups of layers of one kind, each taking blocks of its own; ``tokens`` in a block, 0 for a state."""
+    """``groups`` groups of layers of one kind; ``tokens`` are those of a block, 0 for a state."""
 
     layer: Layer
     groups: int
@@ -65,21 +65,22 @@ class _Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KvCache:
-    """The cache of one model under one set of options."""
+    """The KV cache of a model's layers with given options."""
 
     layers: tuple[Layer, ...]
     options: KvOptions = field(default_factory=KvOptions)
 
     @property
     def bytes_per_token(self) -> int:
-        """What every further token of a sequence adds: the layers of full attention."""
+        """Bytes that each further token of a sequence takes, in the layers of full attention."""
         width = KV_BYTES[self.options.dtype]
         return sum(layer.values * width for layer in self.layers if isinstance(layer, FullAttention))
 
     def fixed_bytes(self, longest: int) -> int:
-        """Return what a sequence takes beside that, however long: full windows and states, without padding.
+        """Return the bytes of a sequence's full windows and states, without padding.
 
-        ``longest`` is the longest sequence allowed: a window never holds more.
+        Args:
+            longest: The longest sequence in tokens, which bounds a window.
         """
         options = self.options
         width, states = KV_BYTES[options.dtype], 1 + options.prefix_caching
@@ -93,13 +94,13 @@ class KvCache:
 
     @property
     def block_bytes(self) -> int:
-        """Bytes of one block of the pool: the page of a layer, for each layer of the widest group."""
-        return self._cut()[0]
+        """Bytes of one block of the pool: a page for each layer of the largest group."""
+        return self._layout()[0]
 
     def blocks(self, tokens: int) -> int:
-        """Return the blocks that a sequence of ``tokens`` holds at most."""
+        """Return the most blocks that a sequence of ``tokens`` takes."""
         total = 0
-        for layer, groups, in_block in self._cut()[1]:
+        for layer, groups, in_block in self._layout()[1]:
             if isinstance(layer, FullAttention):
                 blocks = math.ceil(tokens / in_block)
             elif isinstance(layer, SlidingAttention):
@@ -110,7 +111,7 @@ class KvCache:
         return total
 
     def sequence_bytes(self, tokens: int) -> int:
-        """Return the bytes of the pool that one sequence of ``tokens`` takes, padding and all."""
+        """Return the bytes of the pool that one sequence of ``tokens`` takes, with padding."""
         return self.blocks(tokens) * self.block_bytes
 
     def concurrency(self, pool: int, longest: int) -> float:
@@ -122,15 +123,15 @@ class KvCache:
         return int(self.concurrency(pool, longest) * longest)
 
     def sequences(self, pool: int, tokens: int) -> int:
-        """Return how many whole sequences of ``tokens`` are held at once; one block of the pool is never given out."""
+        """Return how many sequences of ``tokens`` fit at once; vLLM reserves one block of the pool."""
         return max(pool // self.block_bytes - 1, 0) // self.blocks(tokens)
 
     def pool_for(self, sequences: int, tokens: int) -> int:
-        """Return the bytes of the smallest pool that holds so many sequences of ``tokens`` at once."""
+        """Return the bytes of the smallest pool for ``sequences`` sequences of ``tokens`` at once."""
         return (sequences * self.blocks(tokens) + 1) * self.block_bytes
 
-    def _cut(self) -> tuple[int, list[_Group]]:
-        """Return the bytes of a block, and the groups that take blocks."""
+    def _layout(self) -> tuple[int, list[_Group]]:
+        """Return the bytes of a block, and the groups of layers."""
         counts = Counter(self.layers)
         width = KV_BYTES[self.options.dtype]
         per_token: dict[Layer, int] = {
@@ -138,7 +139,7 @@ class KvCache:
         }
         tokens = _tokens_per_block(counts, per_token, self.options.block)
         if len({(type(layer), getattr(layer, "window", None)) for layer in counts}) == 1:
-            # All layers hold the same tokens: one group, whatever the widths of its layers.
+            # All layers store the same tokens: one group, also of layers of different widths.
             return sum(size * tokens * counts[layer] for layer, size in per_token.items()), [
                 _Group(next(iter(counts)), 1, tokens)
             ]
@@ -148,29 +149,29 @@ class KvCache:
         cut = []
         for layer in counts:
             own = per_token.get(layer, 0) * tokens
-            # A page that does not divide the largest is padded to it, and holds no more tokens.
+            # A page that does not divide the largest one is padded to it, without more tokens.
             in_block = tokens * (page // own) if own and page % own == 0 else tokens
             cut.append(_Group(layer, groups[layer], in_block if own else 0))
         return page * max(math.ceil(count / groups[layer]) for layer, count in counts.items()), cut
 
 
 def _layers_in_a_group(counts: Collection[int]) -> int:
-    """Return vLLM's choice: the rarest kind's layers, or the commonest's where that pads less than half."""
+    """Return vLLM's choice: the count of the rarest kind, or of the commonest if below 1.5 times that."""
     fewest, most = min(counts), max(counts)
     return most if most < 1.5 * fewest else fewest
 
 
 def _window_blocks(window: int, options: KvOptions, longest: int, block: int) -> int:
     held = min(window - 1 + options.batches_in_flight * options.batch, longest)
-    # One more: a window need not begin where a block does.
+    # One more: a window may begin inside a block.
     return math.ceil(held / block) + 1
 
 
 def _tokens_per_block(counts: Iterable[Layer], per_token: Mapping[Layer, int], block: int) -> int:
-    """Return the tokens of a block, enough that a page of the widest attention holds any state."""
+    """Return the tokens of a block: as many as make a page of the widest attention layer hold any state."""
     if not per_token:
         raise UnknownArchitecture(
-            "The model has layers with a state and none with attention, which is not known here: give the bytes its "
+            "The model has layers with a state and none with attention, which is not supported: give the bytes its "
             "cache takes for one token yourself, with --kv-bytes-per-token."
         )
     state = max((layer.state_bytes for layer in counts if isinstance(layer, LinearAttention)), default=0)

@@ -1,4 +1,4 @@
-"""Memory a language model needs: from its folder, or from a profile."""
+"""Memory need of a language model, from its folder or a built-in profile."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from shrag.models.memory_plan.attention_layers import (
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelSize:
-    """A language model as memory.
+    """The memory need of a language model.
 
-    ``path`` is what vLLM is told to load; ``weights`` are bytes; ``longest`` is the context it was made for, None where
-    that is not known. ``weights_exact`` and ``layers_exact`` say whether they were read from the model's own files.
-    ``flags`` are vLLM options that the model needs; ``thinks`` that it must be told not to.
+    ``path`` is the folder vLLM loads; ``weights`` are bytes; ``longest`` is the model's context length in tokens, None
+    where not known. ``weights_exact`` and ``layers_exact`` tell whether they come from the model's own files. ``flags``
+    are vLLM options that the model needs; ``emits_reasoning`` is true where reasoning must be switched off.
     """
 
     name: str
@@ -39,20 +39,26 @@ class LanguageModelSize:
     layers_exact: bool
     quantization: str = ""
     flags: tuple[str, ...] = ()
-    thinks: bool = False
+    emits_reasoning: bool = False
     licence: str = ""
 
     @property
     def has_states(self) -> bool:
-        """Whether layers keep a recurrent state: what prefix caching doubles and seldom helps."""
+        """Whether layers have a recurrent state, which prefix caching doubles and rarely helps."""
         return any(isinstance(layer, LinearAttention) for layer in self.layers)
 
 
 def read_language_model(folder: Path, kv_bytes_per_token: int | None = None) -> LanguageModelSize:
-    """Read a folder's headers and configuration.
+    """Read a model's size from its folder: safetensors headers and configuration.
 
-    ``kv_bytes_per_token`` (in 16 bits) stands in for a configuration whose cache is not known. Raises
-    ``WeightsMissing``, ``WeightsRejected`` and ``UnknownArchitecture``.
+    Args:
+        folder: The weights folder.
+        kv_bytes_per_token: Bytes of the cache for one token in 16 bits, for an architecture that is not known here.
+
+    Raises:
+        WeightsMissing: A file does not exist.
+        WeightsRejected: A file is damaged.
+        UnknownArchitecture: The cache is not known, and ``kv_bytes_per_token`` is None.
     """
     config = read_config(folder)
     sizes = read_folder(folder)
@@ -61,7 +67,7 @@ def read_language_model(folder: Path, kv_bytes_per_token: int | None = None) -> 
     return LanguageModelSize(
         name=folder.resolve().name,
         path=str(folder),
-        # vLLM loads a checkpoint of 32 bits with 16.
+        # vLLM loads 32-bit checkpoints as 16 bits.
         weights=sizes.in_half_precision() if _dtype(config) == "float32" else sizes.total,
         layers=layers,
         longest=longest_context(config),
@@ -73,7 +79,7 @@ def read_language_model(folder: Path, kv_bytes_per_token: int | None = None) -> 
 
 
 def given_layers(kv_bytes_per_token: int) -> tuple[Layer, ...]:
-    """Return a stand-in for a model's layers that keeps so many bytes a token in 16 bits."""
+    """Return one full-attention layer that stands for a model with this cache need in 16 bits."""
     return (FullAttention(-(-kv_bytes_per_token // 2)),)
 
 
@@ -100,7 +106,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest: int
     config: dict[str, object]
     flags: tuple[str, ...] = ()
-    thinks: bool = False
+    emits_reasoning: bool = False
     estimates: tuple[str, ...] = ()
 
 
@@ -111,7 +117,7 @@ def load_profiles() -> dict[str, Profile]:
 
 
 def profile_size(name: str, weights: Path) -> LanguageModelSize:
-    """Return what a profile takes, its path where ``weights`` would hold it; raises :class:`UnknownName`."""
+    """Return the size of a profile's model, with its path below ``weights``; raises :class:`UnknownName`."""
     profiles = load_profiles()
     if name not in profiles:
         raise UnknownName(f"There is no language model {name!r}: give a folder, or one of {', '.join(profiles)}.")
@@ -126,16 +132,18 @@ def profile_size(name: str, weights: Path) -> LanguageModelSize:
         layers_exact=not set(profile.config) & set(profile.estimates),
         quantization=profile.quantization,
         flags=profile.flags,
-        thinks=profile.thinks,
+        emits_reasoning=profile.emits_reasoning,
         licence=profile.licence,
     )
 
 
 def find_language_model(name: str, weights: Path, kv_bytes_per_token: int | None = None) -> LanguageModelSize:
-    """Return the size of a folder, of ``weights/NAME``, or of a profile, whichever is there first.
+    """Return the size of ``weights/NAME``, else of the folder NAME, else of the profile NAME.
 
-    Weights under a profile's name are read, and keep what the profile knows besides. Raises what
-    :func:`~shrag.models.memory_plan.model_size.read_language_model` does, and :class:`UnknownName`.
+    Weights under a profile's name are read, and get the profile's flags and licence.
+
+    Raises:
+        ModelError: As :func:`read_language_model`; :class:`UnknownName` where there is none of the three.
     """
     profile = load_profiles().get(name)
     for folder in (weights / name, Path(name)):
@@ -143,7 +151,7 @@ def find_language_model(name: str, weights: Path, kv_bytes_per_token: int | None
             size = read_language_model(folder, kv_bytes_per_token)
             if profile is None:
                 return size
-            return replace(size, flags=profile.flags, thinks=profile.thinks, licence=profile.licence)
+            return replace(size, flags=profile.flags, emits_reasoning=profile.emits_reasoning, licence=profile.licence)
     size = profile_size(name, weights)
     if kv_bytes_per_token is None:
         return size

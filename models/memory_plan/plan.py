@@ -1,7 +1,7 @@
-"""Memory plan of a GPU: parts under a budget, and how many sequences fit.
+"""Memory plan of a GPU: divide a budget into parts, and compute how many sequences fit.
 
-The language model's server gets what the budget leaves after retrieval and slack; its cache gets what that leaves after
-weights, activations, CUDA graphs and context. Nothing is measured here and no GPU is needed.
+The language model server gets the budget less retrieval and slack; its KV cache gets the rest after weights,
+activations, CUDA graphs and CUDA context. Nothing is measured, and no GPU is needed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from shrag.models.memory_plan.kv_cache import KvCache, KvDtype, KvOptions
 from shrag.models.memory_plan.model_size import LanguageModelSize
 
 
-class Part(NamedTuple):
-    """What takes ``size`` bytes of the card; ``exact`` where that was read or computed, else it is an estimate.
+class MemoryPart(NamedTuple):
+    """One use of ``size`` bytes of the card.
 
-    ``says`` is where the number comes from.
+    ``exact`` is true for a size that was read or computed, false for an estimate; ``says`` names its source.
     """
 
     name: str
@@ -30,41 +30,42 @@ class Part(NamedTuple):
 
 
 DEFAULT_CONTEXT = 16_384
-"""Tokens of prompt and answer where nothing else is asked for: five records, instructions, and a long answer."""
+"""Default context length in tokens: five records, instructions, and a long answer."""
 
-MOST_SEQUENCES = 16
-"""Sequences at once where nothing else is asked for: more also grow CUDA graphs and the sampler's buffers."""
+DEFAULT_MAX_SEQUENCES = 16
+"""Default limit of concurrent sequences: more also enlarge CUDA graphs and the sampler's buffers."""
 
 WEIGHTS = "language model weights"
 KV_CACHE = "KV cache"
 SLACK = "slack"
 
-# Kept free of every plan: the card's usable memory is never the same twice.
+# Left free in every plan: the card's usable memory varies.
 _CARD_MARGIN = GIB // 2
 
-# Estimates, from logs of vLLM with vocabularies of a quarter of a million: 1.5 to 2 GiB of activations at 8,192 tokens
-# a batch, 0.2 to 0.6 GiB of CUDA graphs, 0.5 to 0.7 GiB of CUDA context and libraries.
+# Estimates from vLLM logs of models with vocabularies of 250,000: 1.5 to 2 GiB of activations at 8,192 tokens a batch,
+# 0.2 to 0.6 GiB of CUDA graphs, 0.5 to 0.7 GiB of CUDA context and libraries.
 _ACTIVATIONS_PER_TOKEN = 2 * GIB // 8192
-_LEAST_ACTIVATIONS = GIB // 2
+_MIN_ACTIVATIONS = GIB // 2
 _GRAPHS = 6 * GIB // 10
 _CONTEXT = 7 * GIB // 10
 
 DEFAULT_SLACK = 3 * GIB // 2
-"""vLLM was seen 1.37 GiB above what it was given (vllm-project/vllm#51590)."""
+"""vLLM has been reported to exceed its limit by 1.37 GiB (vllm-project/vllm#51590)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What is asked for. Sizes in bytes.
+    """The inputs of a plan; sizes in bytes.
 
-    ``max_model_len`` and ``max_num_seqs`` are demands; None asks for the usual context and for as many sequences as
-    fit, up to :data:`MOST_SEQUENCES`. ``prefix_caching`` None means on, except for models with recurrent states.
+    ``max_model_len`` and ``max_num_seqs`` are required values; with None the context is :data:`DEFAULT_CONTEXT`, and as
+    many sequences as fit, up to :data:`DEFAULT_MAX_SEQUENCES`. ``prefix_caching`` None means on, except for models with
+    recurrent states.
     """
 
     card: GpuCard
     budget: int
     model: LanguageModelSize
-    retrieval: tuple[Part, ...] = ()
+    retrieval: tuple[MemoryPart, ...] = ()
     max_model_len: int | None = None
     max_num_seqs: int | None = None
     batch: int = 8192
@@ -82,21 +83,21 @@ class PlanRequest:
 
     @property
     def caches_prefixes(self) -> bool:
-        """Whether vLLM keeps the cache of prompts that begin alike."""
+        """Whether vLLM reuses the cache of prompts with a common prefix."""
         return not self.model.has_states if self.prefix_caching is None else self.prefix_caching
 
     @property
     def limit(self) -> int:
-        """The bytes that all of SHRAG may take: the budget, or less where the card has less."""
+        """Bytes for all of SHRAG: the budget, or less where the card has less."""
         return min(self.budget, self.card.usable - _CARD_MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetPlan:
-    """A plan that fits. ``parts`` sum to at most ``request.limit``, slack among them."""
+class MemoryPlan:
+    """A plan that fits: ``parts``, slack included, sum to at most ``request.limit``."""
 
     request: PlanRequest
-    parts: tuple[Part, ...]
+    parts: tuple[MemoryPart, ...]
     kv: KvCache
     kv_pool: int
     max_num_seqs: int
@@ -104,69 +105,69 @@ class BudgetPlan:
 
     @property
     def in_use(self) -> int:
-        """The bytes that the card will hold once all runs: every part but the slack."""
+        """Bytes in use once everything is loaded: all parts but the slack."""
         return sum(part.size for part in self.parts if part.name != SLACK)
 
     def sequences(self, tokens: int) -> int:
-        """Return how many sequences of ``tokens`` the cache holds at once, whatever ``--max-num-seqs`` admits."""
+        """Return how many sequences of ``tokens`` the cache holds at once, without regard to ``--max-num-seqs``."""
         return self.kv.sequences(self.kv_pool, tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """What a request lacks: ``needed`` bytes under the budget against ``limit``."""
+    """A plan that does not fit: ``needed`` bytes are more than ``limit``."""
 
     needed: int
     limit: int
 
     @property
     def missing(self) -> int:
-        """Bytes too few."""
+        """Bytes above the limit."""
         return self.needed - self.limit
 
 
-def lay_out(request: PlanRequest) -> BudgetPlan | Shortfall:
-    """Fill the card; raises :class:`PlanRejected` where no budget would help."""
+def try_plan(request: PlanRequest) -> MemoryPlan | Shortfall:
+    """Plan a request; return the plan or the shortfall. Raises :class:`PlanRejected` where no budget would help."""
     _check(request)
     options = KvOptions(request.kv_dtype, batch=request.batch, prefix_caching=request.caches_prefixes)
     kv = KvCache(request.model.layers, options)
     server, rest = _server_parts(request), (*request.retrieval, _slack(request))
     taken = sum(part.size for part in (*server, *rest))
-    # In whole MiB, as the flag has it.
+    # Whole MiB, as in vLLM's option.
     pool = max(request.limit - taken, 0) // MIB * MIB
     fit = kv.sequences(pool, request.context)
     if fit < (request.max_num_seqs or 1):
         wanted = math.ceil(kv.pool_for(request.max_num_seqs or 1, request.context) / MIB) * MIB
         return Shortfall(taken + wanted, request.limit)
     one = f"{gib(kv.sequence_bytes(request.context))} for a sequence of {request.context:,} tokens"
-    cache = Part(KV_CACHE, pool, request.model.layers_exact, one)
+    cache = MemoryPart(KV_CACHE, pool, request.model.layers_exact, one)
     allowed = sum(part.size for part in (*server, cache))
-    return BudgetPlan(
+    return MemoryPlan(
         request,
         (server[0], cache, *server[1:], *rest),
         kv,
         pool,
-        request.max_num_seqs or min(fit, MOST_SEQUENCES),
+        request.max_num_seqs or min(fit, DEFAULT_MAX_SEQUENCES),
         math.floor(1000 * allowed / request.card.usable) / 1000,
     )
 
 
-def _server_parts(request: PlanRequest) -> tuple[Part, ...]:
-    """Return what vLLM holds beside the cache, weights first."""
+def _server_parts(request: PlanRequest) -> tuple[MemoryPart, ...]:
+    """Return the parts of vLLM besides the cache, weights first."""
     model = request.model
     source = f"headers in {model.path}" if model.weights_exact else f"profile {model.name}, estimated"
-    activations = max(_LEAST_ACTIVATIONS, request.batch * _ACTIVATIONS_PER_TOKEN)
+    activations = max(_MIN_ACTIVATIONS, request.batch * _ACTIVATIONS_PER_TOKEN)
     graphs = 0 if request.eager else _GRAPHS
     return (
-        Part(WEIGHTS, model.weights, model.weights_exact, source),
-        Part("activations", activations, False, f"{request.batch:,} tokens in a batch"),
-        Part("CUDA graphs", graphs, False, "none (--enforce-eager)" if request.eager else "as seen in logs"),
-        Part("vLLM's CUDA context", _CONTEXT, False, "context and libraries"),
+        MemoryPart(WEIGHTS, model.weights, model.weights_exact, source),
+        MemoryPart("activations", activations, False, f"{request.batch:,} tokens in a batch"),
+        MemoryPart("CUDA graphs", graphs, False, "none (--enforce-eager)" if request.eager else "as seen in logs"),
+        MemoryPart("vLLM's CUDA context", _CONTEXT, False, "context and libraries"),
     )
 
 
-def _slack(request: PlanRequest) -> Part:
-    return Part(SLACK, request.slack, False, "vLLM was seen to exceed its share (vllm#51590)")
+def _slack(request: PlanRequest) -> MemoryPart:
+    return MemoryPart(SLACK, request.slack, False, "vLLM was seen to exceed its share (vllm#51590)")
 
 
 def _check(request: PlanRequest) -> None:
@@ -179,8 +180,10 @@ def _check(request: PlanRequest) -> None:
         )
     if request.model.longest is not None and request.context > request.model.longest:
         raise PlanRejected(
-            f"{request.model.name} was made for {request.model.longest:,} tokens, --max-model-len asks for "
-            f"{request.context:,}: ask for fewer, or choose another model."
+            f"--max-model-len is {request.context:,}, {request.model.name} has a context of "
+            f"{request.model.longest:,} tokens: give a smaller value, or choose another model."
         )
     if request.budget < 1 or request.slack < 0:
-        raise PlanRejected(f"A budget of {request.budget} bytes less {request.slack} of slack is none: give more.")
+        raise PlanRejected(
+            f"The budget must be at least 1 byte and the slack at least 0, got {request.budget} and {request.slack}."
+        )

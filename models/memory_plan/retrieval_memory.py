@@ -9,68 +9,75 @@ from shrag.models.encoders.catalog import find_encoder_card, find_reranker_card,
 from shrag.models.encoders.safetensors_header import read_folder
 from shrag.models.errors import UnknownName
 from shrag.models.memory_plan.byte_sizes import MIB
-from shrag.models.memory_plan.plan import Part
+from shrag.models.memory_plan.plan import MemoryPart
 
-NONE = "none"
-"""The name of no encoder and of no re-ranker."""
+NO_MODEL = "none"
+"""Name that stands for no encoder or no re-ranker."""
 
-ON_PROCESSOR = (NONE, "lsa")
-"""Encoders that take nothing of a card."""
+CPU_ENCODERS = (NO_MODEL, "lsa")
+"""Encoders that use no GPU."""
 
 DEFAULT_ENCODER = "gte-multilingual-base"
 DEFAULT_RERANKER = "gte-multilingual-reranker-base"
 
 FAISS = "FAISS"
-"""How the parts begin that leave the card when exact search runs on the processor."""
+"""Prefix of the parts that need no GPU memory when exact search runs on the CPU."""
 
 RERANKER = "re-ranker"
-"""How the part begins that a re-ranker takes."""
+"""Prefix of a re-ranker's part."""
 
-# An estimate: what the CUDA driver and torch keep for a process before it holds anything.
+# An estimate of what the CUDA driver and torch allocate for any process.
 _CONTEXT = 512 * MIB
 
-# An estimate for 12 layers of width 768 in half precision: the widest moment of a packed batch, for each of its tokens.
+# An estimate of the peak per token of a batch, for 12 layers of width 768 in half precision.
 _ACTIVATION_BYTES = 28 * 1024
 _BATCH_TOKENS = 32_768
 
-# What the GPU search is told to keep as scratch (`setTempMemory`); FAISS' own default is 1.5 GiB.
+# Scratch memory that GPU search sets (`setTempMemory`); the default of FAISS is 1.5 GiB.
 _FAISS_SCRATCH = 256 * MIB
 
 
 class VectorTable(NamedTuple):
-    """The vectors of an index: how many, and how long."""
+    """Number and dimension of an index's vectors."""
 
     rows: int
     dimension: int
 
 
-def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, weights: Path) -> tuple[Part, ...]:
-    """Return what the retrieval process holds, nothing where it has no use for a GPU.
+def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, weights: Path) -> tuple[MemoryPart, ...]:
+    """Return the memory parts of the retrieval process; empty where it needs no GPU.
 
-    ``encoder`` and ``reranker`` are names, folders, or one of :data:`ON_PROCESSOR`; ``weights`` is where named weights
-    lie. Raises :class:`UnknownName` for a name without weights and without a known size, and what reading headers does.
+    Args:
+        encoder: A name of the catalogue, a folder, or one of :data:`CPU_ENCODERS`.
+        reranker: As ``encoder``.
+        vectors: The vectors to search on the GPU, None for none.
+        weights: Folder of the weights of named models.
+
+    Raises:
+        UnknownName: A name has neither weights nor a known size.
+        ModelError: As :func:`~shrag.models.encoders.safetensors_header.read_folder`.
     """
     parts = [
-        Part(f"{role} {Path(name).name}", *encoder_weights(name, weights))
+        MemoryPart(f"{role} {Path(name).name}", *encoder_weights(name, weights))
         for role, name in (("encoder", encoder), (RERANKER, reranker))
-        if name not in ON_PROCESSOR
+        if name not in CPU_ENCODERS
     ]
     if parts:
-        says = f"{_ACTIVATION_BYTES // 1024} KiB for each of {_BATCH_TOKENS:,} tokens in a batch"
-        parts.append(Part("encoder activations", _BATCH_TOKENS * _ACTIVATION_BYTES, False, says))
+        source = f"{_ACTIVATION_BYTES // 1024} KiB for each of {_BATCH_TOKENS:,} tokens in a batch"
+        parts.append(MemoryPart("encoder activations", _BATCH_TOKENS * _ACTIVATION_BYTES, False, source))
     if vectors is not None and vectors.rows:
         size = vectors.rows * vectors.dimension * 2
-        parts.append(Part(f"{FAISS} vectors", size, True, f"{vectors.rows:,} × {vectors.dimension} × 2 bytes"))
-        parts.append(Part(f"{FAISS} scratch", _FAISS_SCRATCH, True, "set when the index is opened"))
+        parts.append(MemoryPart(f"{FAISS} vectors", size, True, f"{vectors.rows:,} × {vectors.dimension} × 2 bytes"))
+        parts.append(MemoryPart(f"{FAISS} scratch", _FAISS_SCRATCH, True, "set when the index is opened"))
     if parts:
-        parts.append(Part("retrieval's CUDA context", _CONTEXT, False, "one process for all of retrieval"))
+        parts.append(MemoryPart("retrieval's CUDA context", _CONTEXT, False, "one process for all of retrieval"))
     return tuple(parts)
 
 
 def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:
-    """Return bytes in half precision, whether they are exact, and where they come from.
+    """Return a model's bytes in half precision, whether they are exact, and their source.
 
-    A folder's headers come before what the catalogue says of a name.
+    The headers of a weights folder take precedence over the catalogue.
     """
     card = find_encoder_card(name) or find_reranker_card(name)
     for folder in (weights / (card.name if card else name), Path(name)):
@@ -80,7 +87,7 @@ def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:
         catalog = read_catalog()
         known = ", ".join(each.name for each in (*catalog.encoders, *catalog.rerankers))
         raise UnknownName(
-            f"There are no weights of {name!r} under {weights}, and its size is not known here: give a folder, "
-            f"{NONE}, or one of {known}."
+            f"There are no weights of {name!r} under {weights}, and its size is not in the catalogue: give a folder, "
+            f"{NO_MODEL}, or one of {known}."
         )
     return card.weight_bytes, True, f"{card.parameters:,} parameters, in half precision"

@@ -1,4 +1,4 @@
-"""Smallest change that makes a memory plan fit."""
+"""Find the smallest changes that make a memory plan fit."""
 
 from __future__ import annotations
 
@@ -12,76 +12,82 @@ from shrag.models.errors import BudgetTooSmall, PlanRejected
 from shrag.models.memory_plan.byte_sizes import both_units, gib
 from shrag.models.memory_plan.gpu_cards import GpuCard
 from shrag.models.memory_plan.model_size import LanguageModelSize
-from shrag.models.memory_plan.plan import BudgetPlan, PlanRequest, Shortfall, lay_out
+from shrag.models.memory_plan.plan import MemoryPlan, PlanRequest, Shortfall, try_plan
 from shrag.models.memory_plan.retrieval_memory import FAISS, RERANKER
 
-SHORTEST_CONTEXT = 2_048
-"""Below this five records and an answer have no room: no shorter context is proposed."""
+MIN_CONTEXT = 2_048
+"""Shortest context to propose: below, five records and an answer have no room."""
 
 _CONTEXT_STEP = 1_024
 _BUDGET_STEP = 10**8
 _BATCHES = (4_096, 2_048)
 
 
-class Change(NamedTuple):
-    """A changed request that fits, and what to say of it."""
+class PlanChange(NamedTuple):
+    """A changed request that fits, and the change as options of the command line."""
 
-    says: str
+    options: str
     request: PlanRequest
 
 
-def plan_budget(
+def plan_memory(
     request: PlanRequest, models: Sequence[LanguageModelSize] = (), cards: Iterable[GpuCard] = ()
-) -> BudgetPlan:
-    """Return the plan; ``models`` and ``cards`` are what a refusal may propose, in order of preference.
+) -> MemoryPlan:
+    """Plan a request, or raise with the changes that would make it fit.
 
-    Raises :class:`BudgetTooSmall` where it does not fit, naming the first of :func:`fitting_changes` and then the
-    others, and ``PlanRejected`` where no budget would help.
+    Args:
+        request: The request.
+        models: Other models that the error may propose, in order of preference.
+        cards: Other cards that the error may propose, in order of preference.
+
+    Raises:
+        BudgetTooSmall: The request does not fit; the message lists :func:`fitting_changes`.
+        PlanRejected: No budget would help.
     """
-    outcome = lay_out(request)
-    if isinstance(outcome, BudgetPlan):
+    outcome = try_plan(request)
+    if isinstance(outcome, MemoryPlan):
         return outcome
-    changes = [change.says for change in fitting_changes(request, outcome, models, cards)]
+    changes = [change.options for change in fitting_changes(request, outcome, models, cards)]
     short = (
         f"{request.model.name} does not fit: it needs {both_units(outcome.needed)} in all for "
         f"{request.max_num_seqs or 1} × {request.context:,} tokens, {gib(outcome.missing)} more than the "
-        f"{both_units(outcome.limit)} there are"
+        f"{both_units(outcome.limit)} available"
     )
     if not changes:
-        raise BudgetTooSmall(f"{short}; no change known here would fit: plan a smaller model with --llm.")
+        raise BudgetTooSmall(f"{short}; no change of the settings would fit: plan a smaller model with --llm.")
     others = f" (or: {'; '.join(changes[1:])})" if changes[1:] else ""
     raise BudgetTooSmall(f"{short}. The smallest change that fits: {changes[0]}{others}.")
 
 
 def fitting_changes(
     request: PlanRequest, short: Shortfall, models: Sequence[LanguageModelSize], cards: Iterable[GpuCard]
-) -> Iterator[Change]:
-    """Yield changes that make ``request`` fit, each planned and each as small as it can be.
+) -> Iterator[PlanChange]:
+    """Yield the smallest change of each kind that makes ``request`` fit.
 
-    In the order of what they take from answers: fewer questions at once, smaller batches (slower on long prompts), the
-    vectors searched on the processor, a shorter context, a cache of 8 bits, no re-ranker, several of these together
-    where none is enough alone, more memory, another model, another card.
+    They are ordered by their effect on answers: fewer concurrent sequences, smaller batches (slower on long prompts),
+    vector search on the CPU, a shorter context, an 8-bit cache, no re-ranker; several of these combined where none is
+    enough alone; more memory, another model, another card.
     """
-    settings = list(_settings(request))
-    yield from settings or _together(request)
+    settings = list(_single_settings(request))
+    yield from settings or _combined_settings(request)
     budget = max(request.budget, -(-short.needed // _BUDGET_STEP) * _BUDGET_STEP)
     more = f"--budget {budget / 1e9:.1f}GB"
     yield from _if_fits(more, replace(request, budget=budget))
     smaller = (model for model in models if model.weights < request.model.weights and model.licence)
-    swapped = (Change(f"--llm {model.name}", replace(request, model=model)) for model in smaller)
+    swapped = (PlanChange(f"--llm {model.name}", replace(request, model=model)) for model in smaller)
     yield from islice(_fitting(swapped), 1)
     larger = (card for card in cards if card.usable > request.card.usable)
     also = f" {more}" if budget > request.budget else ""
-    moved = (Change(f"--card {card.name}{also}", replace(request, card=card, budget=budget)) for card in larger)
+    moved = (PlanChange(f"--card {card.name}{also}", replace(request, card=card, budget=budget)) for card in larger)
     yield from islice(_fitting(moved), 1)
 
 
-def _settings(request: PlanRequest) -> Iterator[Change]:
-    """Yield the single settings that are enough."""
+def _single_settings(request: PlanRequest) -> Iterator[PlanChange]:
+    """Yield the single settings that suffice."""
     if request.max_num_seqs is not None:
         most = _largest(range(1, request.max_num_seqs), lambda n: _fits(replace(request, max_num_seqs=n)))
         if most:
-            yield Change(f"--max-num-seqs {most}", replace(request, max_num_seqs=most))
+            yield PlanChange(f"--max-num-seqs {most}", replace(request, max_num_seqs=most))
     yield from islice(_fitting(_smaller_batches(request)), 1)
     yield from _fitting(_without_faiss(request))
     yield from _shorter_context(request)
@@ -89,72 +95,73 @@ def _settings(request: PlanRequest) -> Iterator[Change]:
     yield from _fitting(_without_reranker(request))
 
 
-def _together(request: PlanRequest) -> Iterator[Change]:
-    """Yield one change: setting after setting until some context fits, then the longest that does."""
-    alone = [Change("--max-num-seqs 1", replace(request, max_num_seqs=1))] if (request.max_num_seqs or 1) > 1 else []
-    for begin in (Change("", request), *alone):
-        said, changed = [begin.says], begin.request
+def _combined_settings(request: PlanRequest) -> Iterator[PlanChange]:
+    """Yield one change: add setting after setting until some context fits, then take the longest context."""
+    starts = [PlanChange("", request)]
+    if (request.max_num_seqs or 1) > 1:
+        starts.append(PlanChange("--max-num-seqs 1", replace(request, max_num_seqs=1)))
+    for start in starts:
+        options, changed = [start.options], start.request
         for step in (_smallest_batch, _without_faiss, _eight_bits, _without_reranker):
             for change in step(changed):
-                said, changed = [*said, change.says], change.request
+                options, changed = [*options, change.options], change.request
             for context in [*_if_fits("", changed), *_shorter_context(changed)][:1]:
-                yield Change(", ".join(filter(None, [*said, context.says])), context.request)
+                yield PlanChange(", ".join(filter(None, [*options, context.options])), context.request)
                 return
 
 
-def _smallest_batch(request: PlanRequest) -> Iterator[Change]:
+def _smallest_batch(request: PlanRequest) -> Iterator[PlanChange]:
     yield from list(_smaller_batches(request))[-1:]
 
 
-def _smaller_batches(request: PlanRequest) -> Iterator[Change]:
+def _smaller_batches(request: PlanRequest) -> Iterator[PlanChange]:
     for batch in _BATCHES:
         if (request.max_num_seqs or 1) <= batch < request.batch:
-            yield Change(f"--max-num-batched-tokens {batch}", replace(request, batch=batch))
+            yield PlanChange(f"--max-num-batched-tokens {batch}", replace(request, batch=batch))
 
 
-def _eight_bits(request: PlanRequest) -> Iterator[Change]:
+def _eight_bits(request: PlanRequest) -> Iterator[PlanChange]:
     if request.kv_dtype == "auto":
-        yield Change("--kv-cache-dtype fp8", replace(request, kv_dtype="fp8"))
+        yield PlanChange("--kv-cache-dtype fp8", replace(request, kv_dtype="fp8"))
 
 
-def _without_faiss(request: PlanRequest) -> Iterator[Change]:
-    yield from _without(request, FAISS, "leave --index out (exact search on the processor)")
+def _without_faiss(request: PlanRequest) -> Iterator[PlanChange]:
+    yield from _without(request, FAISS, "leave --index out (exact search on the CPU)")
 
 
-def _without_reranker(request: PlanRequest) -> Iterator[Change]:
+def _without_reranker(request: PlanRequest) -> Iterator[PlanChange]:
     yield from _without(request, RERANKER, "--reranker none")
 
 
-def _without(request: PlanRequest, what: str, says: str) -> Iterator[Change]:
-    kept = tuple(part for part in request.retrieval if not part.name.startswith(what))
-    if kept != request.retrieval:
-        yield Change(says, replace(request, retrieval=kept))
+def _without(request: PlanRequest, prefix: str, options: str) -> Iterator[PlanChange]:
+    rest = tuple(part for part in request.retrieval if not part.name.startswith(prefix))
+    if rest != request.retrieval:
+        yield PlanChange(options, replace(request, retrieval=rest))
 
 
-def _shorter_context(request: PlanRequest) -> Iterator[Change]:
-    lengths = range(SHORTEST_CONTEXT, request.context, _CONTEXT_STEP)
+def _shorter_context(request: PlanRequest) -> Iterator[PlanChange]:
+    lengths = range(MIN_CONTEXT, request.context, _CONTEXT_STEP)
     longest = _largest(lengths, lambda n: _fits(replace(request, max_model_len=n)))
     if longest:
-        yield Change(f"--max-model-len {longest}", replace(request, max_model_len=longest))
+        yield PlanChange(f"--max-model-len {longest}", replace(request, max_model_len=longest))
 
 
 def _largest(values: range, fits: Callable[[int], bool]) -> int | None:
-    """Return the largest of ascending values that fits, None where the smallest does not; larger never fits better."""
-    place = bisect_left(values, True, key=lambda value: not fits(value))
-    return values[place - 1] if place else None
+    """Return the largest of ascending values that fits, None where the smallest does not; ``fits`` is monotonic."""
+    count = bisect_left(values, True, key=lambda value: not fits(value))
+    return values[count - 1] if count else None
 
 
-def _fitting(changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield those that fit."""
+def _fitting(changes: Iterable[PlanChange]) -> Iterator[PlanChange]:
     return (change for change in changes if _fits(change.request))
 
 
-def _if_fits(says: str, request: PlanRequest) -> Iterator[Change]:
-    return _fitting([Change(says, request)])
+def _if_fits(options: str, request: PlanRequest) -> Iterator[PlanChange]:
+    return _fitting([PlanChange(options, request)])
 
 
 def _fits(request: PlanRequest) -> bool:
     try:
-        return isinstance(lay_out(request), BudgetPlan)
+        return isinstance(try_plan(request), MemoryPlan)
     except PlanRejected:
-        return False  # another model, made for a shorter context
+        return False  # the changed model has a shorter context

@@ -1,1 +1,1 @@
-"""A vLLM server of our own, as a supervised subprocess."""
+"""Run a vLLM server as a supervised subprocess."""

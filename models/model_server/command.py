@@ -1,4 +1,4 @@
-"""Command line and environment that start vLLM offline."""
+"""Command line and environment of an offline vLLM server."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shrag.models.chat.settings import LlmSettings
-from shrag.models.errors import EngineMissing, WeightsMissing
+from shrag.models.errors import ServerProgramMissing, WeightsMissing
 from shrag.models.memory_plan.byte_sizes import MIB
-from shrag.models.memory_plan.plan import BudgetPlan
+from shrag.models.memory_plan.plan import MemoryPlan
 
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
@@ -19,28 +19,27 @@ OFFLINE = {
     "DO_NOT_TRACK": "1",
     "VLLM_NO_USAGE_STATS": "1",
 }
-"""Environment in which neither vLLM nor what it stands on opens a connection."""
+"""Environment in which neither vLLM nor its libraries open a connection."""
 
-SHORT_JSON = ("--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}')
-"""Without the second key a weak model can write white space until its tokens are used up."""
+COMPACT_JSON_FLAGS = ("--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}')
+"""Without the second key a weak model may write white space up to the token limit."""
 
-
-_ALONE = {
+_VLLM_ENVIRONMENT = {
     "VLLM_DO_NOT_TRACK": "1",
-    # Its kernels are compiled on first use and may be fetched for that.
+    # Its kernels are compiled on first use and may be downloaded for that.
     "VLLM_USE_FLASHINFER_SAMPLER": "0",
 }
-# What this process's Python was told, and keys for other services: another Python is to be started.
-_NOT_PASSED_ON = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "OPENAI_API_KEY", "HF_TOKEN")
+# For this process's own Python, and keys of other services: the server is another Python.
+_DROPPED_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "OPENAI_API_KEY", "HF_TOKEN")
 
 
-def check_engine(settings: LlmSettings) -> None:
-    """Raise :class:`EngineMissing` or :class:`WeightsMissing` where starting cannot work, before it is tried."""
+def check_server_program(settings: LlmSettings) -> None:
+    """Check that program and weights exist; raises :class:`ServerProgramMissing` and :class:`WeightsMissing`."""
     program = settings.arguments[0]
     if shutil.which(program) is None:
-        raise EngineMissing(
-            f"{program} is not there or cannot be run: set up vLLM with `make setup-vllm` and give its Python as "
-            "[llm] command."
+        raise ServerProgramMissing(
+            f"{program} does not exist or is not executable: set up vLLM with `make setup-vllm` and give its Python "
+            "as [llm] command."
         )
     folder = Path(settings.weights)
     if not (folder / "config.json").is_file():
@@ -48,12 +47,12 @@ def check_engine(settings: LlmSettings) -> None:
 
 
 def served_name(settings: LlmSettings) -> str:
-    """Return the name the model is served under: the one chosen, else its folder's."""
+    """Return the name the model is served under: the configured one, else its folder's."""
     return settings.model or Path(settings.weights).resolve().name
 
 
 def server_command(settings: LlmSettings, socket: Path) -> list[str]:
-    """Return the whole command. The user's flags stand last, so that they win over ours."""
+    """Return the full command; the user's flags come last and override ours."""
     return [
         *settings.arguments,
         "--model",
@@ -67,7 +66,7 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
         "vllm",
         "--seed",
         str(settings.seed),
-        *SHORT_JSON,
+        *COMPACT_JSON_FLAGS,
         "--disable-access-log-for-endpoints",
         "/health",
         *settings.extra_flags,
@@ -75,20 +74,20 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
 
 
 def server_environment(inherited: Mapping[str, str], cache: Path) -> dict[str, str]:
-    """Return the environment: offline, what vLLM compiles kept under ``cache`` unless the user says where."""
-    kept = {name: value for name, value in inherited.items() if name not in _NOT_PASSED_ON}
-    return {"VLLM_CACHE_ROOT": str(cache), **kept, **OFFLINE, **_ALONE}
+    """Return the server's environment: offline; vLLM's compile cache is ``cache`` unless ``inherited`` sets it."""
+    passed = {name: value for name, value in inherited.items() if name not in _DROPPED_VARIABLES}
+    return {"VLLM_CACHE_ROOT": str(cache), **passed, **OFFLINE, **_VLLM_ENVIRONMENT}
 
 
 SERVED_NAME = "llm"
-"""The name that requests give the model, whatever folder it lies in."""
+"""The model's name in requests, independent of its folder."""
 
 
-def memory_flags(plan: BudgetPlan) -> tuple[str, ...]:
-    """Return the options that hold vLLM to the plan.
+def memory_flags(plan: MemoryPlan) -> tuple[str, ...]:
+    """Return vLLM's memory options for a plan.
 
-    Both the share and the cache's bytes: the bytes decide, and the share is what vLLM compares with the free memory
-    before it starts.
+    Both the cache's bytes and the share of the card are set: the bytes determine the cache, and vLLM compares the share
+    with the free memory at its start.
     """
     request = plan.request
     flags = [
@@ -107,23 +106,25 @@ def memory_flags(plan: BudgetPlan) -> tuple[str, ...]:
     return (*flags, *request.model.flags)
 
 
-def vllm_command(plan: BudgetPlan, socket: Path, python: str = "python") -> tuple[str, ...]:
-    """Return the arguments that start vLLM's server on a Unix socket, answers reproducible and JSON kept short.
+def vllm_command(plan: MemoryPlan, socket: Path, python: str = "python") -> tuple[str, ...]:
+    """Return the command that starts vLLM's server on a Unix socket, with reproducible answers and compact JSON.
 
-    ``python`` is the interpreter of vLLM's own environment. The module and not the ``vllm`` command: it is there in
-    every build.
+    ``python`` is the interpreter of vLLM's own environment. The module is run, since not every build has the ``vllm``
+    command.
     """
-    thinking = ("--default-chat-template-kwargs", '{"enable_thinking":false}') if plan.request.model.thinks else ()
+    thinking = (
+        ("--default-chat-template-kwargs", '{"enable_thinking":false}') if plan.request.model.emits_reasoning else ()
+    )
     return (
         *(python, "-m", "vllm.entrypoints.openai.api_server"),
         *("--model", plan.request.model.path, "--served-model-name", SERVED_NAME, "--uds", str(socket)),
         *memory_flags(plan),
-        *SHORT_JSON,
+        *COMPACT_JSON_FLAGS,
         *thinking,
         *("--generation-config", "vllm", "--seed", "0"),
     )
 
 
 def shell_line(command: Sequence[str]) -> str:
-    """Return a command as one line for a shell, the offline environment before it."""
+    """Return a command with the offline environment as one line for a shell."""
     return f"{' '.join(f'{name}={value}' for name, value in OFFLINE.items())} {shlex.join(command)}"

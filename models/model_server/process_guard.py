@@ -1,10 +1,10 @@
-"""Run one command that must not outlive its parent; a script: ``process_guard.py GRACE FOLDER COMMAND…``.
+"""Script that runs a command which must not outlive its parent: ``process_guard.py GRACE FOLDER COMMAND…``.
 
-Its standard input is a pipe that the asker holds open: when the asker ends, in whatever way, the system closes it, and
-the command is told to stop and, ``GRACE`` seconds later, killed with everything it started. ``FOLDER``, which the asker
-would have removed, is removed where it no longer can. ``PR_SET_PDEATHSIG`` would not do: it goes off when a thread
-ends, spares the command's children, and is Linux's alone. Imports only the standard library, since it is run by path,
-without the project.
+The parent holds the other end of its standard input. When the parent ends, for whatever reason, the pipe closes; the
+command then gets SIGTERM, and after ``GRACE`` seconds it is killed with all its children. ``FOLDER``, a temporary
+folder of the parent, is removed if the parent is gone. ``PR_SET_PDEATHSIG`` is no alternative: it fires when a thread
+ends, spares the command's children, and exists on Linux only. Only the standard library is imported, since the script
+is run by its path, outside the project's environment.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from types import FrameType
 
 
 def main(grace: float, folder: str, command: Sequence[str]) -> int:
-    """Run ``command`` in a session of its own; return its exit status, 128 + N where signal N ended it."""
-    asker = os.getppid()
-    told, tell = os.pipe()
+    """Run ``command`` in a new session; return its exit status, 128 + N where signal N ended it."""
+    parent = os.getppid()
+    wake_read, wake_write = os.pipe()
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         del number, frame
-        os.write(tell, b"s")
+        os.write(wake_write, b"s")
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, on_signal)
     try:
-        # In its own session: a Ctrl-C at the terminal reaches the asker alone, who stops the command in order.
+        # A new session: Ctrl-C at the terminal reaches the parent only, which stops the command in order.
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be started: {error.strerror}\n")
@@ -41,12 +41,12 @@ def main(grace: float, folder: str, command: Sequence[str]) -> int:
 
     def wait() -> None:
         child.wait()
-        os.write(tell, b"e")
+        os.write(wake_write, b"e")
 
     threading.Thread(target=wait, daemon=True).start()
-    select.select([sys.stdin.fileno(), told], [], [])
+    select.select([sys.stdin.fileno(), wake_read], [], [])
     status = _end(child, grace)
-    if os.getppid() != asker:
+    if os.getppid() != parent:
         shutil.rmtree(folder, ignore_errors=True)
     return status
 
@@ -57,7 +57,7 @@ def _end(child: subprocess.Popen[bytes], grace: float) -> int:
             child.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(grace)
-    # What is left of its group: children it did not take down, or the whole where it did not listen.
+    # The rest of its process group: remaining children, or all of it where SIGTERM was ignored.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     status = child.wait()

@@ -1,4 +1,4 @@
-"""Language model behind our own model server."""
+"""Language model of a :class:`~shrag.models.model_server.server.ModelServer`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shrag.models.model_server.server import ModelServer
 
 
 class ServedModel:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` over a :class:`ModelServer` that was entered."""
+    """Implements :class:`~shrag.models.language_model.LanguageModel` over a running :class:`ModelServer`."""
 
     def __init__(self, settings: LlmSettings, server: ModelServer) -> None:
         self._server = server
@@ -37,7 +37,7 @@ class ServedModel:
         return self._model.stream(messages, max_tokens=max_tokens)
 
     def close(self) -> None:
-        """Let go of the connections; the server is its owner's to stop."""
+        """Close the connections; the server goes on running."""
         self._model.close()
 
     def _check(self) -> None:

@@ -1,4 +1,4 @@
-"""Model server: vLLM as a supervised subprocess."""
+"""Supervise a model server: start vLLM as a subprocess, check its health, restart it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from shrag.models.chat.endpoint import Timeouts, read_address
+from shrag.models.chat.endpoint import Timeouts, parse_address
 from shrag.models.chat.http_client import EndpointClient
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
-from shrag.models.model_server.command import check_engine, server_command, server_environment
-from shrag.models.model_server.planned_server import last_words, rotate
+from shrag.models.model_server.command import check_server_program, server_command, server_environment
+from shrag.models.model_server.log import last_error_line, rotate_log
 
 LOG_FILE = "vllm.log"
 Phase = Literal["starting", "ready", "down", "stopped"]
@@ -28,25 +28,25 @@ _GUARD = Path(__file__).with_name("process_guard.py")
 
 
 class ServerState(NamedTuple):
-    """``reason`` says why it is down, or is empty; ``restarts`` counts the starts after the first."""
+    """State of a server; ``reason`` is why it is down, else empty; ``restarts`` counts starts after the first."""
 
     phase: Phase
     reason: str
     restarts: int
 
     def __str__(self) -> str:
-        again = f" (started again {self.restarts} times)" if self.restarts else ""
+        again = f" (restarted {self.restarts} times)" if self.restarts else ""
         return f"{self.phase}{': ' + self.reason if self.reason else ''}{again}"
 
 
-class Pace(NamedTuple):
-    """Seconds, and how often. ``poll`` and ``watch`` are between two health checks, before it is ready and after.
+class SupervisionPolicy(NamedTuple):
+    """Times of supervision, in seconds, and counts.
 
-    ``unanswered`` checks in a row are a death; who is told to stop has ``grace`` seconds before it is killed.
+    ``poll`` and ``watch`` are the intervals of health checks before and after the server is ready. After ``unanswered``
+    failed checks in a row it is restarted; a server that is stopped has ``grace`` seconds before it is killed.
 
-    The pause before a start doubles from ``first_pause`` up to ``longest_pause`` and is the first one again after
-    ``healthy`` seconds of service. After ``tries`` starts in a row none of which got ready no other is made: what
-    cannot start would only load its weights for ever.
+    The pause before a restart doubles from ``first_pause`` to ``longest_pause``, and begins anew after ``healthy``
+    seconds of service. After ``tries`` consecutive starts without becoming ready there is no further one.
     """
 
     poll: float = 0.5
@@ -60,11 +60,16 @@ class Pace(NamedTuple):
 
 
 class ModelServer:
-    """Starts ``settings.command`` over ``settings.weights`` on a Unix socket that only this user can reach.
+    """Context manager that runs ``settings.command`` with ``settings.weights`` on a Unix socket of this user only.
 
-    Its log and what it compiles are kept in ``folder``; ``told`` hears of every change of its state. A context
-    manager: on leaving, the server and everything it started are gone; they are, too, when this process is killed.
-    Entering raises :class:`~shrag.models.errors.EngineMissing` and :class:`~shrag.models.errors.WeightsMissing`.
+    On exit, and also when this process is killed, the server ends with all its children. Entering raises
+    :class:`~shrag.models.errors.ServerProgramMissing` and :class:`~shrag.models.errors.WeightsMissing`.
+
+    Args:
+        settings: Settings of the server.
+        folder: Folder of its log and compile cache.
+        policy: Times of supervision.
+        on_change: Called with every new state, in the supervising thread.
     """
 
     def __init__(
@@ -72,12 +77,12 @@ class ModelServer:
         settings: LlmSettings,
         folder: Path,
         *,
-        pace: Pace | None = None,
-        told: Callable[[ServerState], None] | None = None,
+        policy: SupervisionPolicy | None = None,
+        on_change: Callable[[ServerState], None] | None = None,
     ) -> None:
         self._settings = settings
-        self._pace = pace or Pace()
-        self._told = told
+        self._policy = policy or SupervisionPolicy()
+        self._on_change = on_change
         self._cache = folder.absolute() / "cache"
         self._state = ServerState("stopped", "", 0)
         self._changed = threading.Condition()
@@ -87,25 +92,25 @@ class ModelServer:
 
     @property
     def state(self) -> ServerState:
-        """What it is doing now."""
+        """The current state."""
         return self._state
 
     @property
     def address(self) -> str:
-        """Where it answers once it is ready."""
+        """The server's address, for the time it is ready."""
         return f"unix:{self._socket}"
 
     def wait_for(self, phase: str, seconds: float) -> ServerState:
-        """Return the state once it is in ``phase`` or ``seconds`` are over, whichever is first."""
+        """Wait at most ``seconds`` for ``phase``; return the state then."""
         with self._changed:
             self._changed.wait_for(lambda: self._state.phase == phase, seconds)
             return self._state
 
     def __enter__(self) -> ModelServer:
-        """Start; returns at once, the server is ready later."""
-        check_engine(self._settings)
-        rotate(self.log)
-        # Made with mode 0700: whoever can enter it can ask the model, since vLLM's own key guards only some paths.
+        """Start the server; returns before it is ready."""
+        check_server_program(self._settings)
+        rotate_log(self.log)
+        # Created with mode 0700: access to it is access to the model, since vLLM's own key guards some paths only.
         self._folder = tempfile.TemporaryDirectory(prefix="shrag-llm-", ignore_cleanup_errors=True)
         self._socket = Path(self._folder.name) / "llm.sock"
         self._stopping.clear()
@@ -114,43 +119,43 @@ class ModelServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop it and wait until it is gone."""
+        """Stop the server and wait for its end."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
         self._folder.cleanup()
-        self._become("stopped")
+        self._set_state("stopped")
 
     def _run(self) -> None:
-        pause, never_ready, restarts = self._pace.first_pause, 0, 0
+        pause, never_ready, restarts = self._policy.first_pause, 0, 0
         while True:
             began = self.log.stat().st_size if self.log.exists() else 0
-            self._become("starting", restarts=restarts)
+            self._set_state("starting", restarts=restarts)
             try:
-                with self._started() as process:
+                with self._running_process() as process:
                     served = self._watch(process)
-            except OSError as error:  # no memory for a process, no room for a log
-                served = _Service(f"it could not be started ({error})", None)
+            except OSError as error:  # no memory for a process, or no disk space for the log
+                served = _ServerRun(f"it could not be started ({error})", None)
             if self._stopping.is_set():
                 return
-            why = f"{served.ended}; {last_words(self.log, began) or 'it wrote nothing'} (log: {self.log})"
+            why = f"{served.ended}; {last_error_line(self.log, began) or 'it wrote nothing'} (log: {self.log})"
             never_ready = never_ready + 1 if served.seconds is None else 0
-            if never_ready >= self._pace.tries:
-                self._become("down", f"given up after {never_ready} starts, {why}", restarts)
+            if never_ready >= self._policy.tries:
+                self._set_state("down", f"given up after {never_ready} starts, {why}", restarts)
                 return
-            if served.seconds is not None and served.seconds >= self._pace.healthy:
-                pause = self._pace.first_pause
-            self._become("down", f"{why}, next start in {pause:g} s", restarts)
+            if served.seconds is not None and served.seconds >= self._policy.healthy:
+                pause = self._policy.first_pause
+            self._set_state("down", f"{why}, next start in {pause:g} s", restarts)
             if self._stopping.wait(pause):
                 return
-            pause = min(2 * pause, self._pace.longest_pause)
+            pause = min(2 * pause, self._policy.longest_pause)
             restarts += 1
 
     @contextmanager
-    def _started(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Run the server under its guard, which ends it when the pipe to it closes."""
+    def _running_process(self) -> Iterator[subprocess.Popen[bytes]]:
+        """Run the server below a process guard, which ends it when the pipe closes."""
         self._socket.unlink(missing_ok=True)
-        guard = [sys.executable, "-I", "-S", str(_GUARD), str(self._pace.grace), self._folder.name]
+        guard = [sys.executable, "-I", "-S", str(_GUARD), str(self._policy.grace), self._folder.name]
         with self.log.open("ab") as log:
             process = subprocess.Popen(  # noqa: S603  (the command is the user's own, a list, no shell)
                 [*guard, *server_command(self._settings, self._socket)],
@@ -167,42 +172,42 @@ class ModelServer:
             process.stdin.close()
             process.wait()
 
-    def _watch(self, process: subprocess.Popen[bytes]) -> _Service:
-        """Return how a server ended: by itself, by not answering, or because we stop."""
-        address = read_address(self.address)
+    def _watch(self, process: subprocess.Popen[bytes]) -> _ServerRun:
+        """Check the server's health until it ends, stops answering, or is to be stopped."""
+        address = parse_address(self.address)
         with EndpointClient(address, Timeouts(_HEALTH_SECONDS, _HEALTH_SECONDS, _HEALTH_SECONDS)) as client:
             began, ready, silent = time.monotonic(), None, 0
-            while not self._stopping.wait(self._pace.poll if ready is None else self._pace.watch):
+            while not self._stopping.wait(self._policy.poll if ready is None else self._policy.watch):
                 if (status := process.poll()) is not None:
-                    return _Service(f"it ended with {_ending(status)}", _since(ready))
+                    return _ServerRun(f"it ended with {_describe_status(status)}", _seconds_since(ready))
                 healthy = _is_healthy(client)
                 silent = 0 if healthy else silent + 1
                 if healthy and ready is None:
                     ready = time.monotonic()
-                    self._become("ready")
+                    self._set_state("ready")
                 elif ready is None and time.monotonic() - began > self._settings.start_timeout:
-                    return _Service(f"it was not ready after {self._settings.start_timeout:g} s", None)
-                elif ready is not None and silent >= self._pace.unanswered:
-                    return _Service(f"it left {silent} health checks unanswered", _since(ready))
-            return _Service("stopped", _since(ready))
+                    return _ServerRun(f"it was not ready after {self._settings.start_timeout:g} s", None)
+                elif ready is not None and silent >= self._policy.unanswered:
+                    return _ServerRun(f"it left {silent} health checks unanswered", _seconds_since(ready))
+            return _ServerRun("stopped", _seconds_since(ready))
 
-    def _become(self, phase: Phase, reason: str = "", restarts: int | None = None) -> None:
+    def _set_state(self, phase: Phase, reason: str = "", restarts: int | None = None) -> None:
         with self._changed:
             self._state = ServerState(phase, reason, self._state.restarts if restarts is None else restarts)
             self._changed.notify_all()
-        if self._told is not None:
-            with suppress(OSError):  # the terminal it is told on may be gone; the server is watched all the same
-                self._told(self._state)
+        if self._on_change is not None:
+            with suppress(OSError):  # the callback's terminal may be gone; supervision goes on
+                self._on_change(self._state)
 
 
-class _Service(NamedTuple):
-    """How it ended, and for how many seconds it had been ready; None where it never was."""
+class _ServerRun(NamedTuple):
+    """How a run ended, and for how many seconds the server was ready; None where it never was."""
 
     ended: str
     seconds: float | None
 
 
-def _since(ready: float | None) -> float | None:
+def _seconds_since(ready: float | None) -> float | None:
     return None if ready is None else time.monotonic() - ready
 
 
@@ -213,7 +218,7 @@ def _is_healthy(client: EndpointClient) -> bool:
         return False
 
 
-def _ending(status: int) -> str:
-    # The guard gives 128 + N where signal N ended the command; a negative status is the guard's own.
+def _describe_status(status: int) -> str:
+    # The guard returns 128 + N where signal N ended the command; a negative status is the guard's own.
     number = status - 128 if status > 128 else -status if status < 0 else 0
     return f"signal {number}" if number else f"status {status}"

@@ -129,7 +129,7 @@ def _write(
 
 
 def _messages(prompt: str, question: Question, values: Mapping[str, str]) -> list[Message]:
-    return [Message(turn.role, turn.content) for turn in load_prompt(prompt, question.language).turns(values)]
+    return [Message(message.role, message.content) for message in load_prompt(prompt, question.language).render(values)]
 
 
 def _shown(question: Question, work: Work) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from starlette.requests import Request as HttpRequest
 
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
@@ -43,9 +43,9 @@ class Service(AdmissionControl):
         self._log_questions = log_questions
 
     @property
-    def circuit(self) -> CircuitModel | None:
+    def circuit(self) -> CircuitBreaker | None:
         """The circuit breaker before the language model, where there is one."""
-        return self.model if isinstance(self.model, CircuitModel) else None
+        return self.model if isinstance(self.model, CircuitBreaker) else None
 
     @property
     def generator_status(self) -> GeneratorStatus:

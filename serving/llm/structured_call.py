@@ -33,8 +33,8 @@ def ask(model: LanguageModel, step: Step, kind: type[_Kind]) -> tuple[_Kind, lis
     Raises as :func:`~shrag.models.chat.structured_output.complete_structured` does; where nothing that came can be used
     :class:`UnusableOutput`, with the calls; and :class:`PlanSpent` where the model is rationed and that is used up.
     """
-    turns = load_prompt(step.prompt, step.language).turns(step.values)
-    messages = [Message(turn.role, turn.content) for turn in turns]
+    rendered = load_prompt(step.prompt, step.language).render(step.values)
+    messages = [Message(message.role, message.content) for message in rendered]
     try:
         structured = complete_structured(model, messages, kind, max_tokens=step.max_tokens)
     except InvalidOutput as error:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import NamedTuple
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Kind
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, TokenKind
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translation, analyze_question
 from shrag.indexing.open_index import OpenIndex
@@ -15,7 +15,7 @@ from shrag.indexing.search_engine import FieldStatistics
 from shrag.serving.events import Reason
 from shrag.serving.search_settings import WordChoice
 
-_CONTENT_KINDS: frozenset[Kind] = KEYWORD_KINDS | {"predicate"}
+_CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
 
 
 class QueryTerm(NamedTuple):

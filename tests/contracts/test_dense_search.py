@@ -10,11 +10,11 @@ import pytest
 
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.vectors.ann_search import FlatSearch, has_faiss
-from shrag.indexing.vectors.exact_search import BlockSearch, DenseSearch
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.exact_search import BlockSearch, VectorSearch
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
-Open: TypeAlias = Callable[[HalfVectors], DenseSearch]
+Open: TypeAlias = Callable[[Float16Vectors], VectorSearch]
 
 SEARCHES = [
     BlockSearch,
@@ -36,7 +36,7 @@ def open_search(request: pytest.FixtureRequest) -> Open:
 
 
 @pytest.fixture(scope="module")
-def vectors() -> HalfVectors:
+def vectors() -> Float16Vectors:
     """Return 40,000 unit rows over several blocks; every hundredth is one and the same, every thousandth is nothing."""
     rows = np.random.default_rng(7).normal(size=(40_000, DIMENSION))
     rows[::100] = rows[100]
@@ -51,14 +51,14 @@ def _questions(count: int) -> Vectors:
     return rows
 
 
-def _reference(vectors: HalfVectors, question: np.ndarray[tuple[int], np.dtype[np.float32]], k: int) -> list[Hit]:
+def _reference(vectors: Float16Vectors, question: np.ndarray[tuple[int], np.dtype[np.float32]], k: int) -> list[Hit]:
     scores = [round(score, 6) for score in (vectors.astype(np.float64) @ question.astype(np.float64)).tolist()]
     hits = [Hit(docid, score) for docid, score in zip(docids(range(len(vectors))), scores, strict=True) if score > 0]
     return sorted(hits, key=lambda hit: (-hit.score, hit.docid))[:k]
 
 
 @pytest.mark.parametrize("k", [1, 10, 1000])
-def test_hits_are_those_of_sorting_every_cosine(open_search: Open, vectors: HalfVectors, k: int) -> None:
+def test_hits_are_those_of_sorting_every_cosine(open_search: Open, vectors: Float16Vectors, k: int) -> None:
     questions = _questions(5)
     for hits, question in zip(open_search(vectors).search(questions, k), questions, strict=True):
         expected = _reference(vectors, question, k)
@@ -66,7 +66,7 @@ def test_hits_are_those_of_sorting_every_cosine(open_search: Open, vectors: Half
         assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in expected], abs=1.1e-6)
 
 
-def test_hundreds_of_equal_vectors_come_by_docid(open_search: Open, vectors: HalfVectors) -> None:
+def test_hundreds_of_equal_vectors_come_by_docid(open_search: Open, vectors: Float16Vectors) -> None:
     question = vectors[100:101].astype(np.float32)
     same = [number for number in range(0, len(vectors), 100) if number % 1000]
     (hits,) = open_search(vectors).search(question, 50)
@@ -74,7 +74,7 @@ def test_hundreds_of_equal_vectors_come_by_docid(open_search: Open, vectors: Hal
     assert len({hit.score for hit in hits}) == 1
 
 
-def test_a_question_is_answered_alike_alone_and_in_a_batch(open_search: Open, vectors: HalfVectors) -> None:
+def test_a_question_is_answered_alike_alone_and_in_a_batch(open_search: Open, vectors: Float16Vectors) -> None:
     search, questions = open_search(vectors), _questions(9)
     assert search.search(questions, 20) == [search.search(question[None], 20)[0] for question in questions]
 
@@ -93,7 +93,9 @@ def test_no_vectors_or_no_dimensions_find_nothing(open_search: Open, shape: tupl
     assert search.search(np.zeros((0, shape[1]), dtype=np.float32), 3) == []
 
 
-def test_k_below_one_and_a_question_of_another_dimension_are_refused(open_search: Open, vectors: HalfVectors) -> None:
+def test_k_below_one_and_a_question_of_another_dimension_are_refused(
+    open_search: Open, vectors: Float16Vectors
+) -> None:
     search = open_search(vectors[:10])
     with pytest.raises(ValueError, match="at least 1, got 0"):
         search.search(_questions(1), 0)

@@ -14,7 +14,7 @@ from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import LanguageModel, Message
 from shrag.models.model_server.served_model import ServedModel
-from shrag.models.model_server.server import ModelServer, Pace
+from shrag.models.model_server.server import ModelServer, SupervisionPolicy
 from tests.support.fake_endpoint import Endpoint, answers, breaks_after, serving
 from tests.support.fault_modes import Fault
 
@@ -37,7 +37,7 @@ def _served(folder: Path) -> Iterator[LanguageModel]:
     (folder / "m").mkdir()
     (folder / "m" / "config.json").write_text("{}")
     settings = LlmSettings(command=[sys.executable, str(FAKE), str(folder)], weights=str(folder / "m"))
-    with ModelServer(settings, folder / "llm", pace=Pace(poll=0.05, grace=0.5)) as server:
+    with ModelServer(settings, folder / "llm", policy=SupervisionPolicy(poll=0.05, grace=0.5)) as server:
         assert server.wait_for("ready", 20).phase == "ready"
         with closing(ServedModel(settings, server)) as model:
             yield model

@@ -57,7 +57,7 @@ def index_identity(index: Path) -> dict[str, object]:
 
     The count; the docids with digests of their records; terms, term–document pairs and occurrences; and a run of 200
     queries, 100 deep, scores to six decimals. Also the glossary's pairs,
-    the word book's and the rejects' bytes, and the documents' order.
+    the token store's and the rejects' bytes, and the documents' order.
     """
     folder, manifest = current_generation(index)
     reader = LexicalReader(folder / FOLDER, manifest.bm25)

@@ -18,14 +18,14 @@ GOOD = "Give $least to $most.\n=== user ===\n$question"
 @pytest.mark.parametrize("name", sorted(VARIABLES))
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_every_prompt_can_be_read_in_both_languages(name: str, language: Language) -> None:
-    system, user = load_prompt(name, language).turns(dict.fromkeys(VARIABLES[name], "VALUE"))
+    system, user = load_prompt(name, language).render(dict.fromkeys(VARIABLES[name], "VALUE"))
     assert (system.role, user.role) == ("system", "user")
     assert "$" not in system.content + user.content
     assert "VALUE" in user.content
 
 
-def test_a_value_is_put_in_as_it_is_and_brings_no_variable() -> None:
-    _, user = load_prompt("keywords", "en").turns(
+def test_values_are_inserted_verbatim() -> None:
+    _, user = load_prompt("keywords", "en").render(
         {"least": "2", "most": "5", "question": "$most {most} === user === $$"}
     )
     assert user.content == "Question: $most {most} === user === $$"
@@ -34,20 +34,18 @@ def test_a_value_is_put_in_as_it_is_and_brings_no_variable() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (GOOD.replace("$most", "five"), r"\$most, which it has to use: its variables are \$least, \$most, \$question"),
-        (GOOD + " $secret", r"\$secret, which it does not have"),
-        (GOOD + " 5$ each", r"dollar sign that begins no variable: write \$\$"),
+        (GOOD.replace("$most", "five"), r"lacks the variables \$most: its variables are \$least, \$most, \$question"),
+        (GOOD + " $secret", r"has the unknown variables \$secret"),
+        (GOOD + " 5$ each", r"dollar sign without a variable: write \$\$"),
         ("$least $most $question", "no line '=== user ==='"),
     ],
 )
-def test_a_prompt_that_is_wrong_about_its_variables_is_refused_when_it_is_read(
-    tmp_path: Path, text: str, says: str
-) -> None:
+def test_wrong_variables_are_rejected_when_a_prompt_is_loaded(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(PromptError, match=says):
         load_prompt("keywords", "en", _write(tmp_path, text))
 
 
-def test_a_prompt_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_prompt_is_an_error_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(PromptError, match=r"keywords\.en\.txt cannot be read"):
         load_prompt("keywords", "en", tmp_path)
 

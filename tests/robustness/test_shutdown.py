@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.settings import LlmSettings
 from shrag.serving.engine import Engine
@@ -25,7 +25,7 @@ def _writing(demo: Engine) -> Iterator[tuple[Live, Endpoint]]:
     endpoint = Endpoint(only_the_answer(goes_on(0.02)))
     with serving(endpoint) as address:
         model = OpenAIModel(LlmSettings(url=address, model="m", retries=0))
-        with live(demo, CircuitModel(model)) as server:
+        with live(demo, CircuitBreaker(model)) as server:
             yield server, endpoint
         model.close()
 

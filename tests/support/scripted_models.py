@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelError
@@ -176,5 +176,5 @@ def modelled(
             yield server
         return
     chosen = msgspec.structs.replace(QUICK, url=endpoint, **settings)
-    with closing(OpenAIModel(chosen)) as model, live(demo, CircuitModel(model), limits) as server:
+    with closing(OpenAIModel(chosen)) as model, live(demo, CircuitBreaker(model), limits) as server:
         yield server

@@ -12,7 +12,7 @@ import pytest
 
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.model_server.served_model import ServedModel
-from shrag.models.model_server.server import ModelServer, Pace
+from shrag.models.model_server.server import ModelServer, SupervisionPolicy
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = Path(os.environ.get("SHRAG_VLLM_PYTHON", ROOT / ".venv-vllm" / "bin" / "python"))
@@ -48,7 +48,7 @@ def settings(weights: Path) -> LlmSettings:
 def server(settings: LlmSettings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelServer]:
     """Return the running server."""
     folder = tmp_path_factory.mktemp("llm")
-    with ModelServer(settings, folder, pace=Pace(poll=0.2, watch=0.2, first_pause=0.2)) as server:
+    with ModelServer(settings, folder, policy=SupervisionPolicy(poll=0.2, watch=0.2, first_pause=0.2)) as server:
         state = server.wait_for("ready", START_SECONDS)
         assert state.phase == "ready", f"{state}\n{server.log.read_text()[-4000:]}"
         yield server

@@ -17,7 +17,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.models.chat.client import OpenAIModel
-from shrag.models.chat.endpoint import Timeouts, read_address
+from shrag.models.chat.endpoint import Timeouts, parse_address
 from shrag.models.chat.http_client import EndpointClient
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.chat.structured_output import complete_structured
@@ -162,7 +162,7 @@ def _running(server: ModelServer, wanted: int) -> bool:
 
 
 def _metric(server: ModelServer, name: str) -> float:
-    with closing(EndpointClient(read_address(server.address), Timeouts(30, 30, 30))) as client:
+    with closing(EndpointClient(parse_address(server.address), Timeouts(30, 30, 30))) as client:
         _, text = client.fetch("/metrics", 30)
     values = re.findall(rf"^vllm:{name}[^\n]* ([0-9.e+]+)$", text.decode(), re.MULTILINE)
     return sum(float(value) for value in values)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import any_of
 from shrag.indexing.search_engine import Hit
-from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.serving.events import Hits, ScoredDoc
 from shrag.serving.retrieval.ranking import ScoredRecord, collect_candidates, reciprocal_rank_fusion
 from shrag.serving.strategies.pipeline.query_expansion import SearchQuery
@@ -38,7 +38,7 @@ def find_by_words(queries: Sequence[SearchQuery], depth: int, index: OpenIndex) 
     return [List(query, hits, by_vectors=False) for query, hits in zip(asked, found, strict=True)]
 
 
-def find_by_vectors(queries: Sequence[SearchQuery], depth: int, dense: DenseIndex) -> list[List]:
+def find_by_vectors(queries: Sequence[SearchQuery], depth: int, dense: VectorIndex) -> list[List]:
     """Ask the index for the ``depth`` records whose vectors are nearest to each query's."""
     return [List(query, dense.search(dense.encode(query.text), depth), by_vectors=True) for query in queries]
 
@@ -54,14 +54,14 @@ def pool_lists(lists: Sequence[List], most: int, index: OpenIndex) -> Pool:
     return Pool(candidates, incomplete)
 
 
-def pool_name(lists: Sequence[List], dense: DenseIndex | None) -> str:
+def pool_name(lists: Sequence[List], dense: VectorIndex | None) -> str:
     """Return what the pool is ordered by, for the people who read it."""
     if len(lists) > 1:
         return f"reciprocal rank fusion of {len(lists)} lists"
     return f"{dense.encoder.name} cosine" if dense and lists and lists[0].by_vectors else "BM25"
 
 
-def hits_event(lists: Sequence[List], pool: Pool, dense: DenseIndex | None) -> Hits:
+def hits_event(lists: Sequence[List], pool: Pool, dense: VectorIndex | None) -> Hits:
     """Return what is told of the search; the vectors' hits stand among the others, one list a query."""
     return Hits(
         hits=tuple(tuple(ScoredDoc(hit.docid, hit.score) for hit in one.hits) for one in lists),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from shrag.indexing.glossary.query_translation import analyze_question
-from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.serving.answering.answer import answer
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Keywords, ModelCall, Node, NodeState, Purpose, Queries
@@ -70,7 +70,7 @@ class CompositionStrategy:
         return told_once(self._run(request, *ration(resources), dense))
 
     def _run(
-        self, request: Request, resources: Resources, model: RationedModel | None, dense: DenseIndex | None
+        self, request: Request, resources: Resources, model: RationedModel | None, dense: VectorIndex | None
     ) -> Generator[Event, None, None]:
         timer, index, question = StageTimer(), resources.index, request.question
         with timer.stage("keywords"):

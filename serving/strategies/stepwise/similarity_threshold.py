@@ -22,7 +22,7 @@ from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.manifest import manifest_digest
 from shrag.indexing.storage.vector_card import LSA
-from shrag.indexing.vectors.vector_index import DenseIndex
+from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.models.reranker import Passage, Reranker
 
 
@@ -40,7 +40,7 @@ class Similarity(Protocol):
 class CosineSimilarity:
     """Implements :class:`Similarity` by an index's vectors, as the RAISE paper does: from -1 to 1."""
 
-    def __init__(self, dense: DenseIndex) -> None:
+    def __init__(self, dense: VectorIndex) -> None:
         self._dense = dense
 
     @property
@@ -88,7 +88,7 @@ def open_similarity(index: OpenIndex, reranker: Reranker) -> Similarity:
     return CosineSimilarity(dense) if dense is not None else ShareOfBest(reranker, index.analyzer)
 
 
-def model_vectors(index: OpenIndex) -> DenseIndex | None:
+def model_vectors(index: OpenIndex) -> VectorIndex | None:
     """Return the vectors of ``index`` that a model made and can compare with a text, None where there are none.
 
     Those that were counted from the index itself (LSA) are no model's.

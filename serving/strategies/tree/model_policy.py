@@ -64,7 +64,10 @@ class ModelHand:
         )
 
     def assess(self, question: Question, response: Response, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
-        """See :class:`~shrag.serving.strategies.tree.policy.Hand`; no answer is no valid answer, and the model is not asked."""
+        """See :class:`~shrag.serving.strategies.tree.policy.Hand`.
+
+        A missing answer is not valid; the model is not asked about it.
+        """
         if not response.text:
             return Assessment(1, 0, 0.5, valid=False), []
 
@@ -77,7 +80,10 @@ class ModelHand:
         return self._or_rules("evaluate", work, lambda: self._rules.assess(question, response, found))
 
     def branch(self, question: Question, found: SubqueryResult) -> tuple[Branches, list[Event]]:
-        """See :class:`~shrag.serving.strategies.tree.policy.Hand`. A question waits for earlier ones alone: nothing can circle."""
+        """See :class:`~shrag.serving.strategies.tree.policy.Hand`.
+
+        A question depends on earlier ones only, so that there is no cycle.
+        """
 
         def work() -> tuple[Branches, list[ModelCall]]:
             values = {"question": question.text, "most": str(MOST_BRANCHES)}

@@ -46,11 +46,11 @@ def test_the_command_alone_can_be_run_as_it_is_printed(own_home: Path, capsys: p
     [
         (["--card", "24GB"], 5, "The smallest change that fits: --llm qwen3.5-4b (or: --card L40S)."),
         (["--card", "H200", "--budget", "50"], 2, "'50' is not a size"),
-        (["--card", "H200", "--budget", "0GB"], 2, "A budget of 0 bytes"),
+        (["--card", "H200", "--budget", "0GB"], 2, "budget must be at least 1 byte"),
         (["--card", "Z1"], 2, "There is no card 'Z1'"),
         (["--card", "H200", "--llm", "gpt-7"], 2, "There is no language model 'gpt-7'"),
         (["--card", "H200", "--encoder", "x"], 2, "There are no weights of 'x'"),
-        (["--card", "H200", "--llm", "qwen3-0.6b", "--max-model-len", "50000"], 2, "was made for 40,960 tokens"),
+        (["--card", "H200", "--llm", "qwen3-0.6b", "--max-model-len", "50000"], 2, "has a context of 40,960 tokens"),
         (["--card", "H200", "--index", "nothing"], 4, "There is no index 'nothing'"),
         (["--card", "H200", "--index", "../etc"], 3, "cannot be a name"),
         (["--card", "H200", "--llm", "folder"], 6, "config.json"),
@@ -103,15 +103,15 @@ def test_the_card_here_is_asked_and_its_real_use_compared(
     assert run(["plan", "--compare", "--pid", "11", "--pid", "12"]) == 0
     captured = capsys.readouterr()
     assert "Card    NVIDIA H200: 140.40 GiB usable" in captured.out
-    assert "In use: planned 45.07 GiB, held 44.92 GiB, -0.3%" in captured.out
+    assert "In use: planned 45.07 GiB, in use 44.92 GiB, -0.3%" in captured.out
     assert run(["plan"]) == 0
     assert capsys.readouterr().err == ""
     smi.write_text(smi.read_text().replace("94771", "30000"))
     assert run(["plan"]) == 0
-    assert "Warning: vLLM would not start now: it wants 42.54 GiB free and 29.30 GiB are" in capsys.readouterr().err
+    assert "Warning: vLLM would not start now: it needs 42.54 GiB free and 29.30 GiB are" in capsys.readouterr().err
     assert run(["plan", "--compare"]) == 0
     captured = capsys.readouterr()
-    assert "Warning: planned 45.07 GiB, held 47.85 GiB, +6.2%: correct the plan" in captured.err
+    assert "Warning: planned 45.07 GiB, in use 47.85 GiB, +6.2%: correct the plan" in captured.err
     assert run(["plan", "--compare", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["compared"]["real"] == 49_000 * 2**20
 

@@ -90,7 +90,7 @@ def test_the_doctor_tells_the_models_name_and_context(tmp_path: Path, capsys: py
     ("table", "words"),
     [
         ('url = "unix:/nowhere/llm.sock"', "unix:/nowhere/llm.sock does not answer (No such file or directory)."),
-        ('command = "/nowhere/python -m vllm"\nweights = "w"', "/nowhere/python is not there"),
+        ('command = "/nowhere/python -m vllm"\nweights = "w"', "/nowhere/python does not exist"),
         (f'command = "{sys.executable}"\nweights = "w"', "w has no config.json"),
     ],
 )
@@ -159,4 +159,4 @@ def test_a_server_whose_model_cannot_be_started_ends_with_6_in_one_line(demo_hom
     command = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "demo", "--port", "0"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (6, 1)
-    assert "/nowhere/python is not there" in done.stderr
+    assert "/nowhere/python does not exist" in done.stderr

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shrag.evaluation.measures.overlap import Overlap, best_overlap, characters, morphemes, rouge_l, token_f1, words
-from shrag.indexing.analysis.korean_english import KoreanMorphemes
+from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
 
 
 def test_the_example_of_the_rouge_paper_has_its_values() -> None:

@@ -12,7 +12,7 @@ from shrag.evaluation.measures.short_answers import (
     without_particles,
     yes_no_accuracy,
 )
-from shrag.indexing.analysis.korean_english import KoreanMorphemes
+from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
 
 SPLIT = KoreanMorphemes().split
 

@@ -12,7 +12,7 @@ from shrag.evaluation.questions.figures import (
 )
 from shrag.evaluation.questions.outcome import AnswerRecord, QuestionOutcome, RelevantRecord
 from shrag.evaluation.questions.reference_answers import Reference
-from shrag.indexing.analysis.korean_english import KoreanMorphemes
+from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
 
 SPLIT = KoreanMorphemes().split
 KO = AnswerRecord(

@@ -1,4 +1,4 @@
-"""Golden token lists: what is searched for is decided here, so a change of Kiwi or of a rule must show."""
+"""Golden token lists: a change of Kiwi or of a rule must show here."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from weakref import WeakValueDictionary
 import pytest
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analysis import korean_english as korean
+from shrag.indexing.analysis import morphological_analysis
 from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer, KoreanMorphemes
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
 from shrag.indexing.analysis.user_dictionary import UserDictionary, parse_dictionary
 
 
@@ -58,7 +59,7 @@ def test_nfd_half_width_and_spacing_make_no_difference(analyzer: KoreanEnglishAn
         assert analyzer.terms([plain_line(form)]) == analyzer.terms([plain]), form
 
 
-def test_tokens_lie_on_the_characters_they_came_from(analyzer: KoreanEnglishAnalyzer) -> None:
+def test_tokens_have_the_offsets_of_their_characters(analyzer: KoreanEnglishAnalyzer) -> None:
     text = "「검색엔진을」 ㎏당 A₃와"
     (tokens,) = analyzer.tokens([text])
     assert tokens == [
@@ -76,26 +77,25 @@ def test_terms_are_the_terms_of_the_tokens(analyzer: KoreanEnglishAnalyzer) -> N
 
 
 @pytest.mark.parametrize("letter", ["가", "a", "ㅋ", "中", "1", "가a1"])
-def test_one_endless_word_is_analysed_in_pieces_and_in_time(analyzer: KoreanEnglishAnalyzer, letter: str) -> None:
+def test_one_endless_word_is_analyzed_in_pieces_and_in_time(analyzer: KoreanEnglishAnalyzer, letter: str) -> None:
     (terms,) = analyzer.terms([letter * 20_000])
     assert all(len(term) <= 64 for term in terms)
 
 
-def test_the_cache_forgets_its_oldest_half_when_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(korean, "_CACHED_WORDS", 100)
-    small = KoreanEnglishAnalyzer()
+def test_the_cache_forgets_its_oldest_half_when_full() -> None:
+    small = KoreanEnglishAnalyzer(cached_words=100)
     small.terms([" ".join(f"word{n}" for n in range(101))])
     assert small.terms(["word3 word100"]) == [["word3", "word", "word100", "word"]]
 
 
-def test_the_fingerprint_names_what_decides_the_terms(analyzer: KoreanEnglishAnalyzer) -> None:
+def test_the_fingerprint_names_what_determines_the_terms(analyzer: KoreanEnglishAnalyzer) -> None:
     assert analyzer.fingerprint == (
         "rules 2; kiwipiepy 0.24.1, model 0.24.0, no name dictionaries; tags NNG NNP NR XR SH NNB NP VV VA MAG; "
         "snowball english (PyStemmer 3.1.0); stop words 3eb425f0; dictionary none"
     )
 
 
-def test_analysers_of_one_dictionary_share_their_kiwi_as_long_as_one_of_them_lives(
+def test_analyzers_of_one_dictionary_share_a_kiwi(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class _Loaded:
@@ -107,8 +107,8 @@ def test_analysers_of_one_dictionary_share_their_kiwi_as_long_as_one_of_them_liv
         loaded.append(dictionary.fingerprint)
         return _Loaded()
 
-    monkeypatch.setattr(korean, "load_kiwi", load)
-    monkeypatch.setattr(korean, "_loaded", WeakValueDictionary())
+    monkeypatch.setattr(morphological_analysis, "load_kiwi", load)
+    monkeypatch.setattr(morphological_analysis, "_loaded", WeakValueDictionary())
     words = parse_dictionary(["삼원전지"], "words.txt")
     one, other, different = KoreanEnglishAnalyzer(), KoreanEnglishAnalyzer(), KoreanEnglishAnalyzer(dictionary=words)
     for analyzer in (one, other, different, one):
@@ -120,11 +120,11 @@ def test_analysers_of_one_dictionary_share_their_kiwi_as_long_as_one_of_them_liv
     assert loaded == ["none", words.fingerprint, "none"]
 
 
-def test_a_kiwi_that_no_one_uses_any_more_is_loaded_again_and_never_reached_through_its_remains(
+def test_an_unused_kiwi_is_released_and_loaded_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(korean, "_loaded", WeakValueDictionary())
+    monkeypatch.setattr(morphological_analysis, "_loaded", WeakValueDictionary())
     for _ in range(3):
         assert [each.form for each in KoreanMorphemes().split("검색은 빠르다.")] == ["검색", "은", "빠르", "다", "."]
         gc.collect()
-        assert dict(korean._loaded) == {}
+        assert dict(morphological_analysis._loaded) == {}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.indexing.analysis.latin import LONGEST_TERM, find_words
+from shrag.indexing.analysis.latin import MAX_TERM_LENGTH, find_words
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def test_words_and_identifiers_have_these_terms(text: str, terms: list[str]) -> 
     assert sorted(word.term for word in find_words(text)) == sorted(terms)
 
 
-def test_ways_to_write_one_identifier_share_a_term() -> None:
+def test_spellings_of_one_identifier_share_a_term() -> None:
     for forms in (("GPT-4", "GPT4"), ("COVID-19", "covid19"), ("TNF-α", "TNF-alpha"), ("e-learning", "elearning")):
         shared = set.intersection(*({word.term for word in find_words(form)} for form in forms))
         assert shared, forms
 
 
-def test_terms_know_their_place_and_kind() -> None:
+def test_terms_have_offsets_and_kinds() -> None:
     assert [(word.start, word.end, word.kind) for word in find_words("of IL-6, 12")] == [
         (3, 5, "foreign"),
         (6, 7, "number"),
@@ -60,4 +60,4 @@ def test_a_chain_of_many_parts_is_not_joined_and_a_long_word_is_cut() -> None:
         "f6",
     }
     (word,) = find_words("x" * 100_000)
-    assert len(word.term) == LONGEST_TERM
+    assert len(word.term) == MAX_TERM_LENGTH

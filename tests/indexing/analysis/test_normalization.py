@@ -23,7 +23,7 @@ def test_compatibility_forms_become_plain_ones(text: str, folded: str) -> None:
     assert fold_with_offsets(text)[0] == folded
 
 
-def test_each_folded_character_knows_where_it_came_from() -> None:
+def test_each_folded_character_has_its_original_offset() -> None:
     assert fold_with_offsets("x㎏½") == ("xkg1⁄2", [0, 1, 1, 2, 2, 2, 3])
 
 

@@ -1,4 +1,4 @@
-""""""
+"""User dictionary: parsing, and matching of its words in text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.user_dictionary import (
+    EMPTY_DICTIONARY,
     FILE,
-    NO_WORDS,
+    DictionaryMatcher,
     DictionaryWord,
     UserDictionary,
-    UserWords,
     parse_dictionary,
     read_dictionary,
 )
@@ -27,7 +27,7 @@ from shrag.indexing.query import Term
 from shrag.indexing.storage.generations import current_generation
 
 
-def test_words_are_read_with_their_defaults_and_kept_in_one_normal_form() -> None:
+def test_words_get_their_defaults_and_a_canonical_form() -> None:
     lines = ["# 낱말", "", "인공신경망\tNNG\t2.5", "  지식   그래프 \r", "Ｋ－방역\t\t", '"C++",', "지식 그래프"]
     dictionary = parse_dictionary(lines, "words.tsv")
     assert dictionary.words == (
@@ -40,7 +40,7 @@ def test_words_are_read_with_their_defaults_and_kept_in_one_normal_form() -> Non
     assert dictionary.fingerprint == (
         "4 words, sha256 1dda2d93026f8edc22d5c516b9b83df966124ccea6e1d114e77e50b34d0910de"
     )
-    assert NO_WORDS.fingerprint == "none"
+    assert EMPTY_DICTIONARY.fingerprint == "none"
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_words_are_read_with_their_defaults_and_kept_in_one_normal_form() -> Non
         ("인공신경망\tNNG\t1\tx", "4 fields, at most 3"),
     ],
 )
-def test_a_broken_rule_is_named_with_its_line(line: str, rule: str) -> None:
+def test_an_invalid_line_is_an_error_with_its_number(line: str, rule: str) -> None:
     with pytest.raises(DictionaryRejected, match=r"^words.tsv line 2: .*") as error:
         parse_dictionary(["그래프", line], "words.tsv")
     assert rule in str(error.value)
 
 
 def test_one_word_twice_with_another_tag_is_refused_naming_both_lines() -> None:
-    with pytest.raises(DictionaryRejected, match=r"line 3: '그래프' stands in line 1 with another tag or score"):
+    with pytest.raises(DictionaryRejected, match=r"line 3: '그래프' is in line 1 with another tag or score"):
         parse_dictionary(["그래프\tNNG", "그래프\tNNG", "그래프"], "words.tsv")
 
 
@@ -83,7 +83,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.text(max_size=20), max_size=8))
-def test_any_lines_are_read_or_refused_and_the_normal_form_reads_back_the_same(lines: list[str]) -> None:
+def test_any_lines_are_parsed_or_rejected_and_the_canonical_text_round_trips(lines: list[str]) -> None:
     try:
         dictionary = parse_dictionary(lines, "any")
     except DictionaryRejected:
@@ -122,13 +122,13 @@ def test_a_users_word_is_one_term(taught: KoreanEnglishAnalyzer, text: str, term
     assert taught.terms([text]) == [terms]
 
 
-def test_a_joined_phrase_lies_on_the_characters_it_came_from(taught: KoreanEnglishAnalyzer) -> None:
+def test_a_joined_phrase_has_the_offsets_of_its_characters(taught: KoreanEnglishAnalyzer) -> None:
     (tokens,) = taught.tokens(["(지식\n 그래프를)"])
     assert tokens == [Token("지식그래프", 1, 8, "noun")]
 
 
-def test_many_mixed_words_are_looked_for_in_what_has_other_signs_only() -> None:
-    words = UserWords(WORDS)
+def test_many_mixed_words_are_matched_in_linear_time() -> None:
+    words = DictionaryMatcher(WORDS)
     assert words.holds_mixed("그k-방역을")
     assert not words.holds_mixed("인공신경망")
     assert not words.holds_mixed("k방역")
@@ -152,7 +152,7 @@ def build(home: Path, dictionary: UserDictionary | None) -> bool:
     return build_index(home / "corpora", home / "indexes", "small", dictionary=dictionary)[1]
 
 
-def test_an_index_keeps_the_words_it_was_made_with_until_others_are_given(home: Path) -> None:
+def test_an_index_keeps_its_dictionary_until_another_is_given(home: Path) -> None:
     assert build(home, WORDS)
     assert not build(home, WORDS)
     assert not build(home, None)  # the words are the index's now
@@ -163,14 +163,14 @@ def test_an_index_keeps_the_words_it_was_made_with_until_others_are_given(home: 
     assert FILE in opened.manifest.files
     opened.close()
     assert build(home, parse_dictionary([*LINES, "심장"], "more.tsv"))  # another word, another index
-    assert build(home, NO_WORDS)
+    assert build(home, EMPTY_DICTIONARY)
     opened = open_index(home / "indexes", "small")
     assert opened.analyzer.terms(["인공신경망은"]) == [["인공", "인공신경망", "신경망"]]
     assert FILE not in opened.manifest.files
     opened.close()
 
 
-def test_words_that_cannot_be_read_back_are_not_dropped_in_silence(home: Path) -> None:
+def test_an_unreadable_stored_dictionary_is_an_error(home: Path) -> None:
     build(home, WORDS)
     folder, _ = current_generation(home / "indexes" / "small")
     path = folder / FILE

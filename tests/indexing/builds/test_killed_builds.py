@@ -60,7 +60,7 @@ elif point == "merge":
 elif point == "rejects":
     before(builder, "rejected_docids"); before(derived_steps, "write_rejects")
 elif point == "words":
-    before(derived_steps, "write_wordbook")
+    before(derived_steps, "write_token_store")
 elif point == "mark":
     before(checkpoints, "replace_durably", lambda path, _: path.name == f"{place}.done")
 elif point == "glossary":

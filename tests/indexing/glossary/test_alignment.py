@@ -3,7 +3,7 @@ from __future__ import annotations
 from shrag.indexing.glossary.alignment import Bitext, align_terms, log_likelihood_ratio
 
 
-def test_terms_are_aligned_by_what_explains_them_best() -> None:
+def test_terms_are_aligned_with_their_best_translation() -> None:
     # Every text has "study"; only the right term turns up whenever its Korean one does.
     bitexts = [
         Bitext(frozenset({"우유", "품질"}), frozenset({"milk", "qualiti", "studi"})),
@@ -16,7 +16,7 @@ def test_terms_are_aligned_by_what_explains_them_best() -> None:
     assert best == {"우유": "milk", "가격": "price"}
 
 
-def test_a_pair_of_one_text_is_chance() -> None:
+def test_a_pair_of_one_text_is_dropped() -> None:
     assert align_terms([Bitext(frozenset({"우유"}), frozenset({"milk"}))]) == []
     assert len(align_terms([Bitext(frozenset({"우유"}), frozenset({"milk"}), 2)])) == 1
     assert align_terms([]) == []

@@ -2,34 +2,34 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.indexing.glossary.bilingual_fields import Pairing, keyword_pairings, title_pairing
+from shrag.indexing.glossary.bilingual_fields import BilingualPair, pair_keywords, split_title
 
 
 @pytest.mark.parametrize(
     "title",
     ["도로 인식 연구 = A Study of Road Detection", "A Study of Road Detection : 도로 인식 연구"],
 )
-def test_a_title_in_both_languages_is_taken_apart(title: str) -> None:
-    assert title_pairing(title) == Pairing("도로 인식 연구", "A Study of Road Detection")
+def test_a_bilingual_title_is_split(title: str) -> None:
+    assert split_title(title) == BilingualPair("도로 인식 연구", "A Study of Road Detection")
 
 
 @pytest.mark.parametrize(
     "title", ["", "도로 인식 연구", "Road Detection", "도로 인식: LSTM과 CNN", "도로 = LSTM", "CNN-LSTM 기반 도로 인식"]
 )
 def test_a_title_in_one_language_is_none(title: str) -> None:
-    assert title_pairing(title) is None
+    assert split_title(title) is None
 
 
-def test_keywords_are_paired_by_their_places_where_there_are_as_many() -> None:
+def test_keyword_lists_of_equal_length_are_paired_by_position() -> None:
     text = "초록이다. 주제어: 도로, 인식, 자율주행\nKeywords: road, recognition, autonomous driving."
-    assert list(keyword_pairings(text, ())) == [
-        Pairing("도로", "road"),
-        Pairing("인식", "recognition"),
-        Pairing("자율주행", "autonomous driving"),
+    assert list(pair_keywords(text, ())) == [
+        BilingualPair("도로", "road"),
+        BilingualPair("인식", "recognition"),
+        BilingualPair("자율주행", "autonomous driving"),
     ]
-    assert list(keyword_pairings("주제어: 도로, 인식 Keywords: road", ())) == []
-    assert list(keyword_pairings("", ("도로", "road", "인식", "recognition"))) == [
-        Pairing("도로", "road"),
-        Pairing("인식", "recognition"),
+    assert list(pair_keywords("주제어: 도로, 인식 Keywords: road", ())) == []
+    assert list(pair_keywords("", ("도로", "road", "인식", "recognition"))) == [
+        BilingualPair("도로", "road"),
+        BilingualPair("인식", "recognition"),
     ]
-    assert list(keyword_pairings("", ("도로", "인식", "road"))) == []
+    assert list(pair_keywords("", ("도로", "인식", "road"))) == []

@@ -38,7 +38,7 @@ def test_the_term_begins_where_the_phrase_does(
     assert set(_mine(analyzer, tmp_path, ("제목", text))) == {(korean, english)}
 
 
-def test_what_most_contexts_share_is_the_term(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+def test_the_term_is_shared_by_most_contexts(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
     found = _mine(
         analyzer,
         tmp_path,
@@ -49,7 +49,7 @@ def test_what_most_contexts_share_is_the_term(analyzer: KoreanEnglishAnalyzer, t
     assert found["열섬 현상", "heat island"].records == 3
 
 
-def test_an_acronym_brings_what_it_stands_for(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+def test_an_acronym_also_gives_its_expansion(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
     found = _mine(
         analyzer,
         tmp_path,
@@ -64,7 +64,7 @@ def test_an_example_in_brackets_is_no_translation(analyzer: KoreanEnglishAnalyze
     assert _mine(analyzer, tmp_path, ("제목", "검색 서비스(Google)를 쓴다. 언어모델(BERT)을 쓴다.")) == {}
 
 
-def test_borrowed_words_meet_their_origin(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+def test_loanwords_are_paired_with_their_origin(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
     found = _mine(
         analyzer,
         tmp_path,
@@ -78,7 +78,7 @@ def test_borrowed_words_meet_their_origin(analyzer: KoreanEnglishAnalyzer, tmp_p
     assert {entry.source for entry in found.values()} == {"sound"}
 
 
-def test_titles_above_abstracts_of_the_other_language_align_terms(
+def test_titles_and_abstracts_in_different_languages_align_terms(
     analyzer: KoreanEnglishAnalyzer, tmp_path: Path
 ) -> None:
     abstracts = ["We measured milk yield in barns.", "We sold cheese in markets.", "We watched bees on meadows."]

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.glossary.parentheticals import Expansion, Mention, find_mentions
+from shrag.indexing.glossary.parentheticals import AcronymExpansion, TermMention, find_mentions
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    return [(" ".join(m.korean), m.english) for m in find_mentions(text) if isinstance(m, Mention)]
+    return [(" ".join(m.korean), m.english) for m in find_mentions(text) if isinstance(m, TermMention)]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
         ("우유(milk), 치즈(cheese)", [("우유", "milk"), ("치즈", "cheese")]),
     ],
 )  # fmt: skip
-def test_what_a_bracket_names_is_found(text: str, pairs: list[tuple[str, str]]) -> None:
+def test_parenthetical_translations_are_found(text: str, pairs: list[tuple[str, str]]) -> None:
     assert _pairs(text) == pairs
 
 
@@ -54,26 +54,26 @@ def test_what_a_bracket_names_is_found(text: str, pairs: list[tuple[str, str]]) 
         "(Artificial Neural Network)",
     ],
 )
-def test_what_is_no_name_is_left_alone(text: str) -> None:
+def test_other_parentheticals_are_skipped(text: str) -> None:
     assert _pairs(text) == []
 
 
-def test_a_nested_bracket_says_what_the_inner_one_does() -> None:
+def test_of_nested_brackets_the_inner_one_is_read() -> None:
     assert _pairs("모델(합성곱 신경망(convolutional neural network) 기반)은") == [
         ("합성곱 신경망", "convolutional neural network")
     ]
 
 
-def test_what_an_acronym_stands_for_is_read_from_english_text() -> None:
+def test_expansions_are_found_in_english_text() -> None:
     found = list(find_mentions("We train a convolutional neural network (CNN) and random forests (see below)."))
-    assert found == [Expansion("CNN", "convolutional neural network")]
+    assert found == [AcronymExpansion("CNN", "convolutional neural network")]
     assert list(find_mentions("the results were good (CNN).")) == []
 
 
 @given(st.text(alphabet=st.sampled_from("가나다 ()（）[]ABab.,;:-'\"‘’=<>1\n"), max_size=120))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_accepted(text: str) -> None:
     for found in find_mentions(text):
-        if isinstance(found, Mention):
+        if isinstance(found, TermMention):
             assert found.korean
             assert found.english.isascii()
 

@@ -11,7 +11,7 @@ ENTRIES = [
 ]  # fmt: skip
 
 
-def test_what_is_written_is_found_from_both_languages_the_surest_first(tmp_path: Path) -> None:
+def test_entries_are_found_from_both_languages_by_descending_score(tmp_path: Path) -> None:
     path = tmp_path / "glossary.sqlite"
     assert write_glossary(path, ENTRIES) == 3
     glossary = Glossary(path)
@@ -44,7 +44,7 @@ def test_an_empty_glossary_is_one(tmp_path: Path) -> None:
     assert Glossary(tmp_path / "none").look_up([("a",)]) == [[]]
 
 
-def test_what_is_asked_for_twice_and_again_is_found_each_time(tmp_path: Path) -> None:
+def test_repeated_look_ups_give_the_same_entries(tmp_path: Path) -> None:
     write_glossary(tmp_path / "twice", ENTRIES)
     glossary = Glossary(tmp_path / "twice")
     for _ in range(2):

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.glossary.transliteration import may_be_borrowed, sound_distance, sound_key, spelling_keys
+from shrag.indexing.glossary.transliteration import (
+    consonant_key,
+    english_consonant_keys,
+    may_be_loanword,
+    transliteration_distance,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,20 +21,20 @@ from shrag.indexing.glossary.transliteration import may_be_borrowed, sound_dista
         ("챗봇", "chatbot"), ("베이지안", "bayesian"), ("파라미터", "parameter"), ("온톨로지", "ontology"),
     ],
 )  # fmt: skip
-def test_a_borrowed_word_sounds_like_its_origin(korean: str, english: str) -> None:
-    assert sound_distance(korean, english) < 0.14
-    assert sound_key(korean) in spelling_keys(english)
-    assert may_be_borrowed(korean)
+def test_a_loanword_is_near_its_origin(korean: str, english: str) -> None:
+    assert transliteration_distance(korean, english) < 0.14
+    assert consonant_key(korean) in english_consonant_keys(english)
+    assert may_be_loanword(korean)
 
 
 @pytest.mark.parametrize(("korean", "english"), [("신경망", "network"), ("학습", "learning"), ("단백질", "protein")])
-def test_a_korean_word_does_not(korean: str, english: str) -> None:
-    assert sound_distance(korean, english) > 0.3
-    assert not may_be_borrowed(korean)
+def test_a_native_word_is_far_from_its_translation(korean: str, english: str) -> None:
+    assert transliteration_distance(korean, english) > 0.3
+    assert not may_be_loanword(korean)
 
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_any_two_strings_have_a_distance(korean: str, english: str) -> None:
-    assert sound_distance(korean, english) >= 0
-    sound_key(korean)
-    spelling_keys(english)
+    assert transliteration_distance(korean, english) >= 0
+    consonant_key(korean)
+    english_consonant_keys(english)

@@ -1,6 +1,6 @@
-"""Search on a GPU against a stand-in for FAISS's: rounds as half precision does, and knows only what is called.
+"""Choice of a vector search; FAISS searches, on a GPU with a substitute for FAISS that rounds to half precision.
 
-No GPU is here: that FAISS's own class does the same is not shown by these tests.
+The substitute does not show that FAISS itself behaves alike on a GPU.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shrag.indexing.vectors import ann_search as dense_choice
-from shrag.indexing.vectors.ann_search import SCRATCH_BYTES, GpuSearch, IvfSearch, choose_search, gpus, has_faiss
+from shrag.indexing.vectors import ann_search
+from shrag.indexing.vectors.ann_search import SCRATCH_BYTES, GpuSearch, IvfSearch, choose_search, count_gpus, has_faiss
 from shrag.indexing.vectors.exact_search import BlockSearch
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
 needs_faiss = pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed")
@@ -56,15 +56,15 @@ def _docids(numbers: Sequence[int]) -> list[str]:
     return [f"d{number:06d}" for number in numbers]
 
 
-def _vectors(count: int) -> HalfVectors:
+def _vectors(count: int) -> Float16Vectors:
     rows = np.random.default_rng(8).normal(size=(count, 16))
     rows[: count // 4] = rows[0]
-    unit: HalfVectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+    unit: Float16Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
     return unit
 
 
 @pytest.mark.parametrize("k", [1, 10, 1_000])
-def test_hits_are_exact_though_questions_are_rounded_there(k: int) -> None:
+def test_hits_are_exact_although_queries_are_rounded(k: int) -> None:
     vectors = _vectors(20_000)  # 5,000 of them equal: more than the card can be asked for
     questions = np.random.default_rng(9).normal(size=(6, 16)).astype(np.float32)
     questions[0] = vectors[0]
@@ -73,33 +73,34 @@ def test_hits_are_exact_though_questions_are_rounded_there(k: int) -> None:
     assert found == BlockSearch(vectors, _docids).search(questions, k)
 
 
-def test_little_of_the_card_is_taken_beside_the_vectors() -> None:
+def test_little_scratch_memory_is_reserved_on_the_gpu() -> None:
     Resources.asked.clear()
     GpuSearch(_vectors(100), _docids, Library())
     assert Resources.asked == [SCRATCH_BYTES] == [268_435_456]
 
 
 @needs_faiss
-def test_without_a_gpu_none_is_chosen_and_how_many_vectors_there_are_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert gpus() == 0
+def test_without_a_gpu_the_number_of_vectors_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert count_gpus() == 0
     vectors = _vectors(2_000)
     assert isinstance(choose_search(vectors, _docids), BlockSearch)
-    monkeypatch.setattr(dense_choice, "FAISS_FROM_ROWS", 1_000)
+    monkeypatch.setattr(ann_search, "FAISS_MIN_ROWS", 1_000)
     assert type(choose_search(vectors, _docids)).__name__ == "FlatSearch"
-    monkeypatch.setattr(dense_choice, "IVF_FROM_ROWS", 2_000)
+    monkeypatch.setattr(ann_search, "IVF_MIN_ROWS", 2_000)
     assert isinstance(choose_search(vectors, _docids), IvfSearch)
-    monkeypatch.setattr(dense_choice, "has_faiss", lambda: False)
+    monkeypatch.setattr(ann_search, "has_faiss", lambda: False)
     assert isinstance(choose_search(vectors, _docids), BlockSearch)
 
 
 @needs_faiss
-def test_with_a_gpu_what_fits_is_searched_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shrag.indexing.vectors.ann_search.load_faiss", Library)
-    monkeypatch.setattr(dense_choice, "gpus", lambda: 1)
-    monkeypatch.setattr(dense_choice, "FAISS_FROM_ROWS", 10)
+def test_vectors_that_fit_are_searched_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ann_search, "count_gpus", lambda: 1)
+    monkeypatch.setattr(ann_search, "FAISS_MIN_ROWS", 10)
     vectors = _vectors(100)
-    assert isinstance(choose_search(vectors, _docids), GpuSearch)
-    monkeypatch.setattr(dense_choice, "GPU_MOST_BYTES", vectors.nbytes - 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(ann_search, "load_faiss", Library)
+        assert isinstance(choose_search(vectors, _docids), GpuSearch)
+    monkeypatch.setattr(ann_search, "GPU_MAX_BYTES", vectors.nbytes - 1)
     assert type(choose_search(vectors, _docids)).__name__ == "FlatSearch"
 
 
@@ -118,17 +119,17 @@ def _clustered(count: int, seed: int) -> Vectors:
 
 
 @pytest.fixture(scope="module")
-def vectors() -> HalfVectors:
+def vectors() -> Float16Vectors:
     return _clustered(COUNT, 2).astype(np.float16)
 
 
-def _recall(vectors: HalfVectors, search: IvfSearch, questions: Vectors, k: int = 10) -> float:
+def _recall(vectors: Float16Vectors, search: IvfSearch, questions: Vectors, k: int = 10) -> float:
     exact = BlockSearch(vectors, _docids).search(questions, k)
     found = search.search(questions, k)
     return sum(len(set(near) & set(best)) for near, best in zip(found, exact, strict=True)) / (k * len(questions))
 
 
-def test_nearly_all_of_the_ten_best_are_found_and_more_lists_find_more(vectors: HalfVectors) -> None:
+def test_nearly_all_of_the_ten_best_are_found_and_more_lists_find_more(vectors: Float16Vectors) -> None:
     questions = _clustered(200, 3)
     recalls = [_recall(vectors, IvfSearch(vectors, _docids, probes=probes), questions) for probes in (1, 16, 64)]
     assert recalls[0] < recalls[1] <= recalls[2]
@@ -137,7 +138,7 @@ def test_nearly_all_of_the_ten_best_are_found_and_more_lists_find_more(vectors: 
     assert recalls[2] >= 0.995
 
 
-def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: HalfVectors) -> None:
+def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: Float16Vectors) -> None:
     (hits,) = IvfSearch(vectors, _docids).search(_clustered(1, 4), 50)
     (exact,) = BlockSearch(vectors, _docids).search(_clustered(1, 4), COUNT)
     scores = dict(exact)
@@ -145,9 +146,7 @@ def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: HalfVec
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.docid))
 
 
-def test_a_kept_index_is_opened_again_and_one_that_does_not_fit_is_made_anew(
-    vectors: HalfVectors, tmp_path: Path
-) -> None:
+def test_a_stored_index_is_reused_and_one_that_does_not_fit_is_rebuilt(vectors: Float16Vectors, tmp_path: Path) -> None:
     path = tmp_path / "derived" / "x.ivf"
     questions = _clustered(20, 5)
     expected = IvfSearch(vectors, _docids, path).search(questions, 10)

@@ -1,4 +1,4 @@
-"""Indexes whose vectors are a model's: built from weights outside, searched with the same ones or not at all."""
+"""Indexes with vectors of a model: built from external weights, searched with the same ones only."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_card_says_which_weights_made_the_rows(made: Path, transformer: Tran
     assert np.linalg.norm(rows.astype(np.float32), axis=1) == pytest.approx(np.ones(ROWS), abs=2e-3)
 
 
-def test_every_row_is_the_documents_own_and_a_question_is_encoded_alike(made: Path) -> None:
+def test_rows_and_queries_equal_the_encoders_vectors(made: Path) -> None:
     index = open_index(made / "indexes", "demo")
     assert index.dense is not None
     hits = index.dense.search(index.dense.encode(QUESTION), 5)
@@ -95,7 +95,7 @@ def test_weights_chosen_by_a_path_are_found_again_in_another_home(home: Path, ma
 
 
 @pytest.mark.parametrize("how", ["absent", "others", "cut"])
-def test_without_its_weights_words_are_searched_and_vectors_say_what_to_do(home: Path, made: Path, how: str) -> None:
+def test_without_weights_keyword_search_works_and_vectors_are_an_error(home: Path, made: Path, how: str) -> None:
     moved = made.rename(made.with_name("away"))  # the path that the index remembers
     try:
         weights = home / "weights" / "tiny-encoder"
@@ -113,7 +113,7 @@ def test_without_its_weights_words_are_searched_and_vectors_say_what_to_do(home:
         says = {
             "absent": "There are no weights at",
             "others": r"They were made by \[transformer 1: tiny-encoder.*put the former weights there",
-            "cut": "is cut",
+            "cut": "is truncated",
         }[how]
         with pytest.raises(EncoderUnavailable, match=says) as refused:
             index.dense.encode(QUESTION)
@@ -157,9 +157,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return docids
 
 
-def test_an_update_encodes_what_is_new_or_changed_and_copies_the_rest(
-    home: Path, tmp_path: Path, encoded: list[str]
-) -> None:
+def test_an_update_encodes_only_new_and_changed_records(home: Path, tmp_path: Path, encoded: list[str]) -> None:
     def rows() -> dict[str, bytes]:
         folder, manifest = current_generation(home / "indexes" / "demo")
         assert manifest.vectors is not None
@@ -191,7 +189,7 @@ def test_an_update_encodes_what_is_new_or_changed_and_copies_the_rest(
     assert manifest.vectors.dimension == 32
 
 
-def test_vectors_that_are_damaged_or_anothers_are_not_copied(home: Path, encoded: list[str]) -> None:
+def test_damaged_vectors_and_those_of_another_encoder_are_not_copied(home: Path, encoded: list[str]) -> None:
     path = current_generation(home / "indexes" / "demo")[0] / FOLDER / FILE
     data = bytearray(path.read_bytes())
     data[100] ^= 1
@@ -217,7 +215,7 @@ def test_the_command_names_the_encoders_there_are(
     assert not (own_home / "indexes" / "demo" / "CURRENT").exists()
 
 
-def test_names_paths_and_none_have_settings_before_anything_is_loaded(encoder_folder: Path, tmp_path: Path) -> None:
+def test_settings_are_known_before_loading(encoder_folder: Path, tmp_path: Path) -> None:
     assert encoder_settings("none", tmp_path) == ""
     assert encoder_settings("lsa", tmp_path).startswith("lsa 1:")
     assert encoder_settings(str(encoder_folder), tmp_path).startswith("transformer 1: tiny-encoder, 64 of 64")

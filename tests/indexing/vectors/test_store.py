@@ -1,4 +1,4 @@
-""""""
+"""Vector file: encoding, shards, resumed builds, memory mapping."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shrag.models.encoder import Vectors
 from shrag.models.reranker import Passage
 
 
-def test_items_come_in_order_and_one_is_made_while_the_last_is_worked_on() -> None:
+def test_items_are_computed_one_ahead_in_order() -> None:
     made: list[int] = []
     second = threading.Event()
 
@@ -38,7 +38,7 @@ def test_items_come_in_order_and_one_is_made_while_the_last_is_worked_on() -> No
     assert taken == made == [0, 1, 2, 3]
 
 
-def test_what_goes_wrong_is_raised_after_the_items_before_it() -> None:
+def test_errors_are_raised_in_order() -> None:
     def items() -> Iterator[int]:
         yield 1
         raise KeyError("two")
@@ -51,7 +51,7 @@ def test_what_goes_wrong_is_raised_after_the_items_before_it() -> None:
         assert list(nothing) == []
 
 
-def test_who_stops_early_waits_for_nothing_but_the_item_in_the_making() -> None:
+def test_stopping_early_waits_only_for_the_current_item() -> None:
     with read_ahead(iter(range(1_000_000))) as ahead:
         assert next(ahead) == 0
 
@@ -107,7 +107,7 @@ def _card(rows: int, dimension: int = 2) -> VectorCard:
     return VectorCard("angle", "angle 1", "0" * 64, dimension, rows)
 
 
-def test_a_row_stands_where_its_document_does_and_has_unit_length(tmp_path: Path) -> None:
+def test_rows_are_in_document_order_and_of_unit_length(tmp_path: Path) -> None:
     assert _write(tmp_path, Documents(21)) == 21
     vectors = open_vectors(tmp_path / "v", _card(21))
     assert vectors.dtype == np.float16
@@ -119,7 +119,7 @@ def test_a_row_stands_where_its_document_does_and_has_unit_length(tmp_path: Path
 
 
 @pytest.mark.parametrize("dies_at", [1, 7, 8, 9, 15, 16, 19])
-def test_a_killed_run_goes_on_from_its_whole_shards_and_ends_alike(tmp_path: Path, dies_at: int) -> None:
+def test_a_killed_run_resumes_from_its_complete_shards_with_the_same_result(tmp_path: Path, dies_at: int) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):
         folder.mkdir()
@@ -138,7 +138,7 @@ def test_a_killed_run_goes_on_from_its_whole_shards_and_ends_alike(tmp_path: Pat
 @pytest.mark.parametrize(
     "damage", ["half a shard more", "a flipped byte", "a cut log", "a log of another input", "no log"]
 )
-def test_what_a_crash_left_behind_is_not_trusted(tmp_path: Path, damage: str) -> None:
+def test_shards_damaged_by_a_crash_are_not_used(tmp_path: Path, damage: str) -> None:
     _write(tmp_path, Documents(20))
     data, log = tmp_path / "v" / FILE, tmp_path / "stage" / STAGE_FILE
     expected = data.read_bytes()
@@ -163,7 +163,7 @@ def test_what_a_crash_left_behind_is_not_trusted(tmp_path: Path, damage: str) ->
     assert data.read_bytes() == expected
 
 
-def test_another_corpus_under_the_same_folder_starts_anew(tmp_path: Path) -> None:
+def test_another_corpus_in_the_same_folder_starts_over(tmp_path: Path) -> None:
     _write(tmp_path, Documents(20))
     documents = Documents(12)
     _write(tmp_path, documents, source="other")
@@ -178,7 +178,7 @@ def test_no_documents_are_no_rows(tmp_path: Path) -> None:
 
 def test_a_file_of_another_size_is_not_opened(tmp_path: Path) -> None:
     _write(tmp_path, Documents(20))
-    with pytest.raises(IndexDamaged, match="has 80 bytes where 21 vectors of 2 half-precision numbers take 84"):
+    with pytest.raises(IndexDamaged, match="has 80 bytes; 21 vectors of 2 half-precision numbers take 84"):
         open_vectors(tmp_path / "v", _card(21))
     with pytest.raises(IndexDamaged, match="is missing"):
         open_vectors(tmp_path / "nothing", _card(21))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shrag.models.chat.circuit_breaker import FAILURES, CircuitModel
+from shrag.models.chat.circuit_breaker import FAILURE_THRESHOLD, CircuitBreaker
 from shrag.models.errors import ModelError, ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, Message
 
@@ -59,58 +59,58 @@ class _Model:
         return _Stream(self)
 
 
-def _fail(circuit: CircuitModel, times: int) -> None:
+def _fail(circuit: CircuitBreaker, times: int) -> None:
     for _ in range(times):
         with pytest.raises(ModelUnavailable):
             circuit.complete(ASKED)
 
 
-def test_after_three_failures_the_model_is_asked_no_more_and_the_reason_is_kept() -> None:
+def test_three_failures_open_the_circuit_with_the_last_reason() -> None:
     model = _Model()
     model.fails = ModelUnavailable("nobody listens.")
-    circuit = CircuitModel(model)
-    _fail(circuit, FAILURES - 1)
+    circuit = CircuitBreaker(model)
+    _fail(circuit, FAILURE_THRESHOLD - 1)
     assert circuit.state == "closed"
     _fail(circuit, 1)
     assert (circuit.state, circuit.last_failure, model.asked) == ("open", "nobody listens.", 3)
     _fail(circuit, 5)
-    with pytest.raises(ModelUnavailable, match=r"nobody listens\. It is asked again"):
+    with pytest.raises(ModelUnavailable, match=r"nobody listens\. It is used again"):
         circuit.stream(ASKED)
     assert model.asked == 3
 
 
-def test_a_success_between_failures_starts_the_count_again() -> None:
+def test_a_success_resets_the_count() -> None:
     model = _Model()
-    circuit = CircuitModel(model)
+    circuit = CircuitBreaker(model)
     for _ in range(4):
         model.fails = ModelUnavailable("away.")
-        _fail(circuit, FAILURES - 1)
+        _fail(circuit, FAILURE_THRESHOLD - 1)
         model.fails = None
         circuit.complete(ASKED)
     assert (circuit.state, circuit.last_failure) == ("closed", "")
 
 
-def test_a_refusal_is_an_answer_and_opens_nothing() -> None:
+def test_a_refusal_is_no_failure() -> None:
     model = _Model()
     model.fails = ModelRefused("too long a prompt.")
-    circuit = CircuitModel(model)
+    circuit = CircuitBreaker(model)
     for _ in range(10):
         with pytest.raises(ModelRefused):
             circuit.complete(ASKED)
     assert circuit.state == "closed"
 
 
-def test_a_stream_that_breaks_counts_and_one_that_the_caller_gave_up_does_not() -> None:
+def test_a_broken_stream_counts_and_a_closed_one_does_not() -> None:
     model = _Model()
     model.fails = ModelUnavailable("broke off.")
-    circuit = CircuitModel(model)
-    for _ in range(FAILURES):
+    circuit = CircuitBreaker(model)
+    for _ in range(FAILURE_THRESHOLD):
         with pytest.raises(ModelUnavailable):
             list(circuit.stream(ASKED))
     assert circuit.state == "open"
     model.fails, model.hangs = None, True
-    given_up = CircuitModel(model)
-    for _ in range(FAILURES):
+    given_up = CircuitBreaker(model)
+    for _ in range(FAILURE_THRESHOLD):
         stream = given_up.stream(ASKED)
         pieces = iter(stream)
         next(pieces)
@@ -123,7 +123,7 @@ def test_a_stream_that_breaks_counts_and_one_that_the_caller_gave_up_does_not() 
 def test_a_check_closes_the_circuit_once_a_token_comes_and_opens_it_when_none_does() -> None:
     model = _Model()
     model.fails = ModelUnavailable("away.")
-    circuit = CircuitModel(model)
+    circuit = CircuitBreaker(model)
     states = []
     assert not circuit.check(1.0)
     states.append(circuit.state)
@@ -133,35 +133,35 @@ def test_a_check_closes_the_circuit_once_a_token_comes_and_opens_it_when_none_do
     assert states == ["open", "closed"]
 
 
-def test_a_model_that_hangs_is_given_up_in_time_and_its_late_stream_is_closed() -> None:
+def test_the_check_of_a_hanging_model_times_out_and_closes_its_late_stream() -> None:
     model = _Model()
     model.hangs = True
-    circuit = CircuitModel(model)
+    circuit = CircuitBreaker(model)
     started = time.monotonic()
     assert not circuit.check(0.1)
     assert time.monotonic() - started < 0.25
     assert circuit.last_failure == "fake gave no token within 0.1 s."
 
 
-def test_its_silence_is_counted_from_the_last_answer() -> None:
+def test_seconds_are_counted_from_the_last_answer() -> None:
     now = [100.0]
-    circuit = CircuitModel(_Model(), clock=lambda: now[0])
+    circuit = CircuitBreaker(_Model(), clock=lambda: now[0])
     now[0] = 130.0
-    assert circuit.silent_seconds == 30.0
+    assert circuit.seconds_since_answer == 30.0
     circuit.complete(ASKED)
-    assert circuit.silent_seconds == 0.0
+    assert circuit.seconds_since_answer == 0.0
 
 
-def test_the_name_is_known_without_asking_once_it_was_asked_for() -> None:
-    circuit = CircuitModel(_Model())
+def test_the_name_is_cached() -> None:
+    circuit = CircuitBreaker(_Model())
     assert circuit.known_name == ""
     assert (circuit.name, circuit.known_name) == ("fake", "fake")
 
 
-def test_keywords_that_come_each_time_do_not_hide_answers_that_never_do() -> None:
+def test_complete_responses_do_not_hide_failing_streams() -> None:
     model = _Model()
-    circuit = CircuitModel(model)
-    for _ in range(FAILURES):
+    circuit = CircuitBreaker(model)
+    for _ in range(FAILURE_THRESHOLD):
         assert circuit.state == "closed"
         circuit.complete(ASKED)
         model.fails = ModelUnavailable("gone")
@@ -189,21 +189,21 @@ class _Probed(_Model):
         return self.called
 
 
-def test_the_name_is_learnt_from_a_model_that_answers_and_asked_for_no_more() -> None:
+def test_the_name_is_requested_once_after_a_success() -> None:
     model = _Probed()
-    circuit = CircuitModel(model)
+    circuit = CircuitBreaker(model)
     assert (circuit.name, circuit.name) == ("first", "first")
     assert model.probes == 2  # it may be the address only: nothing has answered yet
     circuit.complete(ASKED)
     assert ([circuit.name for _ in range(5)], model.probes) == (["first"] * 5, 3)
 
 
-def test_a_failing_model_is_not_asked_for_its_name_and_one_that_is_back_once() -> None:
+def test_the_name_is_not_requested_while_open_and_once_after_recovery() -> None:
     model = _Probed()
-    circuit = CircuitModel(model)
+    circuit = CircuitBreaker(model)
     assert circuit.name == "first"
     model.fails = ModelUnavailable("away")
-    for _ in range(FAILURES):
+    for _ in range(FAILURE_THRESHOLD):
         with pytest.raises(ModelUnavailable):
             circuit.complete(ASKED)
     assert ([circuit.name for _ in range(5)], model.probes) == (["first"] * 5, 1)

@@ -1,10 +1,10 @@
-"""An endpoint's address: what is one, and what it is taken apart into."""
+"""Parsing of endpoint addresses."""
 
 from __future__ import annotations
 
 import pytest
 
-from shrag.models.chat.endpoint import read_address
+from shrag.models.chat.endpoint import parse_address
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from shrag.models.chat.endpoint import read_address
     ],
 )
 def test_an_address_is_taken_apart(given: str, base_url: str, root: str, socket: str) -> None:
-    address = read_address(given)
+    address = parse_address(given)
     assert (address.base_url, address.root, address.socket, address.given) == (base_url, root, socket, given)
 
 
@@ -42,7 +42,7 @@ def test_an_address_is_taken_apart(given: str, base_url: str, root: str, socket:
         ("http://host/v1#x", "query or a fragment"),
     ],
 )
-def test_what_is_no_address_is_refused_without_showing_a_password(given: str, words: str) -> None:
+def test_invalid_addresses_are_rejected_without_showing_a_password(given: str, words: str) -> None:
     with pytest.raises(ValueError, match=words) as raised:
-        read_address(given)
+        parse_address(given)
     assert "secret" not in str(raised.value)

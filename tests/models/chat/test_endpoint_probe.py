@@ -1,4 +1,4 @@
-"""What an endpoint says of itself, and what is no endpoint."""
+"""Probe of an endpoint, and classification of its errors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from shrag.models.chat.endpoint import EndpointHealth, Timeouts, read_address
-from shrag.models.chat.endpoint_probe import explain, probe, shown
+from shrag.models.chat.endpoint import EndpointHealth, Timeouts, parse_address
+from shrag.models.chat.endpoint_probe import error_for_status, probe, to_one_line
 from shrag.models.chat.http_client import EndpointClient
 from shrag.models.errors import ModelRefused, ModelUnavailable
 from tests.support.fake_endpoint import Endpoint, Handler, answers, serving
@@ -16,18 +16,18 @@ from tests.support.fake_endpoint import Endpoint, Handler, answers, serving
 
 @contextmanager
 def _client(endpoint: Endpoint) -> Iterator[EndpointClient]:
-    with serving(endpoint) as url, closing(EndpointClient(read_address(url), Timeouts(2, 2, 2))) as client:
+    with serving(endpoint) as url, closing(EndpointClient(parse_address(url), Timeouts(2, 2, 2))) as client:
         yield client
 
 
-def test_name_context_and_engine_are_told() -> None:
+def test_name_context_and_engine_are_reported() -> None:
     with _client(Endpoint(answers(""), models=("a", "b"))) as client:
         assert probe(client, "b") == EndpointHealth(("a", "b"), "b", 2048, "vLLM 0.32.0")
     with _client(Endpoint(answers(""), version=None)) as client:
         assert probe(client) == EndpointHealth(("m",), "m", 2048, "")
 
 
-def test_no_models_at_all_are_told() -> None:
+def test_an_endpoint_without_models_is_an_error() -> None:
     with _client(Endpoint(answers(""), models=())) as client, pytest.raises(ModelRefused, match="serves nothing"):
         probe(client)
 
@@ -42,7 +42,7 @@ def test_no_models_at_all_are_told() -> None:
         (503, b"", ModelUnavailable, "starting"),
     ],
 )
-def test_what_is_no_endpoint_or_not_yet_one_is_told_apart(
+def test_starting_endpoints_and_other_servers_are_distinguished(
     status: int, body: bytes, kind: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def get(handler: Handler) -> None:
@@ -53,18 +53,18 @@ def test_what_is_no_endpoint_or_not_yet_one_is_told_apart(
         probe(client)
 
 
-def test_an_endpoints_words_are_one_line_without_control_characters_and_not_long() -> None:
-    assert shown("a\n\tb\x1b[31m\x00 c\u202e") == "a b [31m c"
-    assert shown("가" * 500) == "가" * 299 + "…"
-    assert shown("") == ""
+def test_messages_are_shortened_to_one_printable_line() -> None:
+    assert to_one_line("a\n\tb\x1b[31m\x00 c\u202e") == "a b [31m c"
+    assert to_one_line("가" * 500) == "가" * 299 + "…"
+    assert to_one_line("") == ""
 
 
-def test_other_engines_words_for_too_long_are_known() -> None:
+def test_messages_of_other_servers_for_too_long_prompts_are_recognised() -> None:
     for message in (
         "the request exceeds the available context size, try increasing it",
         "Input validation error: `inputs` tokens + `max_new_tokens`: prompt is too long",
         "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
         "This model's maximum context length is 2048 tokens.",
     ):
-        assert "longer than the context of 'm'" in str(explain("here", "m", 400, message))
-    assert "longer than" not in str(explain("here", "m", 400, "temperature must be positive"))
+        assert "longer than the context of 'm'" in str(error_for_status("here", "m", 400, message))
+    assert "longer than" not in str(error_for_status("here", "m", 400, "temperature must be positive"))

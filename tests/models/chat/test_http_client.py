@@ -1,4 +1,4 @@
-"""The client reaches the address it was given and nothing else, whatever the environment and the endpoint say."""
+"""The HTTP client connects to its endpoint only, whatever the environment and the endpoint say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from shrag.models.chat.client import OpenAIModel
-from shrag.models.chat.endpoint import Timeouts, read_address
+from shrag.models.chat.endpoint import Timeouts, parse_address
 from shrag.models.chat.http_client import EndpointClient
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
@@ -77,12 +77,12 @@ def test_a_redirect_to_another_host_is_not_followed() -> None:
 
 def test_another_address_is_refused_by_the_client_itself() -> None:
     with serving(Endpoint(answers("x"))) as url, serving(Endpoint(answers("x"))) as other:
-        client = EndpointClient(read_address(url), TIMES)
+        client = EndpointClient(parse_address(url), TIMES)
         with closing(client), pytest.raises(httpx2.UnsupportedProtocol, match="is not the endpoint"):
             client.get(other)
 
 
-def test_an_answer_without_end_is_given_up() -> None:
+def test_an_endless_response_is_an_error() -> None:
     endpoint = Endpoint(sends(b" " * (5 * 2**20)))
     with serving(endpoint) as url, pytest.raises(ModelUnavailable, match="larger than 4 MiB"):
         _ask(url=url)
@@ -92,18 +92,18 @@ def test_a_socket_nobody_listens_on_any_more_is_unavailable_at_once(tmp_path: Pa
     path = tmp_path / "s"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
-    with closing(EndpointClient(read_address(f"unix:{path}"), TIMES)) as client:
+    with closing(EndpointClient(parse_address(f"unix:{path}"), TIMES)) as client:
         began = time.monotonic()
         with pytest.raises(ModelUnavailable, match="Connection refused"):
             client.fetch("/health")
         assert time.monotonic() - began < 1
 
 
-def test_what_listens_and_says_nothing_is_unavailable_in_time() -> None:
+def test_a_silent_listener_is_unavailable_in_time() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        address = read_address(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        address = parse_address(f"http://127.0.0.1:{listener.getsockname()[1]}")
         with closing(EndpointClient(address, TIMES)) as client:
             began = time.monotonic()
             with pytest.raises(ModelUnavailable, match="nothing more in time"):

@@ -1,4 +1,4 @@
-"""A leading block of thinking is left out, wherever the pieces are cut."""
+"""A leading reasoning block is removed, however the text is split."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.models.chat.reasoning import ThinkingFilter, without_thinking
+from shrag.models.chat.reasoning import ReasoningFilter, strip_reasoning
 
 CASES = [
     ("답이다.", "답이다."),
@@ -27,7 +27,7 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "wanted"), CASES)
 def test_only_a_leading_block_is_left_out(text: str, wanted: str) -> None:
-    assert without_thinking(text) == wanted
+    assert strip_reasoning(text) == wanted
 
 
 @given(
@@ -37,8 +37,8 @@ def test_only_a_leading_block_is_left_out(text: str, wanted: str) -> None:
     ),
     cuts=st.lists(st.integers(0, 60)),
 )
-def test_where_the_pieces_are_cut_changes_nothing(text: str, cuts: list[int]) -> None:
-    thinking = ThinkingFilter()
+def test_the_split_into_pieces_does_not_matter(text: str, cuts: list[int]) -> None:
+    reasoning = ReasoningFilter()
     ends = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    pieces = [thinking.feed(text[a:b]) for a, b in pairwise(ends)]
-    assert "".join(pieces) + thinking.end() == without_thinking(text)
+    pieces = [reasoning.feed(text[a:b]) for a, b in pairwise(ends)]
+    assert "".join(pieces) + reasoning.end() == strip_reasoning(text)

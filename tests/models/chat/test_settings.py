@@ -1,4 +1,4 @@
-"""The settings of the language model: what fits together, and what is not shown."""
+"""Validation and representation of the language model's settings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def test_a_command_and_flags_are_words_as_a_shell_splits_them_or_a_list() -> Non
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"url": "unix:/s", "command": "vllm", "weights": "w"}, "two ways to one model"),
-        ({"command": "vllm"}, "no weights"),
+        ({"url": "unix:/s", "command": "vllm", "weights": "w"}, "are alternatives"),
+        ({"command": "vllm"}, "needs weights"),
         ({"url": "localhost:8000"}, "no address"),
         ({"command": "vllm", "weights": "w", "flags": "--uds=/s"}, "flags holds --uds=/s"),
         ({"command": "vllm", "weights": "w", "flags": ["--host", "0.0.0.0"]}, "flags holds --host"),
@@ -36,7 +36,7 @@ def test_a_command_and_flags_are_words_as_a_shell_splits_them_or_a_list() -> Non
         ({"max_tokens": "many"}, "Expected `int`"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(given: dict[str, object], words: str) -> None:
+def test_contradictory_settings_are_rejected(given: dict[str, object], words: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=words):
         msgspec.convert(given, LlmSettings, strict=False)
 

@@ -1,4 +1,4 @@
-"""A stream's own rules, over chunks that are played."""
+"""Streams over scripted chunks."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import threading
 
 import pytest
 
-from shrag.models.chat.stream import ChatChunk, ChatStream, ChunkChoice, Text, Usage
+from shrag.models.chat.stream import ChatStream, MessageContent, StreamChoice, StreamChunk, TokenUsage
 from shrag.models.errors import ModelError, ModelUnavailable
 
 
 class Played:
     """Gives its chunks, then ends or fails; keeps who shut and closed it."""
 
-    def __init__(self, *chunks: ChatChunk | ModelError) -> None:
+    def __init__(self, *chunks: StreamChunk | ModelError) -> None:
         self.chunks = list(chunks)
         self.shuts = 0
         self.closes: list[str] = []
         self.waiting = threading.Event()
         self.ended = threading.Event()
 
-    def next(self) -> ChatChunk | None:
+    def next(self) -> StreamChunk | None:
         if not self.chunks:
             return None
         chunk = self.chunks.pop(0)
@@ -31,7 +31,7 @@ class Played:
             raise chunk
         return chunk
 
-    def shut(self) -> None:
+    def shut_down(self) -> None:
         self.shuts += 1
         self.ended.set()
 
@@ -39,14 +39,14 @@ class Played:
         self.closes.append(threading.current_thread().name)
 
 
-def _chunk(text: str | None, finish: str | None = None, usage: Usage | None = None) -> ChatChunk:
-    return ChatChunk([ChunkChoice(Text(text), finish)], usage)
+def _chunk(text: str | None, finish: str | None = None, usage: TokenUsage | None = None) -> StreamChunk:
+    return StreamChunk([StreamChoice(MessageContent(text), finish)], usage)
 
 
-def test_the_completion_is_what_was_given_and_the_usage_may_come_with_the_last_piece_or_after_it() -> None:
+def test_the_usage_may_come_with_or_after_the_last_piece() -> None:
     for chunks in (
-        [_chunk("가"), _chunk("나", "stop", Usage(5, 2))],
-        [_chunk("가"), _chunk("나", "stop"), ChatChunk([], Usage(5, 2))],
+        [_chunk("가"), _chunk("나", "stop", TokenUsage(5, 2))],
+        [_chunk("가"), _chunk("나", "stop"), StreamChunk([], TokenUsage(5, 2))],
     ):
         stream = ChatStream(Played(*chunks), "here", 0.0)
         assert list(stream) == ["가", "나"]
@@ -60,7 +60,7 @@ def test_a_stream_without_a_text_is_an_empty_answer() -> None:
     assert (stream.completion.text, stream.completion.finish_reason) == ("", "stop")
 
 
-def test_a_finished_stream_is_not_shut_when_it_is_closed() -> None:
+def test_closing_a_finished_stream_does_not_shut_the_socket_down() -> None:
     played = Played(_chunk("a", "stop"))
     stream = ChatStream(played, "here", 0.0)
     assert list(stream) == ["a"]
@@ -68,7 +68,7 @@ def test_a_finished_stream_is_not_shut_when_it_is_closed() -> None:
     assert (played.shuts, len(played.closes)) == (0, 1)
 
 
-def test_an_error_between_two_pieces_lets_go_of_the_connection() -> None:
+def test_an_error_between_two_pieces_closes_the_connection() -> None:
     played = Played(_chunk("a"), ModelUnavailable("gone"))
     stream = ChatStream(played, "here", 0.0)
     with pytest.raises(ModelUnavailable, match="gone"):
@@ -76,7 +76,7 @@ def test_an_error_between_two_pieces_lets_go_of_the_connection() -> None:
     assert len(played.closes) == 1
 
 
-def test_who_closes_while_another_reads_leaves_the_letting_go_to_the_reader() -> None:
+def test_closing_while_another_thread_reads_leaves_the_release_to_that_thread() -> None:
     played = Played(ModelUnavailable("wait"))
     stream = ChatStream(played, "here", 0.0)
     given: list[str] = []

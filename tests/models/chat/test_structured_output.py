@@ -1,4 +1,4 @@
-"""Typed answers: what is asked for, what is let through, what is repaired, and what is given up."""
+"""Structured output: schemas, lenient decoding, one repair, and failure."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_schema_is_closed_and_without_references() -> None:
     }
 
 
-def test_a_kind_without_a_bound_on_its_depth_is_refused() -> None:
+def test_a_recursive_struct_is_rejected() -> None:
     with pytest.raises(TypeError, match="Tree contains itself"):
         output_schema(Tree)
 
@@ -99,11 +99,11 @@ def test_a_kind_without_a_bound_on_its_depth_is_refused() -> None:
         '{"keywords": [{"text": "그래핀", "language": "ko", "weight": 1}]}',
     ],
 )
-def test_prose_fences_and_extra_fields_around_a_sound_value_are_let_through(text: str) -> None:
+def test_prose_fences_and_extra_fields_around_a_valid_value_are_accepted(text: str) -> None:
     assert complete_structured(Scripted(text), ASK, Keywords).value == VALUE
 
 
-def test_raw_control_characters_in_strings_are_let_through() -> None:
+def test_raw_control_characters_in_strings_are_accepted() -> None:
     text = '{"keywords": [{"text": "그\n래\t핀\x01", "language": "ko"}]}'
     assert complete_structured(Scripted(text), ASK, Keywords).value.keywords[0].text == "그\n래\t핀\x01"
 
@@ -121,7 +121,7 @@ def test_raw_control_characters_in_strings_are_let_through() -> None:
         ('{"keywords": [{"text": "\\ud83d", "language": "ko"}]}', "half a character"),
     ],
 )
-def test_a_broken_answer_is_shown_to_the_model_once_with_what_is_wrong(broken: str, why: str) -> None:
+def test_an_invalid_answer_is_sent_back_once_with_the_error(broken: str, why: str) -> None:
     model = Scripted(broken, VALID)
     found = complete_structured(model, ASK, Keywords)
     assert (found.value, found.repaired, len(found.completions)) == (VALUE, True, 2)
@@ -134,21 +134,22 @@ def test_a_broken_answer_is_shown_to_the_model_once_with_what_is_wrong(broken: s
     assert model.asked[1][1] == output_schema(Keywords)
 
 
-def test_that_an_answer_was_cut_off_is_said() -> None:
+def test_the_error_says_that_an_answer_was_cut_off() -> None:
     model = Scripted('{"keywords": [{"te', VALID, finish_reason="length")
     complete_structured(model, ASK, Keywords)
     assert "cut off before its end" in model.asked[1][0][2].content
 
 
-def test_two_broken_answers_are_an_error_that_names_both() -> None:
+def test_two_invalid_answers_are_an_error_with_both() -> None:
     model = Scripted("no", "{", VALID)
     with pytest.raises(
-        InvalidOutput, match=r"scripted was asked twice for JSON as Keywords .* no JSON object; then Expecting"
+        InvalidOutput,
+        match=r"scripted gave no valid Keywords as JSON in two attempts .* no JSON object; then Expecting",
     ):
         complete_structured(model, ASK, Keywords)
     assert len(model.texts) == 1
 
 
-def test_a_model_that_goes_away_is_not_an_invalid_answer() -> None:
+def test_an_unavailable_model_is_no_invalid_answer() -> None:
     with pytest.raises(ModelUnavailable):
         complete_structured(Scripted("no", ModelUnavailable("gone")), ASK, Keywords)

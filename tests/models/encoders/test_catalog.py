@@ -16,7 +16,7 @@ def test_the_defaults_are_mgte_and_short_names_find_them_in_any_case() -> None:
     assert find_encoder_card("") is None
 
 
-def test_the_models_asked_for_are_there_each_under_names_of_its_own() -> None:
+def test_the_catalogue_has_the_required_models_under_distinct_names() -> None:
     catalog = read_catalog()
     assert [card.name for card in catalog.encoders] == [
         "gte-multilingual-base",
@@ -54,10 +54,10 @@ def test_mgtes_file_is_its_parameters_in_half_precision_the_sparse_head_and_a_he
     assert card.files["tokenizer.json"].sha256 is None  # not known in full
 
 
-def test_what_is_not_known_is_none_and_not_a_guess() -> None:
+def test_unknown_facts_of_a_card_are_none() -> None:
     card = find_encoder_card("kure")
     assert card is not None
-    assert (card.revision, card.files, card.activation_bytes, card.elastic) == (None, {}, None, None)
+    assert (card.revision, card.files, card.activation_bytes, card.min_dimension) == (None, {}, None, None)
 
 
 def test_a_key_that_no_card_has_is_refused() -> None:

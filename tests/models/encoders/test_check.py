@@ -1,4 +1,4 @@
-"""Encoders that encode nonsense, each in its own way, are refused."""
+"""Encoders with wrong vectors are rejected."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ def _infinite(rows: Vectors) -> Vectors:
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (_constant, "different texts have one and the same vector"),
-        (_by_place, "the same text alone and beside others"),
+        (_constant, "different texts have the same vector"),
+        (_by_place, "one text alone and in a batch"),
         (_infinite, "not finite"),
-        (lambda rows: rows * 0, r"a vector of the length 0\.000"),
-        (lambda rows: rows * 2, r"a vector of the length 2\.000"),
-        (lambda rows: rows[:, :4], "vectors of the shape"),
+        (lambda rows: rows * 0, r"a vector has the length 0\.000"),
+        (lambda rows: rows * 2, r"a vector has the length 2\.000"),
+        (lambda rows: rows[:, :4], "the vectors' shape is"),
     ],
 )
-def test_nonsense_is_refused_and_named(spoil: Callable[[Vectors], Vectors], says: str) -> None:
-    with pytest.raises(WeightsRejected, match=f"hash was loaded and encodes nonsense: .*{says}"):
+def test_wrong_vectors_are_rejected_with_the_reason(spoil: Callable[[Vectors], Vectors], says: str) -> None:
+    with pytest.raises(WeightsRejected, match=f"hash was loaded but encodes wrongly: .*{says}"):
         check_encoder(HashEncoder(spoil), None)
 
 
-def test_an_encoder_that_encodes_passes_with_its_own_cosines_and_not_with_others() -> None:
+def test_a_correct_encoder_passes_with_its_own_golden_cosines_only() -> None:
     encoder = HashEncoder()
     check_encoder(encoder, None)
     passages = ("Mars", "Venus")

@@ -21,7 +21,7 @@ def _passages(texts: list[str]) -> list[Passage]:
     return [Passage("", text, [], []) for text in texts]
 
 
-def test_scores_are_those_of_the_maths(cross_encoder: CrossEncoderReranker, reranker_folder: Path) -> None:
+def test_scores_equal_the_reference(cross_encoder: CrossEncoderReranker, reranker_folder: Path) -> None:
     scores = cross_encoder.score(SENTENCES[0], _passages(SENTENCES))
     tokens = tokeniser(reranker_folder)
     outputs = [reference_score(reranker_folder, tokens.encode(SENTENCES[0], text).ids) for text in SENTENCES]
@@ -35,7 +35,7 @@ def test_a_passage_is_read_as_title_and_text(cross_encoder: CrossEncoderReranker
     assert one == pytest.approx(same, abs=1e-6)
 
 
-def test_what_scores_below_the_threshold_is_not_to_be_shown(reranker_folder: Path) -> None:
+def test_scores_below_the_threshold_are_minus_infinity(reranker_folder: Path) -> None:
     plain = load_cross_encoder(str(reranker_folder), reranker_folder.parent, device="cpu")
     scores = plain.score("film", _passages(SENTENCES))
     threshold = sorted(scores)[2] - 1e-4
@@ -49,10 +49,10 @@ def test_what_scores_below_the_threshold_is_not_to_be_shown(reranker_folder: Pat
         CrossEncoderReranker("x", plain._model, plain._tokeniser, 1.5)
 
 
-def test_what_is_no_reranker_is_refused(tmp_path: Path, encoder_folder: Path) -> None:
-    with pytest.raises(WeightsMissing, match="There is no re-ranker 'gte' in the catalogue"):
+def test_models_that_are_no_reranker_are_rejected(tmp_path: Path, encoder_folder: Path) -> None:
+    with pytest.raises(WeightsMissing, match="The catalogue has no re-ranker 'gte'"):
         load_cross_encoder("gte", tmp_path)
-    with pytest.raises(WeightsMissing, match="carry the folder of BAAI/bge-reranker-v2-m3"):
+    with pytest.raises(WeightsMissing, match="copy the folder of BAAI/bge-reranker-v2-m3"):
         load_cross_encoder("bge-reranker-v2-m3", tmp_path)
     two = make_reranker(tmp_path / "two", labels=2)
     with pytest.raises(WeightsRejected, match="gives 2 numbers a pair"):
@@ -62,12 +62,12 @@ def test_what_is_no_reranker_is_refused(tmp_path: Path, encoder_folder: Path) ->
         load_cross_encoder(str(encoder), tmp_path, device="cpu")
 
 
-def test_a_network_that_gives_no_numbers_is_refused(tmp_path: Path) -> None:
+def test_a_network_with_nan_scores_is_rejected(tmp_path: Path) -> None:
     folder = make_reranker(tmp_path / "nan")
     tensors = load_file(folder / "model.safetensors")
     tensors["classifier.bias"][0] = float("nan")
     save_file(tensors, folder / "model.safetensors")
-    with pytest.raises(WeightsRejected, match="scores nonsense"):
+    with pytest.raises(WeightsRejected, match="scores wrongly"):
         load_cross_encoder(str(folder), tmp_path, device="cpu")
 
 

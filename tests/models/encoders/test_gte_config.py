@@ -27,7 +27,7 @@ def test_the_rotary_base_and_factor_are_computed_from_the_configuration_itself()
     assert plain == {"rope_type": "linear", "rope_theta": 20_000.0, "factor": 1.0}
 
 
-def test_nothing_that_asks_for_code_is_left_and_what_the_class_reads_is() -> None:
+def test_code_references_are_removed_and_the_classs_keys_kept() -> None:
     native = native_config(original_config(), "GteForSequenceClassification")
     assert native["model_type"] == "gte"
     assert native["architectures"] == ["GteForSequenceClassification"]
@@ -38,9 +38,9 @@ def test_nothing_that_asks_for_code_is_left_and_what_the_class_reads_is() -> Non
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"layer_norm_type": "rms_norm"}, "layer_norm_type 'rms_norm', and only 'layer_norm'"),
+        ({"layer_norm_type": "rms_norm"}, "layer_norm_type 'rms_norm', only 'layer_norm'"),
         ({"position_embedding_type": "absolute"}, "position_embedding_type 'absolute'"),
-        ({"logn_attention_scale": True}, "logn_attention_scale True, and only False"),
+        ({"logn_attention_scale": True}, "logn_attention_scale True, only False"),
         ({"rope_scaling": {"type": "dynamic", "factor": 8.0}}, "rotary embedding .*dynamic"),
         ({"rope_scaling": {"type": "ntk", "factor": 8.0, "mixed_b": 0.9}}, "without mixed_b"),
         ({"rope_scaling": {"type": "ntk", "factor": 0.5}}, "'factor': 0.5"),
@@ -50,7 +50,7 @@ def test_nothing_that_asks_for_code_is_left_and_what_the_class_reads_is() -> Non
         ({"num_attention_heads": 0}, "does not describe its rotary embedding .ZeroDivisionError"),
     ],
 )
-def test_what_the_native_class_does_not_compute_is_refused(changes: dict[str, object], says: str) -> None:
+def test_options_that_the_native_class_lacks_are_rejected(changes: dict[str, object], says: str) -> None:
     with pytest.raises(WeightsRejected, match=says):
         native_config(original_config(**changes), "GteModel")
 

@@ -62,7 +62,7 @@ def reference(documents: list[list[str]], questions: list[list[str]], dimension:
     return cosines
 
 
-def test_cosines_are_those_of_a_whole_decomposition_by_numpy() -> None:
+def test_cosines_equal_those_of_numpys_full_decomposition() -> None:
     questions = ["human computer", "graph", "system system user"]
     encoder = fit_lsa(DOCUMENTS, split, LsaOptions(dimension=2))
     cosines = encoder.encode_queries(questions) @ encoder.encode_passages(passages(TITLES)).T
@@ -114,7 +114,7 @@ def test_files_that_do_not_belong_together_are_not_opened(tmp_path: Path) -> Non
     [([], 0), ([[]], 0), ([["a"]], 1), ([["a", "b"], ["a", "b"]], 1), ([["a"], ["b"], ["c"]], 3)],
     ids=["no documents", "an empty one", "one", "two alike", "fewer than dimensions"],
 )
-def test_small_corpora_have_as_many_dimensions_as_directions(documents: list[list[str]], dimension: int) -> None:
+def test_the_dimension_is_at_most_the_rank(documents: list[list[str]], dimension: int) -> None:
     encoder = fit_lsa(documents, split, LsaOptions())
     assert encoder.dimension == dimension
     vectors = encoder.encode_passages([Passage("", "", [], [terms]) for terms in documents])
@@ -145,7 +145,7 @@ def test_a_term_may_hold_any_character(term: str, tmp_path: Path) -> None:
     assert np.linalg.norm(opened.encode_queries([term])) == pytest.approx(1, abs=1e-6)
 
 
-def test_a_document_of_a_million_terms_is_read_in_part_and_encoded_whole() -> None:
+def test_a_document_of_a_million_terms_is_fit_in_part_and_encoded_in_full() -> None:
     long = [f"t{n}" for n in range(100_000)] * 10
     encoder = fit_lsa([long, ["t0", "t1"]], split, LsaOptions())
     assert len(encoder.encode_passages([Passage("", "", long, [])])) == 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.models.encoders.safetensors_header import BITS, LONGEST_HEADER, read_file, read_folder, read_header
+from shrag.models.encoders.safetensors_header import BITS, MAX_HEADER_BYTES, read_file, read_folder, read_header
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
 Entry = tuple[str, list[int], tuple[int, int]]
@@ -58,25 +58,25 @@ def test_a_file_without_tensors_holds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "is cut inside its header (0 bytes)"),
-        (b"\x02\0\0\0\0\0\0\0{", "is cut inside its header (9 bytes)"),
-        ((2**63).to_bytes(8, "little") + b"{}", "is cut inside its header"),
+        (b"", "is truncated inside its header (0 bytes)"),
+        (b"\x02\0\0\0\0\0\0\0{", "is truncated inside its header (9 bytes)"),
+        ((2**63).to_bytes(8, "little") + b"{}", "is truncated inside its header"),
         (b"\x02\0\0\0\0\0\0\0[]", "does not begin with a safetensors header"),
         (b"\x02\0\0\0\0\0\0\0\xff\xff", "does not begin with a safetensors header"),
         (encode({"a": 3}, 0), "does not begin with a safetensors header"),
-        (encode({"a": entry("F32", [1], 0, 4)}, 3), "is cut: 3 bytes of data, its header says 4"),
+        (encode({"a": entry("F32", [1], 0, 4)}, 3), "is truncated: 3 bytes of data, 4 by its header"),
         (encode({"a": entry("F32", [1], 0, 4)}, 5), "is longer than its tensors: 5 bytes of data"),
         (encode({"a": entry("F32", [1], 0, 4), "b": entry("F32", [1], 2, 6)}, 6), "'b' at byte 2, which overlaps"),
         (
             encode({"a": entry("F32", [1], 0, 4), "b": entry("F32", [1], 8, 12)}, 12),
-            "'b' at byte 8, which leaves a hole",
+            "'b' at byte 8, which leaves a gap",
         ),
-        (encode({"a": entry("F32", [1], -4, 0)}, 0), "from byte -4 to 0, which cannot be"),
-        (encode({"a": entry("F32", [-1, -1], 0, 4)}, 4), "the shape [-1, -1] from byte 0 to 4, which cannot be"),
-        (encode({"a": entry("F32", [1], 4, 0)}, 4), "from byte 4 to 0, which cannot be"),
+        (encode({"a": entry("F32", [1], -4, 0)}, 0), "from byte -4 to 0, which is impossible"),
+        (encode({"a": entry("F32", [-1, -1], 0, 4)}, 4), "the shape [-1, -1] from byte 0 to 4, which is impossible"),
+        (encode({"a": entry("F32", [1], 4, 0)}, 4), "from byte 4 to 0, which is impossible"),
         (encode({"a": entry("F32", [2], 0, 4)}, 4), "4 bytes for F32 of shape [2]"),
-        (encode({"a": entry("Q4_K", [2], 0, 4)}, 4), "stores 'a' as 'Q4_K': the types known are BF16"),
-        (encode({"a": entry("F32", [2**62] * 1_000, 0, 4)}, 4), "which cannot be"),
+        (encode({"a": entry("Q4_K", [2], 0, 4)}, 4), "stores 'a' as 'Q4_K', the known types are BF16"),
+        (encode({"a": entry("F32", [2**62] * 1_000, 0, 4)}, 4), "which is impossible"),
         (encode({"a": entry("F32", [1], 0, 2**70)}, 4), "bytes for F32"),
     ],
 )
@@ -91,9 +91,9 @@ def test_a_hostile_file_is_refused_in_one_sentence(tmp_path: Path, content: byte
 def test_a_header_longer_than_the_library_allows_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
     with path.open("wb") as file:
-        file.write((LONGEST_HEADER + 1).to_bytes(8, "little"))
-        file.truncate(LONGEST_HEADER + 100)  # a sparse file: no bytes are written
-    with pytest.raises(WeightsRejected, match="has a header of 100000001 bytes, 100000000 are read at most"):
+        file.write((MAX_HEADER_BYTES + 1).to_bytes(8, "little"))
+        file.truncate(MAX_HEADER_BYTES + 100)  # a sparse file: no bytes are written
+    with pytest.raises(WeightsRejected, match="has a header of 100000001 bytes, at most 100000000 are allowed"):
         read_file(path)
 
 
@@ -150,7 +150,7 @@ def test_a_folder_without_weights_says_what_belongs_there(tmp_path: Path) -> Non
 
 
 @given(data=st.data())
-def test_any_cut_or_change_of_length_is_seen(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_any_change_of_length_is_detected(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     types = sorted(set(BITS) - {"F4", "F6_E2M3", "F6_E3M2"})
     entries: dict[str, object] = {}
     end = 0

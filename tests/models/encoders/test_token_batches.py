@@ -64,7 +64,7 @@ def test_the_budget_is_halved_from_what_did_not_fit() -> None:
     assert budget.tokens == 20
 
 
-def test_one_text_that_does_not_fit_is_said() -> None:
+def test_one_text_that_does_not_fit_is_an_error() -> None:
     def run(batch: range) -> None:
         raise MemoryError("no room")
 
@@ -72,7 +72,7 @@ def test_one_text_that_does_not_fit_is_said() -> None:
         run_batches([70, 3], TokenBudget(1_000), run, MemoryError)
 
 
-def test_other_errors_are_not_taken_for_it() -> None:
+def test_other_errors_are_not_caught() -> None:
     def run(batch: range) -> None:
         raise KeyError
 

@@ -33,14 +33,14 @@ def test_grouped_query_attention_keeps_keys_and_values_of_its_few_heads() -> Non
     assert attention_layers(QWEN3) == (FullAttention(2 * 2 * 64),) * 4
 
 
-def test_a_head_is_as_wide_as_its_share_of_the_model_where_no_width_is_given() -> None:
+def test_without_head_dim_a_head_has_its_share_of_the_hidden_size() -> None:
     config = {"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 8, "hidden_size": 1024}
     assert attention_layers(config) == (FullAttention(2 * 8 * 128),)
     assert attention_layers({**config, "head_dim": None, "num_key_value_heads": None}) == (FullAttention(2 * 8 * 128),)
 
 
 @pytest.mark.parametrize("missing", ["head_dim", "num_key_value_heads"])
-def test_where_a_missing_number_means_the_librarys_default_it_is_asked_for(missing: str) -> None:
+def test_a_missing_number_with_an_unknown_default_is_rejected(missing: str) -> None:
     config = {key: value for key, value in QWEN3.items() if key != missing}
     with pytest.raises(UnknownArchitecture, match=f"{missing} is None"):
         attention_layers(config)
@@ -51,7 +51,7 @@ def test_latent_attention_keeps_one_vector_for_keys_and_values() -> None:
     assert attention_layers(config) == (FullAttention(576),) * 2
 
 
-def test_windows_stand_where_layer_types_say() -> None:
+def test_layer_types_tell_which_layers_have_windows() -> None:
     config = {
         **QWEN3,
         "model_type": "exaone4",
@@ -126,7 +126,7 @@ def test_a_window_without_layer_types_is_everywhere_or_nowhere(changes: dict[str
         {"model_type": "gemma3_text"},
     ],
 )
-def test_a_window_of_which_it_is_not_said_where_is_not_guessed(changes: dict[str, object]) -> None:
+def test_a_window_without_known_layers_is_rejected(changes: dict[str, object]) -> None:
     with pytest.raises(
         UnknownArchitecture, match=r"has no layer_types that say which layers slide: .*--kv-bytes-per-token"
     ):
@@ -146,8 +146,8 @@ def test_global_heads_of_gemma_4_count_only_where_keys_are_values() -> None:
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        ({}, "a model of type 'None'"),
-        ({"model_type": "mamba2", "num_hidden_layers": 4}, "a model of type 'mamba2' caches is not known here"),
+        ({}, "model type 'None'"),
+        ({"model_type": "mamba2", "num_hidden_layers": 4}, "The KV cache of model type 'mamba2' is not known"),
         ({**QWEN3, "num_hidden_layers": None}, "num_hidden_layers is None, a positive whole number is needed"),
         ({**QWEN3, "num_hidden_layers": True}, "num_hidden_layers is True"),
         ({**QWEN3, "num_hidden_layers": -4}, "num_hidden_layers is -4"),
@@ -163,26 +163,26 @@ def test_global_heads_of_gemma_4_count_only_where_keys_are_values() -> None:
         ),
         ({"model_type": "qwen3_5", "text_config": {**DELTA, "mamba_ssm_dtype": "fp8"}}, "mamba_ssm_dtype is 'fp8'"),
         ({"model_type": "qwen3_5", "text_config": {**DELTA, "mamba_ssm_dtype": []}}, "mamba_ssm_dtype is []"),
-        ({**QWEN3, "per_layer_config": {}}, "has a per_layer_config, which is not read here"),
+        ({**QWEN3, "per_layer_config": {}}, "has a per_layer_config, which is not supported"),
         ({**QWEN3, "model_type": "qwen3_next"}, "linear_num_key_heads is None"),
-        ({**QWEN3, "num_hidden_layers": 2**30}, "num_hidden_layers is 1073741824, 10000 are believed at most"),
+        ({**QWEN3, "num_hidden_layers": 2**30}, "num_hidden_layers is 1073741824, at most 10000 are accepted"),
     ],
 )
-def test_what_is_not_known_is_refused_with_the_way_to_say_it(config: dict[str, object], says: str) -> None:
+def test_unknown_configurations_are_rejected_with_the_option_to_give(config: dict[str, object], says: str) -> None:
     with pytest.raises(UnknownArchitecture) as caught:
         attention_layers(config)
     assert says in str(caught.value)
     assert "--kv-bytes-per-token" in str(caught.value)
 
 
-def test_the_context_a_model_was_made_for_is_the_text_models() -> None:
+def test_the_context_length_is_that_of_the_text_model() -> None:
     assert longest_context({"max_position_embeddings": 4096}) == 4096
     assert longest_context({"text_config": {"max_position_embeddings": 8192}, "max_position_embeddings": 1}) == 8192
     assert longest_context({}) is None
     assert longest_context({"max_position_embeddings": "long"}) is None
 
 
-def test_a_configuration_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_configuration_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(WeightsMissing, match=r"There is no .*config\.json"):
         read_config(tmp_path)
     for text in ("", "[1]", '{"a":', "[" * 100_000):

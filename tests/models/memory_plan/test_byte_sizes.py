@@ -15,7 +15,7 @@ from shrag.models.memory_plan.byte_sizes import both_units, parse_size
         ("1.0000000001KB", 1_000),
     ],
 )
-def test_a_size_is_read_to_the_byte(text: str, size: int) -> None:
+def test_a_size_is_parsed_to_the_byte(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 

@@ -6,7 +6,7 @@ from shrag.models.errors import UnknownName
 from shrag.models.memory_plan.gpu_cards import find_card, load_cards
 
 
-def test_cards_stand_smaller_first_and_say_that_their_memory_is_an_estimate() -> None:
+def test_cards_are_ordered_by_size_and_marked_as_estimates() -> None:
     cards = list(load_cards().values())
     assert [card.usable for card in cards] == sorted(card.usable for card in cards)
     assert all(card.estimated for card in cards)

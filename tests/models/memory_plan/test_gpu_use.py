@@ -10,16 +10,16 @@ from shrag.models.errors import GpuMissing
 from shrag.models.memory_plan.byte_sizes import MIB
 from shrag.models.memory_plan.gpu_cards import find_card
 from shrag.models.memory_plan.gpu_use import (
-    Difference,
     GpuUse,
+    UseDifference,
     ask_nvidia_smi,
-    card_of,
     compare_use,
     read_gpu,
     start_obstacle,
+    to_gpu_card,
 )
 from shrag.models.memory_plan.model_size import profile_size
-from shrag.models.memory_plan.plan import BudgetPlan, PlanRequest, lay_out
+from shrag.models.memory_plan.plan import MemoryPlan, PlanRequest, try_plan
 
 H200 = "NVIDIA H200, the big one, 143771, 47000, 96771, 9.0\n"
 
@@ -37,9 +37,9 @@ class Smi:
 
 
 @pytest.fixture
-def plan() -> BudgetPlan:
-    laid = lay_out(PlanRequest(find_card("H200"), 50 * 10**9, profile_size("qwen3.8-27b-fp8", Path("w"))))
-    assert isinstance(laid, BudgetPlan)
+def plan() -> MemoryPlan:
+    laid = try_plan(PlanRequest(find_card("H200"), 50 * 10**9, profile_size("qwen3.8-27b-fp8", Path("w"))))
+    assert isinstance(laid, MemoryPlan)
     return laid
 
 
@@ -50,49 +50,49 @@ def test_one_gpu_is_read_with_its_processes() -> None:
     assert (use.total, use.used, use.free) == (143_771 * MIB, 47_000 * MIB, 96_771 * MIB)
     assert use.by_process == {4711: 40_000 * MIB, 4712: 6_000 * MIB}
     assert {options[0] for options in smi.asked} == {"--id=3"}
-    card = card_of(use)
+    card = to_gpu_card(use)
     assert (card.usable, card.estimated) == (143_771 * MIB, False)
 
 
-def test_processes_that_the_driver_does_not_tell_are_left_out() -> None:
+def test_processes_without_reported_memory_are_left_out() -> None:
     assert read_gpu(Smi(H200, "4711, [N/A]\n\n4712, 5\n")).by_process == {4712: 5 * MIB}
     assert read_gpu(Smi(H200, "No running processes found\n")).by_process == {}
 
 
 @pytest.mark.parametrize("answer", ["", "No devices were found\n", "Tesla, [N/A], [N/A], [N/A], 9.0", "X, 1, 2, 3, ?"])
-def test_a_card_that_tells_nothing_is_refused_with_the_way_out(answer: str) -> None:
-    with pytest.raises(GpuMissing, match=r"does not tell the memory of GPU 0 .*use --card"):
+def test_a_card_without_reported_memory_is_an_error(answer: str) -> None:
+    with pytest.raises(GpuMissing, match=r"does not report the memory of GPU 0 .*use --card"):
         read_gpu(Smi(answer))
 
 
-def test_use_within_five_in_a_hundred_is_told_and_beyond_it_warned_of(plan: BudgetPlan) -> None:
+def test_differences_above_five_percent_are_warnings(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200))
-    for share, warns in ((-0.051, True), (-0.049, False), (0.0, False), (0.049, False), (0.051, True)):
+    for share, exceeds_tolerance in ((-0.051, True), (-0.049, False), (0.0, False), (0.049, False), (0.051, True)):
         difference = compare_use(plan, replace(use, used=round(plan.in_use * (1 + share))))
         assert difference.share == pytest.approx(share, abs=1e-9)
-        assert difference.warns == warns
-    assert str(Difference(100 * MIB, 104 * MIB)) == "planned 0.10 GiB, held 0.10 GiB, +4.0%"
-    assert "correct the plan with --slack" in str(Difference(100 * MIB, 106 * MIB))
+        assert difference.exceeds_tolerance == exceeds_tolerance
+    assert str(UseDifference(100 * MIB, 104 * MIB)) == "planned 0.10 GiB, in use 0.10 GiB, +4.0%"
+    assert "correct the plan with --slack" in str(UseDifference(100 * MIB, 106 * MIB))
 
 
-def test_only_the_processes_asked_for_are_counted(plan: BudgetPlan) -> None:
+def test_only_the_given_processes_are_counted(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200, "4711, 40000\n4712, 6000\n4713, 999\n"))
     assert compare_use(plan, use, [4711, 4712, 4712]).real == 46_000 * MIB
     assert compare_use(plan, use).real == 47_000 * MIB
-    with pytest.raises(GpuMissing, match="does not tell what process 4714 holds"):
+    with pytest.raises(GpuMissing, match="does not report the memory of process 4714"):
         compare_use(plan, use, [4711, 4714])
 
 
-def test_vllm_is_said_not_to_start_where_its_share_is_not_free(plan: BudgetPlan) -> None:
+def test_the_obstacle_is_named_where_vllms_share_is_not_free(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200))
     share = int(plan.gpu_memory_utilization * use.total)
     assert start_obstacle(plan, replace(use, free=share)) is None
     said = start_obstacle(plan, replace(use, free=share - 1))
     assert said is not None
-    assert said.startswith("vLLM would not start now: it wants 45.21 GiB free and 45.21 GiB are")
+    assert said.startswith("vLLM would not start now: it needs 45.21 GiB free and 45.21 GiB are")
 
 
-def test_the_plan_counts_no_slack_as_used(plan: BudgetPlan) -> None:
+def test_the_plan_counts_no_slack_as_used(plan: MemoryPlan) -> None:
     assert compare_use(plan, GpuUse("x", 1, plan.in_use, 1, 9.0, {})).share == 0.0
 
 
@@ -102,9 +102,7 @@ def nvidia_smi(folder: Path, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_the_program_itself_is_asked_and_its_failures_are_sentences(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nvidia_smi_is_run_and_its_failures_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GpuMissing, match="There is no nvidia-smi here"):
         ask_nvidia_smi([])

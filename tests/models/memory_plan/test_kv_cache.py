@@ -55,7 +55,7 @@ def test_a_tiny_exaone4_with_windows_has_the_concurrency_that_vllm_printed() -> 
         ((FullAttention(2 * 8 * 128),) * 28, 112, 0, 1.75),
     ],
 )
-def test_known_models_take_what_their_shapes_say(
+def test_cache_sizes_of_known_models_follow_their_shapes(
     layers: tuple[Layer, ...], per_token: float, fixed: float, sequence: float
 ) -> None:
     cache = KvCache(layers, ONE_BATCH)
@@ -126,14 +126,14 @@ def test_nearly_equal_kinds_are_padded_to_the_commoner_and_others_cut_to_the_rar
     assert (padded.block_bytes, padded.blocks(64)) == (2 * 16 * 512, 4 + 3 * 3)
 
 
-def test_a_pool_holds_whole_sequences_and_keeps_one_block_back() -> None:
+def test_a_pool_holds_whole_sequences_and_reserves_one_block() -> None:
     cache = KvCache(TINY_QWEN3)
     pool = cache.pool_for(3, 100)
     assert pool == (3 * 7 + 1) * 16 * 2_048
     assert [cache.sequences(size, 100) for size in (pool, pool - 1, 0)] == [3, 2, 0]
 
 
-def test_states_alone_are_not_guessed() -> None:
+def test_states_without_attention_are_rejected() -> None:
     with pytest.raises(UnknownArchitecture, match="--kv-bytes-per-token"):
         KvCache((LinearAttention(64),)).blocks(1)
 

@@ -1,4 +1,4 @@
-""""""
+"""Memory need of a language model, from a folder or a profile."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_all_profiles_are_pinned_above() -> None:
     assert len(load_profiles()) == 9
 
 
-def test_a_profile_may_be_given_its_cache_which_is_then_no_longer_its_own() -> None:
+def test_given_cache_bytes_replace_a_profiles_layers_as_an_estimate() -> None:
     model = find_language_model("qwen3-4b-2507", HERE, kv_bytes_per_token=1_000)
     assert KvCache(model.layers).bytes_per_token == 1_000
     assert not model.layers_exact
@@ -83,7 +83,7 @@ def write_model(folder: Path, config: dict[str, object], dtype: str = "BF16", si
     return folder
 
 
-def test_a_folder_says_everything_exactly(tmp_path: Path) -> None:
+def test_a_folder_gives_exact_sizes(tmp_path: Path) -> None:
     model = read_language_model(write_model(tmp_path / "tiny", CONFIG))
     assert (model.name, model.weights, model.layers, model.longest) == ("tiny", 8, (FullAttention(256),) * 2, 4096)
     assert (model.weights_exact, model.layers_exact, model.quantization, model.flags) == (True, True, "", ())
@@ -95,7 +95,7 @@ def test_a_checkpoint_of_32_bits_is_loaded_with_16(tmp_path: Path) -> None:
     assert read_language_model(write_model(tmp_path / "n", CONFIG, "F32", 16)).weights == 16
 
 
-def test_quantised_weights_count_as_stored_and_a_picture_model_is_kept_to_text(tmp_path: Path) -> None:
+def test_quantised_weights_count_as_stored_and_a_multimodal_model_is_served_for_text(tmp_path: Path) -> None:
     text = {**CONFIG, "model_type": "gemma3_text", "layer_types": ["full_attention"] * 2}
     config: dict[str, object] = {
         "model_type": "gemma3",
@@ -106,7 +106,7 @@ def test_quantised_weights_count_as_stored_and_a_picture_model_is_kept_to_text(t
     assert (model.weights, model.quantization, model.flags) == (4, "fp8", ("--language-model-only",))
 
 
-def test_a_cache_that_is_not_known_is_refused_or_given(tmp_path: Path) -> None:
+def test_an_unknown_cache_is_rejected_unless_its_bytes_are_given(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "m", {**CONFIG, "model_type": "new_thing"})
     with pytest.raises(UnknownArchitecture, match="'new_thing'"):
         read_language_model(folder)
@@ -115,15 +115,15 @@ def test_a_cache_that_is_not_known_is_refused_or_given(tmp_path: Path) -> None:
     assert given_layers(2_048) == (FullAttention(1_024),)
 
 
-def test_weights_of_a_profiles_name_replace_its_estimates_and_keep_what_it_knows(tmp_path: Path) -> None:
+def test_weights_of_a_profiles_name_replace_its_estimates_and_keep_its_flags(tmp_path: Path) -> None:
     write_model(tmp_path / "weights" / "qwen3.5-4b", CONFIG)
     model = find_language_model("qwen3.5-4b", tmp_path / "weights")
-    assert (model.weights, model.weights_exact, model.thinks, model.licence) == (8, True, True, "Apache-2.0")
+    assert (model.weights, model.weights_exact, model.emits_reasoning, model.licence) == (8, True, True, "Apache-2.0")
     write_model(tmp_path / "weights" / "own", CONFIG)
     assert find_language_model("own", tmp_path / "weights").licence == ""
     assert find_language_model(str(tmp_path / "weights" / "own"), tmp_path / "none").weights == 8
 
 
-def test_a_folder_without_a_model_says_what_belongs_there(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_an_error_that_lists_the_files(tmp_path: Path) -> None:
     with pytest.raises(WeightsMissing, match=r"There is no .*config\.json: copy the whole model into"):
         read_language_model(tmp_path)

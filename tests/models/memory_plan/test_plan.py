@@ -11,7 +11,16 @@ from shrag.models.errors import PlanRejected
 from shrag.models.memory_plan.byte_sizes import GIB, MIB
 from shrag.models.memory_plan.gpu_cards import GpuCard, find_card, load_cards
 from shrag.models.memory_plan.model_size import load_profiles, profile_size
-from shrag.models.memory_plan.plan import KV_CACHE, SLACK, WEIGHTS, BudgetPlan, Part, PlanRequest, Shortfall, lay_out
+from shrag.models.memory_plan.plan import (
+    KV_CACHE,
+    SLACK,
+    WEIGHTS,
+    MemoryPart,
+    MemoryPlan,
+    PlanRequest,
+    Shortfall,
+    try_plan,
+)
 from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
 
 HERE = Path("weights")
@@ -24,9 +33,9 @@ def request(card: str = "H200", model: str = "qwen3.8-27b-fp8", **changes: objec
     return replace(wanted, **changes)  # type: ignore[arg-type]
 
 
-def laid_out(wanted: PlanRequest) -> BudgetPlan:
-    plan = lay_out(wanted)
-    assert isinstance(plan, BudgetPlan), plan
+def laid_out(wanted: PlanRequest) -> MemoryPlan:
+    plan = try_plan(wanted)
+    assert isinstance(plan, MemoryPlan), plan
     return plan
 
 
@@ -43,7 +52,7 @@ def laid_out(wanted: PlanRequest) -> BudgetPlan:
         ("24GB", "qwen3.5-4b", 4_759, 15, 8, 0.706),
     ],
 )
-def test_fifty_gigabytes_hold_so_much_on_each_card(
+def test_plans_of_fifty_gigabytes_on_each_card_are_pinned(
     card: str, model: str, pool: int, sequences_8k: int, sequences_16k: int, share: float
 ) -> None:
     plan = laid_out(request(card, model))
@@ -53,7 +62,7 @@ def test_fifty_gigabytes_hold_so_much_on_each_card(
     assert plan.max_num_seqs == min(sequences_16k, 16)
 
 
-def test_the_parts_are_named_in_the_order_of_who_holds_them() -> None:
+def test_the_parts_are_ordered_by_process() -> None:
     plan = laid_out(request())
     assert [part.name for part in plan.parts] == [
         WEIGHTS, KV_CACHE, "activations", "CUDA graphs", "vLLM's CUDA context",
@@ -63,7 +72,7 @@ def test_the_parts_are_named_in_the_order_of_who_holds_them() -> None:
     assert plan.in_use == sum(part.size for part in plan.parts) - 3 * GIB // 2
 
 
-def test_what_rests_on_an_estimate_says_so() -> None:
+def test_estimated_parts_are_marked() -> None:
     exact = {part.name: part.exact for part in laid_out(request(model="qwen3-30b-a3b-2507-fp8")).parts}
     assert (exact[WEIGHTS], exact[KV_CACHE], exact["FAISS vectors"]) == (False, True, True)
     assert not {part.name: part.exact for part in laid_out(request()).parts}[KV_CACHE]
@@ -90,22 +99,22 @@ def test_prefixes_are_cached_except_with_states_unless_asked() -> None:
     assert (laid_out(request(prefix_caching=True)).sequences(8_192), laid_out(request()).sequences(8_192)) == (11, 13)
 
 
-def test_the_context_is_the_models_where_that_is_shorter_and_nothing_was_asked() -> None:
+def test_the_default_context_is_at_most_the_models() -> None:
     short = replace(profile_size("qwen3-1.7b", HERE), longest=4_096)
     assert request(model="qwen3-1.7b").context == 16_384
     wanted = replace(request(), model=short)
     assert wanted.context == 4_096
-    with pytest.raises(PlanRejected, match="was made for 4,096 tokens, --max-model-len asks for 8,192"):
-        lay_out(replace(wanted, max_model_len=8_192))
+    with pytest.raises(PlanRejected, match=r"--max-model-len is 8,192, .* has a context of 4,096 tokens"):
+        try_plan(replace(wanted, max_model_len=8_192))
 
 
-def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
+def test_a_shortfall_has_the_exact_missing_bytes() -> None:
     wanted = request("A100-80", max_num_seqs=8)
-    short = lay_out(wanted)
+    short = try_plan(wanted)
     assert isinstance(short, Shortfall)
     assert short.missing == short.needed - FIFTY > 0
     assert laid_out(replace(wanted, budget=short.needed)).max_num_seqs == 8
-    assert isinstance(lay_out(replace(wanted, budget=short.needed - 1)), Shortfall)
+    assert isinstance(try_plan(replace(wanted, budget=short.needed - 1)), Shortfall)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +124,13 @@ def test_a_demand_that_does_not_fit_says_exactly_what_it_lacks() -> None:
         ({"batch": 0}, "--max-num-batched-tokens must be at least 1, got 0"),
         ({"max_num_seqs": 0}, "--max-num-seqs must be from 1"),
         ({"max_num_seqs": 8_193}, r"--max-num-batched-tokens \(8192\), got 8193"),
-        ({"budget": 0}, "A budget of 0 bytes"),
-        ({"slack": -1}, "less -1 of slack"),
+        ({"budget": 0}, "budget must be at least 1 byte"),
+        ({"slack": -1}, "got 50000000000 and -1"),
     ],
 )
-def test_what_no_budget_makes_possible_is_rejected(changes: dict[str, object], says: str) -> None:
+def test_requests_that_no_budget_can_meet_are_rejected(changes: dict[str, object], says: str) -> None:
     with pytest.raises(PlanRejected, match=says):
-        lay_out(replace(request(), **changes))  # type: ignore[arg-type]
+        try_plan(replace(request(), **changes))  # type: ignore[arg-type]
 
 
 REQUESTS = st.builds(
@@ -132,7 +141,7 @@ REQUESTS = st.builds(
     ),
     budget=st.integers(1, 200 * 10**9),
     model=st.sampled_from([profile_size(name, HERE) for name in load_profiles()]),
-    retrieval=st.sampled_from([(), RETRIEVAL, RETRIEVAL[:1], (Part("x", 7, True, ""),)]),
+    retrieval=st.sampled_from([(), RETRIEVAL, RETRIEVAL[:1], (MemoryPart("x", 7, True, ""),)]),
     max_model_len=st.one_of(st.none(), st.integers(1, 32_768)),
     max_num_seqs=st.one_of(st.none(), st.integers(1, 64)),
     batch=st.integers(64, 16_384),
@@ -145,7 +154,7 @@ REQUESTS = st.builds(
 
 @given(wanted=REQUESTS)
 def test_the_parts_never_sum_above_the_budget_or_the_card(wanted: PlanRequest) -> None:
-    plan = lay_out(wanted)
+    plan = try_plan(wanted)
     if isinstance(plan, Shortfall):
         assert plan.missing > 0
         return
@@ -157,17 +166,17 @@ def test_the_parts_never_sum_above_the_budget_or_the_card(wanted: PlanRequest) -
 
 @given(wanted=REQUESTS, more=st.integers(0, 100 * 10**9))
 def test_more_budget_never_fits_less(wanted: PlanRequest, more: int) -> None:
-    before, after = lay_out(wanted), lay_out(replace(wanted, budget=wanted.budget + more))
-    if isinstance(before, BudgetPlan):
-        assert isinstance(after, BudgetPlan)
+    before, after = try_plan(wanted), try_plan(replace(wanted, budget=wanted.budget + more))
+    if isinstance(before, MemoryPlan):
+        assert isinstance(after, MemoryPlan)
         assert after.kv_pool >= before.kv_pool
         assert after.max_num_seqs >= before.max_num_seqs
 
 
 @given(wanted=REQUESTS)
-def test_the_bytes_said_to_be_needed_are_enough_and_one_less_is_not(wanted: PlanRequest) -> None:
-    plan = lay_out(wanted)
+def test_the_needed_bytes_of_a_shortfall_are_minimal(wanted: PlanRequest) -> None:
+    plan = try_plan(wanted)
     if isinstance(plan, Shortfall):
         roomy = replace(wanted, card=GpuCard("x", "x", plan.needed + GIB, 9.0), budget=plan.needed)
-        assert isinstance(lay_out(roomy), BudgetPlan)
-        assert isinstance(lay_out(replace(roomy, budget=plan.needed - 1)), Shortfall)
+        assert isinstance(try_plan(roomy), MemoryPlan)
+        assert isinstance(try_plan(replace(roomy, budget=plan.needed - 1)), Shortfall)

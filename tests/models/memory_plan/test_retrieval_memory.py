@@ -26,7 +26,7 @@ def test_the_usual_encoder_reranker_and_vectors_take_five_parts_and_one_context(
     }
 
 
-def test_nothing_on_the_card_takes_nothing(tmp_path: Path) -> None:
+def test_without_gpu_models_there_are_no_parts(tmp_path: Path) -> None:
     assert retrieval_parts("none", "none", None, tmp_path) == ()
     assert retrieval_parts("lsa", "none", VectorTable(0, 768), tmp_path) == ()
 
@@ -35,7 +35,7 @@ def test_the_short_name_of_the_default_encoder_is_known(tmp_path: Path) -> None:
     assert retrieval_parts("gte", "none", None, tmp_path)[0].size == 610_736_640
 
 
-def test_a_folder_without_whole_weights_is_not_replaced_by_what_is_known(tmp_path: Path) -> None:
+def test_incomplete_weights_are_an_error_even_with_a_known_size(tmp_path: Path) -> None:
     (tmp_path / DEFAULT_ENCODER).mkdir()
     with pytest.raises(WeightsMissing, match=r"has neither model\.safetensors"):
         retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)
@@ -47,7 +47,7 @@ def test_vectors_alone_still_need_a_context(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_weights_that_are_there_are_read_and_counted_in_half_precision(tmp_path: Path) -> None:
+def test_existing_weights_are_read_and_counted_in_half_precision(tmp_path: Path) -> None:
     folder = tmp_path / DEFAULT_ENCODER
     folder.mkdir()
     header = json.dumps({"w": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}).encode()
@@ -56,7 +56,7 @@ def test_weights_that_are_there_are_read_and_counted_in_half_precision(tmp_path:
     assert (part.size, part.exact) == (12, True)
     assert retrieval_parts(str(folder), "none", None, tmp_path / "other")[0].size == 12
     (folder / "model.safetensors").write_bytes(b"cut")
-    with pytest.raises(WeightsRejected, match="is cut"):
+    with pytest.raises(WeightsRejected, match="is truncated"):
         retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)
 
 

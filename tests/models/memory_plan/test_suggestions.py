@@ -11,9 +11,9 @@ from shrag.models.errors import BudgetTooSmall
 from shrag.models.memory_plan.byte_sizes import GIB
 from shrag.models.memory_plan.gpu_cards import GpuCard, find_card, load_cards
 from shrag.models.memory_plan.model_size import LanguageModelSize, load_profiles, profile_size
-from shrag.models.memory_plan.plan import BudgetPlan, PlanRequest, Shortfall, lay_out
+from shrag.models.memory_plan.plan import MemoryPlan, PlanRequest, Shortfall, try_plan
 from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
-from shrag.models.memory_plan.suggestions import SHORTEST_CONTEXT, Change, fitting_changes, plan_budget
+from shrag.models.memory_plan.suggestions import MIN_CONTEXT, PlanChange, fitting_changes, plan_memory
 
 HERE = Path("weights")
 MODELS = [profile_size(name, HERE) for name in load_profiles()]
@@ -21,17 +21,17 @@ CARDS = list(load_cards().values())
 RETRIEVAL = retrieval_parts(DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable(1_486_752, 768), HERE)
 
 
-def changes_of(wanted: PlanRequest) -> list[Change]:
-    short = lay_out(wanted)
+def changes_of(wanted: PlanRequest) -> list[PlanChange]:
+    short = try_plan(wanted)
     assert isinstance(short, Shortfall)
     return list(fitting_changes(wanted, short, MODELS, CARDS))
 
 
-def test_what_just_misses_is_offered_every_setting_that_would_do_the_least_first() -> None:
+def test_a_near_miss_lists_every_sufficient_setting_in_order() -> None:
     wanted = PlanRequest(find_card("L40S"), 50 * 10**9, profile_size("qwen3.6-35b-a3b-fp8", HERE), RETRIEVAL)
-    assert [change.says for change in changes_of(wanted)] == [
+    assert [change.options for change in changes_of(wanted)] == [
         "--max-num-batched-tokens 4096",
-        "leave --index out (exact search on the processor)",
+        "leave --index out (exact search on the CPU)",
         "--max-model-len 11264",
         "--kv-cache-dtype fp8",
         "--reranker none",
@@ -42,21 +42,21 @@ def test_what_just_misses_is_offered_every_setting_that_would_do_the_least_first
 
 def test_too_many_sequences_are_answered_with_as_many_as_fit() -> None:
     wanted = PlanRequest(find_card("A100-80"), 50 * 10**9, MODELS[0], RETRIEVAL, max_num_seqs=9)
-    says = [change.says for change in changes_of(wanted)]
+    says = [change.options for change in changes_of(wanted)]
     assert says[0] == "--max-num-seqs 7"
     assert "--budget 51.3GB" in says
 
 
 def test_a_model_far_too_large_is_answered_with_a_smaller_one_and_a_larger_card() -> None:
     wanted = PlanRequest(find_card("24GB"), 50 * 10**9, MODELS[0], RETRIEVAL)
-    assert [change.says for change in changes_of(wanted)] == ["--llm qwen3.5-4b", "--card L40S"]
+    assert [change.options for change in changes_of(wanted)] == ["--llm qwen3.5-4b", "--card L40S"]
 
 
-def test_where_no_setting_is_enough_alone_as_few_as_are_are_put_together() -> None:
+def test_settings_are_combined_where_none_is_enough_alone() -> None:
     wanted = PlanRequest(find_card("24GB"), 24 * 10**9, profile_size("qwen3.8-27b-4bit", HERE), RETRIEVAL)
-    says = [change.says for change in changes_of(wanted)]
+    says = [change.options for change in changes_of(wanted)]
     assert says[0] == (
-        "--max-num-batched-tokens 2048, leave --index out (exact search on the processor), --kv-cache-dtype fp8, "
+        "--max-num-batched-tokens 2048, leave --index out (exact search on the CPU), --kv-cache-dtype fp8, "
         "--reranker none"
     )
     assert says[1:] == ["--llm qwen3.5-4b", "--card L40S --budget 29.2GB"]
@@ -64,36 +64,36 @@ def test_where_no_setting_is_enough_alone_as_few_as_are_are_put_together() -> No
 
 def test_a_larger_card_comes_with_the_budget_it_needs() -> None:
     wanted = PlanRequest(find_card("24GB"), 20 * 10**9, MODELS[0], RETRIEVAL)
-    assert changes_of(wanted)[-1].says == "--card L40S --budget 41.4GB"
+    assert changes_of(wanted)[-1].options == "--card L40S --budget 41.4GB"
 
 
 def test_a_model_whose_licence_is_not_known_is_never_proposed() -> None:
     wanted = PlanRequest(find_card("24GB"), 50 * 10**9, MODELS[0], max_model_len=2_048, batch=2_048)
-    assert isinstance(lay_out(replace(wanted, model=profile_size("kanana-2-30b-a3b-awq", HERE))), BudgetPlan)
+    assert isinstance(try_plan(replace(wanted, model=profile_size("kanana-2-30b-a3b-awq", HERE))), MemoryPlan)
     proposed = [change.request.model for change in changes_of(wanted)]
     assert all(model.licence for model in proposed)
 
 
-def test_a_refusal_is_one_sentence_of_numbers_and_one_of_what_to_change() -> None:
+def test_the_error_has_the_numbers_and_the_changes() -> None:
     wanted = PlanRequest(find_card("L40S"), 50 * 10**9, profile_size("qwen3.6-35b-a3b-fp8", HERE), RETRIEVAL)
     with pytest.raises(BudgetTooSmall) as caught:
-        plan_budget(wanted, MODELS, CARDS)
+        plan_memory(wanted, MODELS, CARDS)
     assert str(caught.value).startswith(
         "qwen3.6-35b-a3b-fp8 does not fit: it needs 47.34 GB (44.09 GiB) in all for 1 × 16,384 tokens, "
-        "0.09 GiB more than the 47.24 GB (44.00 GiB) there are. The smallest change that fits: "
+        "0.09 GiB more than the 47.24 GB (44.00 GiB) available. The smallest change that fits: "
         "--max-num-batched-tokens 4096 (or: "
     )
 
 
-def test_where_no_change_is_enough_the_refusal_says_so() -> None:
+def test_the_error_says_where_no_change_is_enough() -> None:
     tiny = GpuCard("x", "x", 2 * GIB, 9.0)
-    with pytest.raises(BudgetTooSmall, match="no change known here would fit"):
-        plan_budget(PlanRequest(tiny, 50 * 10**9, MODELS[-1]), MODELS)
+    with pytest.raises(BudgetTooSmall, match="no change of the settings would fit"):
+        plan_memory(PlanRequest(tiny, 50 * 10**9, MODELS[-1]), MODELS)
 
 
 def test_a_plan_that_fits_is_the_plan() -> None:
     wanted = PlanRequest(find_card("H200"), 50 * 10**9, MODELS[0], RETRIEVAL)
-    assert plan_budget(wanted) == lay_out(wanted)
+    assert plan_memory(wanted) == try_plan(wanted)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
@@ -109,15 +109,15 @@ def test_every_change_proposed_fits_and_none_smaller_of_its_kind_does(
 ) -> None:
     assume(context is None or model.longest is None or context <= model.longest)  # refused before it is laid out
     wanted = PlanRequest(card, budget, model, RETRIEVAL, context, sequences)
-    short = lay_out(wanted)
-    if isinstance(short, BudgetPlan):
+    short = try_plan(wanted)
+    if isinstance(short, MemoryPlan):
         return
     for change in fitting_changes(wanted, short, MODELS, CARDS):
-        assert isinstance(lay_out(change.request), BudgetPlan), change.says
+        assert isinstance(try_plan(change.request), MemoryPlan), change.options
         assert change.request != wanted
-        if "," not in change.says:  # of several settings none is a smallest
+        if "," not in change.options:  # of several settings none is a smallest
             for smaller in one_step_smaller(wanted, change.request):
-                assert isinstance(lay_out(smaller), Shortfall), change.says
+                assert isinstance(try_plan(smaller), Shortfall), change.options
 
 
 def one_step_smaller(wanted: PlanRequest, changed: PlanRequest) -> list[PlanRequest]:
@@ -125,7 +125,7 @@ def one_step_smaller(wanted: PlanRequest, changed: PlanRequest) -> list[PlanRequ
     if changed.max_num_seqs != wanted.max_num_seqs and changed.max_num_seqs is not None:
         return [replace(changed, max_num_seqs=changed.max_num_seqs + 1)]
     if changed.max_model_len != wanted.max_model_len and changed.max_model_len is not None:
-        assert changed.max_model_len >= SHORTEST_CONTEXT
+        assert changed.max_model_len >= MIN_CONTEXT
         return [replace(changed, max_model_len=min(changed.max_model_len + 1_024, wanted.context))]
     if changed.budget != wanted.budget and changed.card == wanted.card:
         return [replace(changed, budget=changed.budget - 10**8)]

@@ -1,4 +1,4 @@
-""""""
+"""Memory plan of the configured model server."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import BudgetTooSmall, GpuMissing, UnknownName
-from shrag.models.memory_plan.plan import Part
-from shrag.models.model_server.planned_server import last_words, plan_server, rotate, within_plan
+from shrag.models.memory_plan.plan import MemoryPart
+from shrag.models.model_server.planned_server import add_plan_flags, plan_server
 from tests.models.memory_plan.test_gpu_use import H200, Smi
 from tests.models.memory_plan.test_model_size import CONFIG, write_model
 
@@ -24,7 +24,7 @@ def settings(tmp_path: Path) -> LlmSettings:
 
 def _planned(settings: LlmSettings, tmp_path: Path, **changes: str) -> LlmSettings:
     chosen = LlmSettings(**{name: getattr(settings, name) for name in settings.__struct_fields__} | changes)
-    return within_plan(chosen, plan_server(chosen, (), tmp_path, Smi(H200)))
+    return add_plan_flags(chosen, plan_server(chosen, (), tmp_path, Smi(H200)))
 
 
 def test_the_plans_flags_come_first_and_the_users_own_win(settings: LlmSettings, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_without_a_budget_nothing_is_planned(settings: LlmSettings, tmp_path: Pa
     assert _planned(settings, tmp_path, budget="", card="").extra_flags == ("--max-num-seqs", "3")
 
 
-def test_without_a_card_named_the_gpu_here_is_asked(settings: LlmSettings, tmp_path: Path) -> None:
+def test_without_a_configured_card_the_gpu_is_read(settings: LlmSettings, tmp_path: Path) -> None:
     share = _planned(settings, tmp_path, card="").extra_flags[1]
     assert float(share) < float(_planned(settings, tmp_path).extra_flags[1])
     nothing = LlmSettings(command=["p"], weights=settings.weights, budget="24GB")
@@ -46,8 +46,8 @@ def test_without_a_card_named_the_gpu_here_is_asked(settings: LlmSettings, tmp_p
         plan_server(nothing, (), tmp_path, Smi("garbage"))
 
 
-def test_what_retrieval_holds_is_not_the_models(settings: LlmSettings, tmp_path: Path) -> None:
-    parts = (Part("encoder x", 4 * 2**30, True, "made up"),)
+def test_retrieval_reduces_the_models_share(settings: LlmSettings, tmp_path: Path) -> None:
+    parts = (MemoryPart("encoder x", 4 * 2**30, True, "made up"),)
     alone = plan_server(settings, (), tmp_path)
     beside = plan_server(settings, parts, tmp_path)
     assert alone is not None
@@ -56,7 +56,7 @@ def test_what_retrieval_holds_is_not_the_models(settings: LlmSettings, tmp_path:
 
 
 @pytest.mark.parametrize(("changes", "error"), [({"budget": "2GB"}, BudgetTooSmall), ({"card": "abacus"}, UnknownName)])
-def test_what_cannot_be_planned_is_not_started(
+def test_an_impossible_plan_is_an_error(
     settings: LlmSettings, tmp_path: Path, changes: dict[str, str], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -67,29 +67,3 @@ def test_what_cannot_be_planned_is_not_started(
 def test_a_budget_without_a_server_to_start_is_refused(keys: dict[str, str], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         LlmSettings(**keys)  # type: ignore[arg-type]
-
-
-def test_the_last_line_that_tells_of_an_error_is_the_reason(tmp_path: Path) -> None:
-    log = tmp_path / "vllm.log"
-    log.write_text("ValueError: old\nINFO start\nRuntimeError: new\nINFO shutting down\n\n")
-    assert last_words(log, 0) == "RuntimeError: new"
-    assert last_words(log, log.read_text().index("INFO shut")) == "INFO shutting down"
-    assert last_words(log, log.stat().st_size) == ""
-    assert last_words(tmp_path / "none", 0) == ""
-
-
-def test_only_the_end_of_a_long_log_is_read_and_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
-    log = tmp_path / "vllm.log"
-    log.write_bytes(b"Error: far away\n" + b"x" * 200_000 + b"\n\xff\xfe last\x1b[0m\n")
-    assert last_words(log, 0) == "�� last [0m"
-
-
-def test_rotation_keeps_five_and_makes_the_folder(tmp_path: Path) -> None:
-    log = tmp_path / "llm" / "vllm.log"
-    for number in range(8):
-        rotate(log)
-        log.write_text(str(number))
-    assert {path.name: path.read_text() for path in log.parent.iterdir()} == {
-        "vllm.log": "7",
-        **{f"vllm.log.{n}": str(7 - n) for n in range(1, 6)},
-    }

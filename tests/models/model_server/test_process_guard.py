@@ -1,4 +1,4 @@
-"""The guard: its command ends with it, and it ends with its command."""
+"""Process guard: it ends with its command, and its command with it."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def _guarded(command: Sequence[str], grace: float = 0.3) -> subprocess.Popen[str
 @pytest.mark.parametrize(
     ("code", "status"), [("import sys; sys.exit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 137)]
 )
-def test_its_status_is_that_of_the_command(code: str, status: int) -> None:
+def test_the_exit_status_is_that_of_the_command(code: str, status: int) -> None:
     with _guarded([sys.executable, "-c", code]) as guard:
         assert guard.wait(10) == status
 
 
-def test_a_command_that_is_not_there_is_127_and_a_sentence() -> None:
+def test_a_missing_command_exits_with_127_and_a_message() -> None:
     with _guarded(["/nowhere/vllm"]) as guard:
         assert guard.communicate(timeout=10)[1] == "/nowhere/vllm cannot be started: No such file or directory\n"
         assert guard.returncode == 127
 
 
 @pytest.mark.parametrize("how", ["its input is closed", "it is told to stop"])
-def test_the_command_is_told_to_stop_first(how: str, tmp_path: Path) -> None:
+def test_the_command_gets_sigterm_first(how: str, tmp_path: Path) -> None:
     said = tmp_path / "said"
     code = (
         "import pathlib, signal, sys, time\n"

@@ -1,4 +1,4 @@
-"""The server of our own: started, watched, started again, and gone when we are, with all it started."""
+"""Model server: start, health checks, restart, and end with its parent."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from typing import Any
 
 import pytest
 
+from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.settings import LlmSettings
-from shrag.models.errors import EngineMissing, ModelUnavailable, WeightsMissing
+from shrag.models.errors import ModelUnavailable, ServerProgramMissing, WeightsMissing
 from shrag.models.language_model import Message
 from shrag.models.model_server.served_model import ServedModel
-from shrag.models.model_server.server import ModelServer, Pace, ServerState
+from shrag.models.model_server.server import ModelServer, ServerState, SupervisionPolicy
 
 FAKE = Path(__file__).resolve().parents[2] / "support" / "fake_vllm.py"
-QUICK = Pace(poll=0.05, watch=0.05, unanswered=3, first_pause=0.05, longest_pause=0.2, healthy=30.0, tries=3, grace=0.5)
+QUICK = SupervisionPolicy(
+    poll=0.05, watch=0.05, unanswered=3, first_pause=0.05, longest_pause=0.2, healthy=30.0, tries=3, grace=0.5
+)
 ASK = [Message("user", "?")]
 
 
@@ -78,11 +81,12 @@ def _started(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted((folder / "fake").glob("start-*"))]
 
 
-def test_a_model_is_refused_while_it_starts_then_answers_and_is_gone_at_the_end(
+def test_a_model_is_unavailable_while_it_starts_then_answers_and_ends_with_the_server(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     heard = Heard()
-    with ModelServer(settings(), tmp_path / "llm", pace=QUICK, told=heard.append) as server:
+    OpenAIModel(LlmSettings(url="http://127.0.0.1:1/v1")).close()  # loads the client, which takes longer than the start
+    with ModelServer(settings(), tmp_path / "llm", policy=QUICK, on_change=heard.append) as server:
         with closing(ServedModel(settings(), server)) as model:
             with pytest.raises(ModelUnavailable, match="tiny-qwen is starting: try later"):
                 model.complete(ASK)
@@ -105,7 +109,7 @@ def test_it_is_started_offline_with_the_flags_of_the_user_last(
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     chosen = settings(model="llm", flags="--max-model-len 4096 --seed 7", seed=1)
-    with ModelServer(chosen, tmp_path / "llm", pace=QUICK) as server:
+    with ModelServer(chosen, tmp_path / "llm", policy=QUICK) as server:
         assert server.wait_for("ready", 20).phase == "ready"
     (started,) = _started(tmp_path)
     assert started["arguments"][2:] == [
@@ -125,12 +129,10 @@ def test_it_is_started_offline_with_the_flags_of_the_user_last(
     assert not {"OPENAI_API_KEY", "PYTHONPATH"} & set(environment)
 
 
-def test_a_server_that_is_killed_is_started_again_and_answers_again(
-    settings: Callable[..., LlmSettings], tmp_path: Path
-) -> None:
+def test_a_killed_server_is_restarted(settings: Callable[..., LlmSettings], tmp_path: Path) -> None:
     heard = Heard()
     with (
-        ModelServer(settings(), tmp_path / "llm", pace=QUICK, told=heard.append) as server,
+        ModelServer(settings(), tmp_path / "llm", policy=QUICK, on_change=heard.append) as server,
         closing(ServedModel(settings(), server)) as model,
     ):
         heard.wait("ready")
@@ -142,7 +144,7 @@ def test_a_server_that_is_killed_is_started_again_and_answers_again(
         assert heard.wait("ready", 2) == ServerState("ready", "", 1)
         assert model.complete(ASK).text == "from the subprocess"
         assert _gone([*first], 1)
-        assert str(server.state) == "ready (started again 1 times)"
+        assert str(server.state) == "ready (restarted 1 times)"
     assert [state.phase for state in heard] == ["starting", "ready", "down", "starting", "ready", "stopped"]
 
 
@@ -150,7 +152,7 @@ def test_a_server_that_does_not_answer_its_health_checks_is_replaced(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     heard = Heard()
-    with ModelServer(settings(), tmp_path / "llm", pace=QUICK, told=heard.append):
+    with ModelServer(settings(), tmp_path / "llm", policy=QUICK, on_change=heard.append):
         heard.wait("ready")
         first = _pids(tmp_path)
         (tmp_path / "fake" / "sick").touch()
@@ -160,11 +162,11 @@ def test_a_server_that_does_not_answer_its_health_checks_is_replaced(
         assert _gone(first, 1)
 
 
-def test_a_server_that_cannot_start_is_given_up_with_its_own_words(
+def test_a_server_that_cannot_start_ends_with_the_logs_error(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     heard = Heard()
-    with ModelServer(settings("crash"), tmp_path / "llm", pace=QUICK, told=heard.append) as server:
+    with ModelServer(settings("crash"), tmp_path / "llm", policy=QUICK, on_change=heard.append) as server:
         server._thread.join(20)  # type: ignore[union-attr]
         assert server.state.phase == "down"
         assert server.state.reason == (
@@ -178,27 +180,27 @@ def test_a_server_that_cannot_start_is_given_up_with_its_own_words(
     assert pauses == ["0.05 s", "0.1 s"]
 
 
-def test_what_keeps_it_from_being_started_at_all_is_a_failed_start_too(
+def test_an_error_of_the_operating_system_is_a_failed_start(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
 
-    def told(state: ServerState) -> None:
+    def on_change(state: ServerState) -> None:
         raise BrokenPipeError(state)
 
-    with ModelServer(settings(log=str(tmp_path / "folder")), tmp_path / "llm", pace=QUICK, told=told) as server:
+    with ModelServer(
+        settings(log=str(tmp_path / "folder")), tmp_path / "llm", policy=QUICK, on_change=on_change
+    ) as server:
         server._thread.join(20)  # type: ignore[union-attr]
         assert server.state.phase == "down"
         assert "given up after 3 starts, it could not be started ([Errno 21] Is a directory" in server.state.reason
     assert (tmp_path / "folder").is_dir()
 
 
-def test_the_pause_is_the_first_one_again_after_a_healthy_while(
-    settings: Callable[..., LlmSettings], tmp_path: Path
-) -> None:
+def test_the_pause_is_reset_after_a_healthy_time(settings: Callable[..., LlmSettings], tmp_path: Path) -> None:
     heard = Heard()
-    pace = QUICK._replace(healthy=0.0)
-    with ModelServer(settings(), tmp_path / "llm", pace=pace, told=heard.append):
+    policy = QUICK._replace(healthy=0.0)
+    with ModelServer(settings(), tmp_path / "llm", policy=policy, on_change=heard.append):
         for time_ in range(1, 4):
             heard.wait("ready", time_)
             os.kill(_pids(tmp_path)[0], signal.SIGKILL)
@@ -210,14 +212,14 @@ def test_the_pause_is_the_first_one_again_after_a_healthy_while(
 def test_a_start_that_takes_too_long_is_a_failed_one(settings: Callable[..., LlmSettings], tmp_path: Path) -> None:
     (tmp_path / "fake" / "sick").touch()
     heard = Heard()
-    with ModelServer(settings(start_timeout=0.3), tmp_path / "llm", pace=QUICK, told=heard.append):
+    with ModelServer(settings(start_timeout=0.3), tmp_path / "llm", policy=QUICK, on_change=heard.append):
         assert "not ready after 0.3 s" in heard.wait("down").reason
 
 
-def test_who_does_not_listen_is_killed_with_everything_it_started(
+def test_a_server_that_ignores_sigterm_is_killed_with_its_children(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
-    with ModelServer(settings("stubborn"), tmp_path / "llm", pace=QUICK) as server:
+    with ModelServer(settings("stubborn"), tmp_path / "llm", policy=QUICK) as server:
         server.wait_for("ready", 20)
         pids = _pids(tmp_path)
         began = time.monotonic()
@@ -226,7 +228,7 @@ def test_who_does_not_listen_is_killed_with_everything_it_started(
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_everything_is_gone_when_we_are_killed(
+def test_everything_ends_when_the_parent_is_killed(
     how: signal.Signals, settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     chosen = settings("stubborn")
@@ -234,9 +236,10 @@ def test_everything_is_gone_when_we_are_killed(
         "import time\n"
         "from pathlib import Path\n"
         "from shrag.models.chat.settings import LlmSettings\n"
-        "from shrag.models.model_server.server import ModelServer, Pace\n"
+        "from shrag.models.model_server.server import ModelServer, SupervisionPolicy\n"
         f"settings = LlmSettings(command={chosen.command!r}, weights={chosen.weights!r})\n"
-        f"with ModelServer(settings, Path({str(tmp_path / 'llm')!r}), pace=Pace(poll=0.05, grace=0.5)) as server:\n"
+        "policy = SupervisionPolicy(poll=0.05, grace=0.5)\n"
+        f"with ModelServer(settings, Path({str(tmp_path / 'llm')!r}), policy=policy) as server:\n"
         "    server.wait_for('ready', 20)\n"
         "    print(server.address, flush=True)\n"
         "    time.sleep(60)\n"
@@ -260,18 +263,18 @@ def test_the_log_is_kept_and_the_ones_before_it_are_numbered(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     log = tmp_path / "llm" / "vllm.log"
-    pace = QUICK._replace(tries=1)
+    policy = QUICK._replace(tries=1)
     for _ in range(7):
-        with ModelServer(settings("crash"), tmp_path / "llm", pace=pace) as server:
+        with ModelServer(settings("crash"), tmp_path / "llm", policy=policy) as server:
             server._thread.join(20)  # type: ignore[union-attr]
     assert sorted(path.name for path in log.parent.iterdir()) == ["vllm.log", *(f"vllm.log.{n}" for n in range(1, 6))]
     assert "the KV cache does not fit" in log.read_text()
 
 
-def test_what_is_not_there_is_said_before_anything_is_started(tmp_path: Path) -> None:
+def test_missing_program_or_weights_are_errors_before_the_start(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     nowhere = LlmSettings(command=["/nowhere/python"], weights=str(tmp_path / "w"))
-    with pytest.raises(EngineMissing, match="make setup-vllm"), ModelServer(nowhere, tmp_path / "llm"):
+    with pytest.raises(ServerProgramMissing, match="make setup-vllm"), ModelServer(nowhere, tmp_path / "llm"):
         pass
     empty = LlmSettings(command=[sys.executable], weights=str(tmp_path / "w"))
     with pytest.raises(WeightsMissing, match=r"has no config\.json"), ModelServer(empty, tmp_path / "llm"):

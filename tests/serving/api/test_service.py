@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from shrag.models.chat.circuit_breaker import CircuitModel
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.api.service import Service
@@ -233,7 +233,7 @@ class _Named(ScriptedModel):
 
 def test_a_model_is_asked_for_its_name_until_it_has_answered_and_never_by_the_loop(demo: Engine) -> None:
     model = _Named()
-    client = _client(demo, CircuitModel(model))
+    client = _client(demo, CircuitBreaker(model))
     answers = [client.post("/v1/ask", json={"question": QUESTION}).json() for _ in range(5)]
     probed = len(model.probed)
     assert {name.partition("_")[0] for name in model.probed} == {"ask", "parallel"}  # threads that may wait

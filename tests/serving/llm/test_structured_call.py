@@ -49,7 +49,7 @@ def test_an_answer_that_was_asked_for_again_took_two_calls() -> None:
 
 
 def test_calls_are_told_also_where_nothing_that_came_can_be_used() -> None:
-    with pytest.raises(UnusableOutput, match=r"^writing was asked twice for JSON") as caught:
+    with pytest.raises(UnusableOutput, match=r"^writing gave no valid") as caught:
         ask(_Writing("a", "b"), ASKED, _Letter)
     assert [(call.stage, call.prompt_tokens, call.repaired) for call in caught.value.calls] == [
         ("query", 102, True),

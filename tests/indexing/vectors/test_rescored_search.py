@@ -1,4 +1,4 @@
-"""An inexact scan made exact: rounding up to the margin, more ties than were asked for, a limit to the depth."""
+"""Exact hits from an approximate scan: rounding, ties, and a depth limit."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shrag.indexing.vectors.ann_search import ScannedSearch
+from shrag.indexing.vectors.ann_search import RescoredSearch
 from shrag.indexing.vectors.exact_search import BlockSearch
-from shrag.indexing.vectors.store import HalfVectors
+from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
 MARGIN = 1e-3
 
 
-class RoundedScan:
-    """Scores with an error of up to ``MARGIN``, another for each row, and keeps count of the depths asked for."""
+class NoisyScan:
+    """A scan whose scores have a random error up to ``MARGIN`` per row; records the depths."""
 
-    def __init__(self, vectors: HalfVectors) -> None:
+    def __init__(self, vectors: Float16Vectors) -> None:
         self._vectors = vectors.astype(np.float32)
         self._error = np.random.default_rng(5).uniform(-MARGIN, MARGIN, len(vectors)).astype(np.float32)
         self.depths: list[int] = []
@@ -36,8 +36,8 @@ def _docids(numbers: Sequence[int]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def vectors() -> HalfVectors:
-    """Return 5,000 rows, many of them within a margin of each other, 400 equal, some nothing."""
+def vectors() -> Float16Vectors:
+    """Return 5,000 rows: 1,600 within a margin of each other, 400 equal, some zero."""
     rows = np.random.default_rng(3).normal(size=(5_000, 8))
     rows[:400] = rows[0]
     rows[400:2_000] = rows[400] + np.random.default_rng(4).normal(size=(1_600, 8)) * 1e-3
@@ -46,24 +46,24 @@ def vectors() -> HalfVectors:
     return rows.astype(np.float16)
 
 
-def _questions(vectors: HalfVectors) -> Vectors:
+def _questions(vectors: Float16Vectors) -> Vectors:
     rows = np.concatenate([vectors[[1, 401, 3_001]], np.random.default_rng(6).normal(size=(5, 8))]).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows.astype(np.float32)
 
 
 @pytest.mark.parametrize("k", [1, 10, 300, 5_000, 9_999])
-@pytest.mark.parametrize("deepest", [None, 256])
-def test_hits_are_those_of_reading_every_vector(vectors: HalfVectors, k: int, deepest: int | None) -> None:
+@pytest.mark.parametrize("max_depth", [None, 256])
+def test_hits_equal_those_of_an_exact_search(vectors: Float16Vectors, k: int, max_depth: int | None) -> None:
     questions = _questions(vectors)
-    search = ScannedSearch(vectors, _docids, RoundedScan(vectors), margin=MARGIN, deepest=deepest)
+    search = RescoredSearch(vectors, _docids, NoisyScan(vectors), margin=MARGIN, max_depth=max_depth)
     assert search.search(questions, k) == BlockSearch(vectors, _docids).search(questions, k)
 
 
-def test_deeper_is_asked_only_where_more_could_tie(vectors: HalfVectors) -> None:
+def test_the_scan_goes_deeper_only_where_more_rows_could_tie(vectors: Float16Vectors) -> None:
     questions = _questions(vectors)
-    scan = RoundedScan(vectors)
-    search = ScannedSearch(vectors, _docids, scan, margin=MARGIN)
+    scan = NoisyScan(vectors)
+    search = RescoredSearch(vectors, _docids, scan, margin=MARGIN)
     search.search(questions[2:3], 3)
     assert scan.depths == [67]
     scan.depths.clear()
@@ -71,7 +71,7 @@ def test_deeper_is_asked_only_where_more_could_tie(vectors: HalfVectors) -> None
     assert scan.depths == [67, 268, 1_072]
 
 
-def test_with_a_margin_smaller_than_the_rounding_hits_are_lost(vectors: HalfVectors) -> None:
+def test_a_margin_below_the_rounding_loses_hits(vectors: Float16Vectors) -> None:
     questions = _questions(vectors)
-    careless = ScannedSearch(vectors, _docids, RoundedScan(vectors), margin=0.0)
+    careless = RescoredSearch(vectors, _docids, NoisyScan(vectors), margin=0.0)
     assert careless.search(questions, 10) != BlockSearch(vectors, _docids).search(questions, 10)
