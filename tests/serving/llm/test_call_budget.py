@@ -120,7 +120,7 @@ def test_a_call_that_fails_fails_alike_for_all_and_is_not_made_again() -> None:
     model = _Model("nothing of the kind")
     rationed = _rationed(model)
     for _ in range(2):
-        with pytest.raises(InvalidOutput, match="asked twice"):
+        with pytest.raises(InvalidOutput, match="in two attempts"):
             _ask(rationed, "one")
     assert len(model.asked) == 2  # the try and its repair
 
