@@ -16,7 +16,7 @@ from shrag.models.chat.circuit_breaker import CircuitModel
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
-from shrag.serving.answer_cache import AnswerCache, AnswerKey
+from shrag.serving.answer_cache import AnswerCache, AnswerKey, CachedAnswer
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import Lack, StrategyUnavailable
 from shrag.serving.event_run import EventRun, SingleFlight
@@ -197,13 +197,11 @@ class Engine:
 
     def complete_search(self, request: Request, run: EventRun[Event]) -> SearchResult:
         """Take all events of ``run`` and return the search; raises what the run raises, and :class:`ClientLeft`."""
-        events = list(run)
-        return search_result(self._index.name, self._index.manifest.generation, request, events)
+        return search_result(self._index.name, self._index.manifest.generation, request, _all_events(run))
 
     def complete_ask(self, request: Request, run: EventRun[Event]) -> AskResult:
         """Take all events of ``run`` and return the answer; raises what the run raises, and :class:`ClientLeft`."""
-        events = list(run)
-        return ask_result(self._index.name, self._index.manifest.generation, request, events)
+        return ask_result(self._index.name, self._index.manifest.generation, request, _all_events(run))
 
     @cached_property
     def lacking(self) -> Mapping[str, Lack | None]:
@@ -288,6 +286,14 @@ def open_engine(
     except BaseException:
         index.close()
         raise
+
+
+def _all_events(run: EventRun[Event]) -> Sequence[Event]:
+    """Return the events of a run that nothing was taken of; those of a cached answer need not be taken one by one."""
+    if isinstance(run, CachedAnswer):
+        run.close()
+        return run.events
+    return list(run)
 
 
 def _nothing() -> None:

@@ -129,7 +129,7 @@ class SingleFlight(Generic[_Event]):
                 if event is not None:
                     self.events.append(event)
                 self._ended = self.started and event is None and error is None
-                self.started = True
+                self.started = self.started or error is None
                 done = self._ended or error is not None
                 abandoned = self._abandoned
                 self._changed.notify_all()

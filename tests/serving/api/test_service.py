@@ -236,7 +236,7 @@ def test_a_model_is_asked_for_its_name_until_it_has_answered_and_never_by_the_lo
     client = _client(demo, CircuitModel(model))
     answers = [client.post("/v1/ask", json={"question": QUESTION}).json() for _ in range(5)]
     probed = len(model.probed)
-    assert {name.partition("_")[0] for name in model.probed} == {"ask", "side-by-side"}  # threads that may wait
+    assert {name.partition("_")[0] for name in model.probed} == {"ask", "parallel"}  # threads that may wait
     assert [answer["search"]["cached"] for answer in answers] == [False, True, True, True, True]
     client.post("/v1/ask", json={"question": OTHER})
     assert len(model.probed) == probed

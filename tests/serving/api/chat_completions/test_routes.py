@@ -155,7 +155,7 @@ def test_a_failure_in_the_middle_of_a_stream_is_an_error_and_no_end(
     def fail(*_: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr("shrag.serving.xanswer.extract_answer", fail)
+    monkeypatch.setattr("shrag.serving.answering.answer.extract_answer", fail)
     with (
         live(demo) as server,
         openai.OpenAI(base_url=f"{server.url}/v1", api_key="unused", max_retries=0) as client,
