@@ -55,7 +55,7 @@ class AskResult:
     search: SearchResult
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class EventState:
     """The events of a question as far as they have come; None is what has not happened yet.
 

@@ -3,77 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from shrag.corpora.text.sentences import detect_language
-from shrag.serving.events import (
-    Answer,
-    AnswerSentence,
-    CutShort,
-    Event,
-    Fallback,
-    Hits,
-    Keywords,
-    ModelCall,
-    Node,
-    Queries,
-    Ranking,
-    Timings,
-)
+from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.serving.page.request import Asked
 from shrag.serving.request import AnswerLanguage
-from shrag.serving.results import AskResult
+from shrag.serving.results import AskResult, EventState
 
 
 @dataclass(slots=True)
-class Seen:
-    """What has happened to a question so far; None is what has not happened yet.
-
-    ``nodes`` are the questions asked on the way by number, each as it stands now, in the order in which they came up.
-    """
+class Seen(EventState):
+    """What has happened to a question so far; ``cached`` says that the answer was made for an earlier question."""
 
     question: str
     language: AnswerLanguage
-    keywords: Keywords | None = None
-    queries: Queries | None = None
-    hits: Hits | None = None
-    ranking: Ranking | None = None
-    answer: Answer | None = None
-    timings: Timings | None = None
-    nodes: dict[int, Node] = field(default_factory=dict)
-    cut_short: tuple[CutShort, ...] = ()
-    calls: tuple[ModelCall, ...] = ()
-    fallbacks: tuple[Fallback, ...] = ()
     cached: bool = False
+    _terms: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
-    def add(self, event: Event) -> None:
-        """Take an event in."""
-        match event:
-            case Keywords() | Queries() | Hits() | Ranking() | Answer() | Timings():
-                setattr(self, event.event, event)  # each has its place under its tag
-            case Node():
-                self.nodes[event.number] = event
-            case CutShort():
-                self.cut_short = (*self.cut_short, event)
-            case ModelCall():
-                self.calls = (*self.calls, event)
-            case Fallback():
-                self.fallbacks = (*self.fallbacks, event)
-            case AnswerSentence():
-                pass  # the answer has it again
-            case _:
-                assert_never(event)
+    def matching_terms(self, analyzer: Analyzer) -> frozenset[str]:
+        """Return the terms that a record's text is marked by: the question's, and its translations'; analysed once."""
+        if not self._terms and self.keywords is not None:
+            translations = [text for keyword in self.keywords.keywords for text in keyword.carried]
+            self._terms = frozenset().union(*analyzer.terms([self.question, *translations]))
+        return self._terms
 
 
 def seen_of(result: AskResult) -> Seen:
-    """Return what has happened where everything has."""
+    """Return the state of a question that has been answered."""
     search = result.search
-    seen = Seen(search.question.text, search.question.language, cached=search.timings.cached)
-    on_the_way: list[Event] = [*search.nodes, *search.cut_short, *search.model_calls, *search.fallbacks]
-    found: list[Event] = [search.keywords, search.queries, search.hits, search.ranking]
-    for event in (*on_the_way, *found, result.answer, search.timings):
-        seen.add(event)
-    return seen
+    return Seen(
+        search.question.text,
+        search.question.language,
+        cached=search.timings.cached,
+        keywords=search.keywords,
+        queries=search.queries,
+        hits=search.hits,
+        ranking=search.ranking,
+        answer=result.answer,
+        timings=search.timings,
+        nodes={node.number: node for node in search.nodes},
+        cut_short=search.cut_short,
+        model_calls=search.model_calls,
+        fallbacks=search.fallbacks,
+    )
 
 
 def answer_language(seen: Seen, asked: Asked) -> AnswerLanguage:

@@ -93,8 +93,7 @@ def records_view(seen: Seen, asked: Asked, analyzer: Analyzer) -> dict[str, Any]
     if seen.ranking is None:
         return None
     numbers = {citation.docid: citation.number for citation in seen.answer.citations} if seen.answer else {}
-    carried = [text for word in seen.keywords.keywords for text in word.carried] if seen.keywords else []
-    terms = {term for terms in analyzer.terms([seen.question, *carried]) for term in terms}
+    terms = seen.matching_terms(analyzer)
     records = [_record(each, numbers, terms, analyzer, asked) for each in seen.ranking.records]
     shown = sum(record["shown"] for record in records)
     return {
@@ -126,7 +125,7 @@ def way_view(seen: Seen, asked: Asked) -> dict[str, Any]:
         "reranker": ranking.reranker if ranking else "",
         "reranker_is_model": ranking.reranker_is_model if ranking else False,
         "lines": ranking_lines(ranking.records, cited) if ranking else [],
-        "calls": model_work(seen.calls),
+        "calls": model_work(seen.model_calls),
         "shares": stage_shares(seen.timings.seconds) if seen.timings else [],
     }
 
@@ -175,7 +174,7 @@ def _brief(record: Record) -> Record:
 
 
 def _record(
-    ranked: RankedRecord, numbers: Mapping[str, int], terms: set[str], analyzer: Analyzer, asked: Asked
+    ranked: RankedRecord, numbers: Mapping[str, int], terms: frozenset[str], analyzer: Analyzer, asked: Asked
 ) -> dict[str, Any]:
     record = ranked.record
     title = mark_matches(shorten(record.title or record.docid, LONGEST_TITLE), terms, analyzer)

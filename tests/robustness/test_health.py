@@ -64,8 +64,9 @@ def test_health_is_told_while_every_place_is_taken_and_every_queue_is_full(
     demo: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
-    monkeypatch.setattr(Engine, "search", lambda *_, **__: release.wait(20))
-    monkeypatch.setattr(Engine, "ask", lambda *_, **__: release.wait(20))
+    search, ask = Engine.complete_search, Engine.complete_ask
+    monkeypatch.setattr(Engine, "complete_search", lambda *given: release.wait(20) and search(*given))
+    monkeypatch.setattr(Engine, "complete_ask", lambda *given: release.wait(20) and ask(*given))
     limits = ServerLimits(searches=1, queued_searches=1, asks=1, queued_asks=1)
     with live(demo, limits=limits) as server:
         paths = ("/v1/search", "/v1/ask")

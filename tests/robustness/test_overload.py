@@ -53,14 +53,14 @@ def _seconds(done: Sequence[Exchange], *, refused: bool = False) -> list[float]:
 def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no_longer_than_the_queue(
     demo: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = Engine.search
+    original = Engine.complete_search
     work = 0.2
 
     def slow(*arguments: object, **options: object) -> object:
         time.sleep(work)
         return original(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Engine, "search", slow)
+    monkeypatch.setattr(Engine, "complete_search", slow)
     with live(demo, limits=ServerLimits(searches=4, queued_searches=8)) as server:
         alone = median(_seconds(asyncio.run(closed_loop(server.port, 1, 1, _search))))
         deepest = 0
@@ -93,13 +93,13 @@ def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no
 
 def test_slow_answers_take_no_place_from_searches(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
-    original = Engine.ask
+    original = Engine.complete_ask
 
     def held(*arguments: object, **options: object) -> object:
         release.wait(20)
         return original(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Engine, "ask", held)
+    monkeypatch.setattr(Engine, "complete_ask", held)
     with live(demo, limits=ServerLimits(asks=2, queued_asks=2)) as server:
         held_up = [server.send("POST", "/v1/ask", {"question": QUESTION}) for _ in range(4)]
         wait_until(lambda: server.service.asks.queued == 2)

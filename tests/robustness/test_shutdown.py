@@ -60,13 +60,13 @@ def test_a_stream_in_the_middle_has_a_grace_then_an_error_and_whoever_asks_hears
 
 
 def test_what_ends_within_the_grace_ends_whole(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Engine.ask
+    original = Engine.complete_ask
 
     def slow(*arguments: object, **options: object) -> object:
         time.sleep(0.7)
         return original(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Engine, "ask", slow)
+    monkeypatch.setattr(Engine, "complete_ask", slow)
     with live(demo) as server:
         with server.send("POST", "/v1/ask", {"question": QUESTION}, connection="close") as connection:
             wait_until(lambda: server.service.asks.busy == 1)

@@ -247,7 +247,7 @@ def test_an_unexpected_failure_is_a_500_that_tells_nothing(demo: Engine, monkeyp
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(Engine, "complete_search", fail)
+    monkeypatch.setattr(Engine, "run", fail)
     client = TestClient(create_app(demo), base_url="http://127.0.0.1", raise_server_exceptions=False)
     response = client.post("/v1/search", json={"question": "a"})
     assert (response.status_code, response.json()["code"]) == (500, "unexpected")

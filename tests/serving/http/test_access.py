@@ -165,7 +165,7 @@ def test_the_key_is_in_no_answer_and_no_line_of_the_log(client: TestClient, monk
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(Engine, "search", fail)
+    monkeypatch.setattr(Engine, "run", fail)
     stream = io.StringIO()
     lines = JsonLines(stream)
     logger = logging.getLogger(LOGGER)

@@ -81,13 +81,13 @@ def test_a_request_that_comes_in_pieces_but_in_time_is_answered(demo: Engine, mo
 
 
 def _search_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Engine.search
+    original = Engine.complete_search
 
     def slow(*arguments: object, **options: object) -> object:
         time.sleep(0.8)
         return original(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Engine, "search", slow)
+    monkeypatch.setattr(Engine, "complete_search", slow)
 
 
 def test_an_answer_longer_than_the_bound_for_requests_is_not_cut(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

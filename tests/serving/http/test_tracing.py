@@ -99,7 +99,7 @@ def test_an_unexpected_failure_has_its_traceback_in_the_log_and_nowhere_else(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(Engine, "search", fail)
+    monkeypatch.setattr(Engine, "run", fail)
     answers = []
 
     def ask(client: TestClient) -> None:

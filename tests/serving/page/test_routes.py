@@ -114,8 +114,7 @@ def test_what_a_browser_is_refused_is_a_page_and_what_a_program_is_refused_a_pro
     def fails(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(Engine, "ask", fails)
-    monkeypatch.setattr(Engine, "events", fails)
+    monkeypatch.setattr(Engine, "run", fails)
     page = client.get("/", params={"q": QUESTION, "ui": "en"})
     assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
     assert "secret" not in page.text
