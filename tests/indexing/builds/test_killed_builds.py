@@ -26,7 +26,7 @@ NAME = "grown"
 KILLED = """
 import os, sys, threading, time
 from pathlib import Path
-from shrag.indexing import generations
+from shrag.indexing.storage import generations
 from shrag.indexing.build import builder, checkpoints, derived_steps, records_step
 from shrag.indexing.lexical.writer import LexicalWriter
 
