@@ -15,8 +15,10 @@ DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
 ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
+# Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-gpu setup-vllm index serve test test-vllm soak check fix openapi evaluate bench bench-gpu java load clean
+.PHONY: help setup setup-gpu setup-vllm index serve test quick test-vllm soak check fix openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -35,6 +37,9 @@ serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is 
 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
+
+quick: $(VENV)/.dev ## run most tests in under a minute, for use while working: no browser, no process, nothing slow
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m "not (browser or data or process or slow or soak or vllm)"
 
 soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak

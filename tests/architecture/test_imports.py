@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -188,7 +189,7 @@ def test_nothing_is_unpickled_evaluated_or_loaded_as_code() -> None:
     ]
     for package in MAY_IMPORT:
         for file in _sources(package):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            for node in _nodes(file):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
                     found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.func.id}")
                 elif (
@@ -238,9 +239,14 @@ def _module(file: Path) -> str:
     return ".".join(("shrag", *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
+@functools.cache
+def _nodes(file: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
 def _imports(file: Path, *, names: bool = False) -> Iterator[tuple[str, int]]:
     """Yield the modules that a file imports; with ``names`` also each imported name, which may be a module too."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in _nodes(file):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("corpora", "models", "prompts", "indexing", "serving", "evaluation", "cli")
 

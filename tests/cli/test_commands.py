@@ -14,6 +14,7 @@ from shrag.cli.main import COMMANDS, run
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
 
+@pytest.mark.slow
 def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["corpus", "add", "demo", "--format", "scienceon", str(DEMO / "records.jsonl")]) == 0
     out = capsys.readouterr().out
@@ -40,6 +41,7 @@ def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFi
     assert "DEMO-MAT-001" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_run_and_its_evaluation(
     demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,6 +217,7 @@ def test_every_command_explains_itself(arguments: list[str], capsys: pytest.Capt
     assert "shrag" in capsys.readouterr().out.lower()
 
 
+@pytest.mark.slow
 def test_settings_reach_the_search_and_the_run(
     demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ BLOCKS = re.findall(r"^```\n(\$ shrag .*?)^```$", PAGE, re.MULTILINE | re.DOTALL
 SHOWN = re.findall(r"^\$ shrag (.*?)\n(.*?)(?=^\$ |\Z)", "".join(BLOCKS), re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 def test_every_command_on_the_page_prints_what_the_page_shows(
     demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

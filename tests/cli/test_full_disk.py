@@ -12,6 +12,8 @@ import pytest
 from shrag.indexing.storage.generations import current_generation
 from shrag.serving.engine import open_engine
 
+pytestmark = pytest.mark.process
+
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 LIMITED = (
     "import resource, sys; from shrag.cli.main import main\n"

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.no_network import run_without_network
+
+pytestmark = pytest.mark.process
 
 SHRAG = [sys.executable, "-c", "from shrag.cli.main import main; main()"]
 QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"

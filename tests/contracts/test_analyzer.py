@@ -64,6 +64,7 @@ def check_text(analyzer: Analyzer, text: str) -> None:
     assert [token.start for token in tokens] == sorted(token.start for token in tokens)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(text=scholarly | hostile)
 def test_any_text_has_terms_that_a_run_of_the_index_can_hold(analyzer: Analyzer, text: str) -> None:
@@ -77,6 +78,7 @@ def test_ten_thousand_texts_have_terms_that_a_run_of_the_index_can_hold(analyzer
     check_text(analyzer, text)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(texts=st.lists(scholarly | hostile, max_size=4))
 def test_a_text_is_analysed_alike_alone_in_a_batch_and_again(analyzer: Analyzer, texts: list[str]) -> None:
@@ -84,6 +86,7 @@ def test_a_text_is_analysed_alike_alone_in_a_batch_and_again(analyzer: Analyzer,
     assert together == [analyzer.terms([text])[0] for text in texts] == analyzer.terms(texts)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(
     text=st.text(st.characters(min_codepoint=0xAC00, max_codepoint=0xD7A3) | st.sampled_from(" -éA1은"), max_size=30)
@@ -129,6 +132,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ENDLESS)
 def test_a_text_of_ten_megabytes_without_a_space_is_analysed_within_seconds(analyzer: Analyzer, what: str) -> None:
     text = ENDLESS[what] * (10 * 2**20 // len(ENDLESS[what].encode("utf-8", "surrogatepass")))

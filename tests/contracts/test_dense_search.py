@@ -57,6 +57,7 @@ def _reference(vectors: Float16Vectors, question: np.ndarray[tuple[int], np.dtyp
     return sorted(hits, key=lambda hit: (-hit.score, hit.docid))[:k]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 10, 1000])
 def test_hits_are_those_of_sorting_every_cosine(open_search: Open, vectors: Float16Vectors, k: int) -> None:
     questions = _questions(5)

@@ -11,6 +11,8 @@ from shrag.models.encoders.lsa import fit_lsa
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 
+pytestmark = pytest.mark.slow
+
 ENCODERS = ["lsa", "lsa of an index", "transformer"]
 
 TEXTS = [

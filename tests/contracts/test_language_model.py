@@ -86,6 +86,7 @@ def test_a_model_that_goes_away_is_unavailable_before_and_between_two_pieces() -
             model.complete(ASK)
 
 
+@pytest.mark.slow
 def test_each_way_to_fail_is_a_model_that_is_away_and_never_a_completion(fault: Fault) -> None:
     with serving(Endpoint(fault.behaviour)) as url:
         settings = LlmSettings(url=url, model="m", read_timeout=0.3, timeout=1, retries=0)

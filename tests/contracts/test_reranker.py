@@ -12,6 +12,8 @@ from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.engine import Engine
 
+pytestmark = pytest.mark.slow
+
 RERANKERS = ["lexical", "vectors", "cross-encoder"]
 
 

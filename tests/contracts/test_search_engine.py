@@ -27,6 +27,8 @@ from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted, any_
 from shrag.indexing.search_engine import FieldStatistics, Hit, SearchEngine, Statistics
 from shrag.serving.engine import Engine
 
+pytestmark = pytest.mark.slow
+
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
 

@@ -39,6 +39,8 @@ from shrag.serving.strategy import Strategy
 from tests.conftest import ROOT
 from tests.support.hostile_input import HOSTILE, GarbageModel, check_events, first
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [
     "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?",
     "How fast does a restored salt marsh bury blue carbon?",

@@ -20,6 +20,7 @@ CHOICES = ("LSTM", "ARIMA", "boosting")
 _NAMES = [name for name in STRATEGIES if name not in ("raise-0.84", "raise-0.80")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _NAMES)
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(max_size=40), max_size=6), seed=st.integers(0, 2**32), asked=st.sampled_from(QUESTIONS))

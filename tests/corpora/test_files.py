@@ -22,6 +22,7 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.process
 def test_the_lock_of_a_killed_writer_is_free(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from shrag.corpora.files import sole_writer\n"

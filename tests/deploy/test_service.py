@@ -145,6 +145,7 @@ def _can_confine() -> bool:
     return subprocess.run(tried, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not _can_confine(), reason="needs root, unshare and setpriv, and a checkout that nobody can read")
 def test_nobody_answers_a_question_with_every_file_read_only_and_no_capability(demo_home: Path, tmp_path: Path) -> None:
     home = tmp_path / "srv"
@@ -179,6 +180,7 @@ def _calls(group: str) -> set[str]:
     )
 
 
+@pytest.mark.process
 @needs_analyze
 def test_every_system_call_of_a_start_and_a_question_is_one_the_unit_allows(
     demo_home: Path, tmp_path: Path, strace: str

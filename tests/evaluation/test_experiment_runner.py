@@ -32,6 +32,8 @@ from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 from tests.support.small_experiment import DEMO_SET, OR, SMALL, contents, run_small
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_second_run_has_the_same_bytes_whatever_the_number_of_threads(
     demo_home: Path, results_folder: Path, tmp_path: Path

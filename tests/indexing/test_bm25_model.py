@@ -22,6 +22,8 @@ from shrag.indexing.query import Term
 from shrag.indexing.storage.generations import generation_folder, list_generations
 from shrag.indexing.storage.manifest import IndexManifest
 
+pytestmark = pytest.mark.slow
+
 Contents = dict[str, str]
 """docid → text."""
 

@@ -32,6 +32,8 @@ from tests.support.fault_modes import SPLIT_CHARACTERS, only_the_answer
 from tests.support.hostile_input import ADDRESSES, PATHS, PROGRAMS
 from tests.support.live import QUESTION, KeptEngine, live
 
+pytestmark = pytest.mark.slow
+
 SECRET = re.compile(r"root:x:0|PATH=/|\[boot loader\]|uid=0|BEGIN OPENSSH")
 
 

@@ -20,6 +20,8 @@ from tests.support.live import QUESTION, Live, wait_until
 from tests.support.process_figures import held
 from tests.support.scripted_models import modelled
 
+pytestmark = pytest.mark.slow
+
 STREAMS = 64
 DROPS = 1_000
 NOTICED = 1.0

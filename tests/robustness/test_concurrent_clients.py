@@ -16,6 +16,8 @@ from tests.support.live import live, wait_until
 from tests.support.process_figures import MINUTES, WARM_SECONDS, MemoryWatch, held, slope
 from tests.support.served_process import SMALL_CACHE, served
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = 64
 STEEPEST = 1.0
 """MiB a minute, once warm."""

@@ -16,6 +16,8 @@ from tests.support.fault_modes import KEYWORDS, only_the_answer
 from tests.support.live import QUESTION, Live, live, wait_until
 from tests.support.scripted_models import modelled
 
+pytestmark = pytest.mark.slow
+
 ANSWER = "##제목##\n재택근무와 갈등\n\n##본론##\n재택근무 일수와 일-가정 갈등의 관계를 분석하였다 [1]."
 
 

@@ -26,6 +26,8 @@ from tests.serving.http.test_server import serve_process
 from tests.support.live import live_app, split, wait_until
 from tests.support.published import flip, open_files, publish_copy
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = 64
 QUESTIONS = (
     "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?",

@@ -28,6 +28,8 @@ from tests.support.fault_modes import FAULTS, NEVER_ENDS, SPLIT_CHARACTERS, Faul
 from tests.support.live import QUESTION, wait_until
 from tests.support.scripted_models import modelled
 
+pytestmark = pytest.mark.slow
+
 ASKING: tuple[Kind, ...] = ("ask", "stream", "chat", "page")
 FALLEN_BACK: Mapping[Kind, str] = {
     "chat": "모델 없이 처리했습니다.",

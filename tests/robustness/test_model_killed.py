@@ -18,6 +18,8 @@ from tests.support.live import QUESTION
 from tests.support.scripted_models import modelled
 from tests.support.served_process import served
 
+pytestmark = pytest.mark.process
+
 MIX: tuple[Kind, ...] = ("ask", "search", "stream", "search", "chat")
 CLIENTS = 16
 LONGEST = 15.0

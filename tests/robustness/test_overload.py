@@ -20,6 +20,8 @@ from tests.support.clients import Exchange, Kind, closed_loop, exchange, faults,
 from tests.support.live import QUESTION, live, wait_until
 from tests.support.served_process import served
 
+pytestmark = pytest.mark.slow
+
 FAST = 0.05
 """Seconds within which a refusal is promised."""
 

@@ -15,6 +15,8 @@ from shrag.indexing.query import any_of
 from shrag.serving.engine import Engine
 from tests.support.live import QUESTION, Live, live
 
+pytestmark = pytest.mark.slow
+
 LONGEST = 2_000
 
 

@@ -21,6 +21,8 @@ from tests.support.fault_modes import only_the_answer
 from tests.support.live import read_all, split, wait_until
 from tests.support.served_process import Served, served
 
+pytestmark = pytest.mark.process
+
 SERVE = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()"]
 COMMAND = {"SHRAG_LLM_COMMAND": sys.executable}
 START_SECONDS = 2.0

@@ -18,6 +18,8 @@ from tests.support.fake_endpoint import Endpoint, goes_on, serving
 from tests.support.fault_modes import only_the_answer
 from tests.support.live import QUESTION, Live, live, read_all, split, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def _writing(demo: Engine) -> Iterator[tuple[Live, Endpoint]]:

@@ -16,6 +16,8 @@ from tests.support.clients import Kind, closed_loop, faults, percentile, questio
 from tests.support.live import read_all, wait_until
 from tests.support.served_process import served
 
+pytestmark = pytest.mark.slow
+
 HALF_OPEN, DRIPPING = 200, 50
 CLOSED_WITHIN = 15.0
 

@@ -23,6 +23,8 @@ from tests.support.process_figures import MINUTES, WARM_SECONDS, MemoryWatch, sl
 from tests.support.published import publish_copy
 from tests.support.served_process import SMALL_CACHE, served
 
+pytestmark = pytest.mark.process
+
 SWAP_SECONDS = 60.0
 FAULT_SECONDS = 20.0
 FAULT_LASTS = 5.0

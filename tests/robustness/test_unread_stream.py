@@ -16,6 +16,8 @@ from shrag.serving.http.connection_limits import Deadlines
 from tests.support.clients import Kind, request
 from tests.support.live import live, wait_until
 
+pytestmark = pytest.mark.slow
+
 LARGEST = 8 << 20
 PIECE = 1 << 16
 

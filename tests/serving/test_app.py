@@ -225,6 +225,7 @@ def test_the_page_has_no_outside_address(client: TestClient) -> None:
     assert "@import" not in html
 
 
+@pytest.mark.slow
 def test_hostile_records_are_shown_as_text(tmp_path: Path) -> None:
     hostile = (
         '{"CN": "X<img>1", "title": "<script>alert(1)</script> graphene", '

@@ -75,6 +75,7 @@ def test_an_unknown_strategy_is_answered_with_those_there_are(demo: Engine) -> N
     assert find_strategy("shrag").name == "shrag"
 
 
+@pytest.mark.slow
 def test_a_document_is_found_by_an_identifier_of_any_characters(tmp_path: Path) -> None:
     docids = ["10.1/a;b", "39#0", "a<b>&c", "논문-1", "a/../b", "%2e"]
     (tmp_path / "docs-0.jsonl").write_text(

@@ -111,6 +111,7 @@ def test_the_experiments_that_come_with_shrag_are_listed(capsys: pytest.CaptureF
     assert "demo\tThe demonstration" in capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.process
 def test_killed_at_any_moment_and_resumed_it_gives_the_files_of_one_that_was_not(home: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "SHRAG_HOME": str(home)}
     command = [*SHRAG, "experiment", "two.toml", "--no-plots"]
@@ -140,6 +141,7 @@ def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.process
 def test_an_experiment_and_its_report_need_no_network_at_all(tmp_path: Path) -> None:
     commands = """
         shrag experiment demo --output results

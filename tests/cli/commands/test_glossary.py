@@ -7,6 +7,8 @@ import pytest
 
 from shrag.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 RECORDS = [
     ("G1", "고체 전해질의 계면", "전지의 고체 전해질(solid electrolyte)을 다룬다."),
     ("G2", "고체 전해질 합성", "새로운 고체 전해질(solid electrolyte)을 만든다."),

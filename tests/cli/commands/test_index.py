@@ -14,6 +14,8 @@ from shrag.cli.main import run
 from shrag.corpora.files import RESERVED
 from shrag.indexing.storage.generations import list_generations
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def indexes(three_generations: Path, own_home: Path) -> Path:

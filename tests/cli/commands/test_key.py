@@ -52,6 +52,7 @@ def _refused(home: Path, *arguments: str, **environment: str) -> tuple[int, str]
     return done.returncode, done.stderr
 
 
+@pytest.mark.process
 def test_there_is_no_way_to_give_the_key_on_the_command_line_or_in_the_configuration(
     demo_home: Path, tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ def test_there_is_no_way_to_give_the_key_on_the_command_line_or_in_the_configura
     assert _refused(demo_home)[0] == 2
 
 
+@pytest.mark.process
 def test_an_address_that_others_reach_is_refused_without_a_key_and_a_bad_key_without_showing_it(
     demo_home: Path, tmp_path: Path
 ) -> None:
@@ -80,6 +82,7 @@ def test_an_address_that_others_reach_is_refused_without_a_key_and_a_bad_key_wit
     assert "mode 644" in said
 
 
+@pytest.mark.process
 def test_a_server_on_every_address_answers_by_its_name_and_with_the_key_only(demo_home: Path, tmp_path: Path) -> None:
     file = tmp_path / "key"
     write_key_file(file, KEY)

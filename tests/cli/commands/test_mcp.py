@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 import pytest
 from mcp import Client, StdioServerParameters
 
+pytestmark = pytest.mark.process
+
 START = "import sys; from shrag.cli.main import main; main()"
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 

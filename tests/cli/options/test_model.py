@@ -53,6 +53,7 @@ def test_what_cannot_be_used_is_a_usage_error(
         read_llm_settings(table, environment)
 
 
+@pytest.mark.process
 def test_without_an_address_there_is_no_model_and_nothing_of_the_client_is_imported() -> None:
     assert open_language_model(LlmSettings()) is None
     assert open_language_model(LlmSettings(command="vllm", weights="w")) is None
@@ -112,6 +113,7 @@ def test_a_misspelt_option_of_the_table_is_usage(tmp_path: Path, capsys: pytest.
     assert "must be a table" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_the_server_starts_its_model_and_takes_it_down_with_it(demo_home: Path, tmp_path: Path) -> None:
     (tmp_path / "tiny").mkdir()
     (tmp_path / "tiny" / "config.json").write_text("{}")
@@ -149,6 +151,7 @@ def _without_states(said: str) -> str:
     return "\n".join(line for line in said.splitlines() if not re.match(r"Language model: (starting|ready)", line))
 
 
+@pytest.mark.process
 def test_a_server_whose_model_cannot_be_started_ends_with_6_in_one_line(demo_home: Path, tmp_path: Path) -> None:
     environment = {
         **os.environ,

@@ -35,6 +35,7 @@ MARKS = [
 NOISE = st.lists(st.one_of(st.sampled_from(MARKS), st.binary(max_size=6)), max_size=40).map(b"".join)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @QUICK
 @given(data=NOISE)
@@ -144,6 +145,7 @@ WRITERS: dict[str, tuple[str, tuple[str, str, str], Callable[[list[dict[str, str
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", WRITERS)
 @QUICK
 @given(texts=RECORDS)

@@ -29,6 +29,7 @@ def test_the_set_is_large_and_its_names_are_its_own() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_malformed_corpus_ends_in_rejects_or_one_clear_error_and_loses_no_good_record(
     case: Case, folder: Path, tmp_path: Path, own_home: Path, capsys: pytest.CaptureFixture[str]
@@ -70,6 +71,7 @@ def _is_one_clear_error(stderr: str, says: str) -> None:
     assert len(stderr) < 6_000
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_lines_with_one_bad_one_lose_that_one(folder: Path, tmp_path: Path) -> None:
     lines = [b'{"CN":"%d","title":"t"}' % number for number in range(100_000)]
     lines[77_777] = b'{"CN":"77777","title":"t}'

@@ -27,6 +27,8 @@ from shrag.corpora.store.manifest import (
 from shrag.corpora.store.open_corpus import list_corpora, open_corpus, stored_rejects
 from shrag.corpora.store.parquet import read_digests
 
+pytestmark = pytest.mark.slow
+
 
 class Line(NamedTuple):
     """A line of a made file: a record with its content, or what is none."""

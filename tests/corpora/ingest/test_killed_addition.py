@@ -13,6 +13,8 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.store.manifest import read_manifest
 from shrag.corpora.store.open_corpus import open_corpus
 
+pytestmark = pytest.mark.process
+
 # One process imports everything, then forks a child for each moment, which kills itself at the n-th file operation
 # (every open, rename, removal and new folder is an audit event) or at the n-th line read.
 KILLED = """

@@ -11,6 +11,7 @@ from shrag.corpora.readers import source
 from shrag.corpora.readers.source import Line, open_source, read_head, read_lines
 
 
+@pytest.mark.slow
 def test_a_gzip_bomb_is_refused_before_it_has_come_out(tmp_path: Path) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"0" * (100 * 2**20), compresslevel=9))

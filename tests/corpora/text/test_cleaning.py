@@ -41,6 +41,7 @@ def test_decomposed_hangul_is_composed() -> None:
     assert clean_text(unicodedata.normalize("NFD", "인공지능")) == "인공지능"
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_becomes_one_clean_line_and_cleaning_again_changes_no_invisible_part(raw: str) -> None:
     line = plain_line(raw)

@@ -21,6 +21,8 @@ from shrag.evaluation.reports.table import SetTable, read_table
 from shrag.serving.strategies.pipeline.presets import WAYS
 from tests.support.small_experiment import DEMO_SET, folders, run_small
 
+pytestmark = pytest.mark.slow
+
 # Sentences of the demonstration's own records; each record gives the answer's words, which the other choices lack.
 ASKED = [
     (

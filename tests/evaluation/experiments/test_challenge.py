@@ -19,6 +19,8 @@ from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import read_table
 from tests.support.small_experiment import contents, run_small
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def challenge() -> Experiment:

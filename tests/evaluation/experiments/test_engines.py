@@ -13,6 +13,8 @@ from shrag.evaluation.experiments.spec import CorpusSource, JudgedSet
 from shrag.indexing.storage.generations import current_generation
 from tests.support.small_experiment import DEMO_SET, folders
 
+pytestmark = pytest.mark.slow
+
 SMALL_SET = JudgedSet("tiny", topics="t", qrels="q", corpus=CorpusSource("miracl", ("tiny",)))
 
 

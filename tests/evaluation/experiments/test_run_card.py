@@ -10,6 +10,8 @@ from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.run_card import check_identity, identity_fingerprint, index_identity, read_card
 from shrag.indexing.storage.generations import current_generation
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_card_says_what_was_asked_of_what_by_which_code_on_which_machine_and_when(results_folder: Path) -> None:
     card = read_card(results_folder)

@@ -14,6 +14,8 @@ from shrag.serving.strategies.pipeline.presets import WAYS
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from tests.support.small_experiment import run_small
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:

@@ -110,6 +110,7 @@ except library.EvaluationError as error:
 """
 
 
+@pytest.mark.process
 def test_registering_leaves_what_ir_measures_has_as_it_is_and_refuses_a_name_that_is_taken() -> None:
     done = subprocess.run([sys.executable, "-c", _UNDISTURBED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -172,6 +173,7 @@ SAME = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_thousand_random_runs_have_trec_evals_values(seed: int) -> None:
     import pytrec_eval

@@ -22,6 +22,7 @@ def test_one_of_the_references_is_enough() -> None:
     assert exact_match("Seine river", ["Thames", "seine"]) == 0.0
 
 
+@pytest.mark.slow
 def test_particles_are_no_difference_only_where_morphemes_are_split() -> None:
     assert exact_match("서울이다", ["서울"]) == 0.0
     assert exact_match("서울이다.", ["서울"], SPLIT) == 1.0

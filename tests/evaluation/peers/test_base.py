@@ -20,6 +20,8 @@ from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.timings import read_times_file
 from tests.support.small_experiment import OR, SMALL, contents, run_small
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_peer_ranks_the_sets_own_records_beside_us(demo_home: Path, tmp_path: Path) -> None:
     conditions = (OR, Condition("kiwi", peer="bm25s-kiwi", group="kiwi"))

@@ -8,9 +8,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import NoReturn
 
-import matplotlib
 import pytest
-from matplotlib.font_manager import fontManager, get_font
 
 from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
@@ -72,6 +70,7 @@ def _drawn_table(label: str = "조건 $1 <b>") -> ResultTable:
     return ResultTable("t", "q", "", "", ("RR",), ("collected",), (SetTable("s", 5, rows), SetTable("t_$x", 5, rows)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", [LINE, BARS])
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_the_same_table_gives_the_same_bytes(plot: Plot, kind: str) -> None:
@@ -90,11 +89,15 @@ def test_an_svg_has_its_text_as_text_and_neither_date_nor_script() -> None:
     assert "조건 $1 &lt;b&gt; 0" in draw(BARS, _drawn_table(), "svg").decode()
 
 
+@pytest.mark.slow
 def test_without_a_font_of_the_system_hangul_is_drawn_in_the_font_of_the_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    import matplotlib as mpl
+    from matplotlib.font_manager import fontManager, get_font
+
     # Every warning is an error here: a letter that no font has would be one.
-    own = matplotlib.get_data_path()
+    own = mpl.get_data_path()
     monkeypatch.setattr(fontManager, "ttflist", [font for font in fontManager.ttflist if font.fname.startswith(own)])
     named = draw(BARS, _drawn_table(), "png")
     assert Path(fontManager.findfont(plots.KOREAN_FONT, fallback_to_default=False)) == plots.korean_font_file()
@@ -116,6 +119,7 @@ def test_a_missing_font_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch
         check_plots()
 
 
+@pytest.mark.slow
 def test_each_plot_is_two_files(tmp_path: Path) -> None:
     drawn = draw_plots(tmp_path / "plots", [LINE, BARS], _drawn_table())
     assert [path.name for path in drawn] == ["plot-1.png", "plot-1.svg", "plot-2.png", "plot-2.svg"]

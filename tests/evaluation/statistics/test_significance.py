@@ -44,6 +44,7 @@ def test_topics_that_do_not_differ_change_nothing() -> None:
     assert paired_randomisation([], []) == 1.0
 
 
+@pytest.mark.slow
 def test_many_topics_are_drawn_and_agree_with_scipys() -> None:
     from scipy.stats import permutation_test
 

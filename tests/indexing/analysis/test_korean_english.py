@@ -76,6 +76,7 @@ def test_terms_are_the_terms_of_the_tokens(analyzer: KoreanEnglishAnalyzer) -> N
     assert analyzer.terms(texts) == [[token.term for token in tokens] for tokens in analyzer.tokens(texts)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", ["가", "a", "ㅋ", "中", "1", "가a1"])
 def test_one_endless_word_is_analyzed_in_pieces_and_in_time(analyzer: KoreanEnglishAnalyzer, letter: str) -> None:
     (terms,) = analyzer.terms([letter * 20_000])
@@ -120,6 +121,7 @@ def test_analyzers_of_one_dictionary_share_a_kiwi(
     assert loaded == ["none", words.fingerprint, "none"]
 
 
+@pytest.mark.slow
 def test_an_unused_kiwi_is_released_and_loaded_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

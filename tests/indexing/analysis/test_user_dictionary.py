@@ -152,6 +152,7 @@ def build(home: Path, dictionary: UserDictionary | None) -> bool:
     return build_index(home / "corpora", home / "indexes", "small", dictionary=dictionary)[1]
 
 
+@pytest.mark.slow
 def test_an_index_keeps_its_dictionary_until_another_is_given(home: Path) -> None:
     assert build(home, WORDS)
     assert not build(home, WORDS)
@@ -170,6 +171,7 @@ def test_an_index_keeps_its_dictionary_until_another_is_given(home: Path) -> Non
     opened.close()
 
 
+@pytest.mark.slow
 def test_an_unreadable_stored_dictionary_is_an_error(home: Path) -> None:
     build(home, WORDS)
     folder, _ = current_generation(home / "indexes" / "small")

@@ -26,6 +26,8 @@ from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexingError, IndexMissing, PartMissing, TooManyRejected
 from shrag.indexing.storage.generations import current_generation
 
+pytestmark = pytest.mark.process
+
 # The worker itself, in which some words do what odd input has done to Kiwi.
 HOSTILE = """
 import os, sys, time

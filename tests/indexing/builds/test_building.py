@@ -27,6 +27,7 @@ Grow = Callable[[Path, str, int], None]
 PLAN = BuildPlan(2, "corpus", 10, "analyser", Bm25(), "", "", {"kiwi": "1"})
 
 
+@pytest.mark.process
 def test_r7_a_second_build_is_refused_at_once_and_names_the_first(tmp_path: Path, grow_corpus: Grow) -> None:
     grow_corpus(tmp_path, "grown", 10)
     index = tmp_path / "indexes" / "grown"
@@ -92,6 +93,7 @@ def test_a_finished_step_is_not_run_again_until_its_input_or_its_files_change(tm
     assert ran == ["a", "b", "b", "a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_a_half_built_index_that_is_damaged_is_built_from_the_start(tmp_path: Path, grow_corpus: Grow) -> None:
     grow_corpus(tmp_path, "grown", 10)
     corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
@@ -109,6 +111,7 @@ def test_a_half_built_index_that_is_damaged_is_built_from_the_start(tmp_path: Pa
     assert "so it is built from the start" in told[0]
 
 
+@pytest.mark.process
 def test_how_many_workers_there_are_changes_nothing(
     tmp_path: Path, grow_corpus: Grow, identity: Callable[[Path], dict[str, object]]
 ) -> None:
@@ -164,6 +167,7 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
     subprocess.run(["umount", str(folder)], check=False, capture_output=True)
 
 
+@pytest.mark.process
 @pytest.mark.soak
 @pytest.mark.parametrize("percent", [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110])
 def test_r3_a_disk_that_fills_up_is_one_sentence_and_the_old_generation_answers(
@@ -196,6 +200,7 @@ def test_r3_a_disk_that_fills_up_is_one_sentence_and_the_old_generation_answers(
     assert not list((disk / "indexes" / "grown").glob("build-*"))
 
 
+@pytest.mark.process
 @pytest.mark.soak
 def test_r4_200_000_records_are_indexed_within_four_gibibytes(tmp_path: Path, grow_corpus: Grow) -> None:
     grow_corpus(tmp_path, "grown", 200_000)

@@ -18,6 +18,8 @@ from shrag.indexing.query import Term
 from shrag.indexing.storage.checksums import MANIFEST_FILE, MANIFEST_SEAL_FILE
 from shrag.indexing.storage.generations import CURRENT_FILE, current_generation
 
+pytestmark = pytest.mark.slow
+
 Damage = Callable[[Path, random.Random], None]
 
 

@@ -19,6 +19,8 @@ from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.query import Term
 from shrag.indexing.storage.generations import current_generation
 
+pytestmark = pytest.mark.process
+
 RECORDS = 1_300
 NAME = "grown"
 

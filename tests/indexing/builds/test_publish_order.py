@@ -14,8 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.storage.generations import check_files, current_generation
+
+pytestmark = pytest.mark.process
 
 STOPPED = (
     "import os, sys; from pathlib import Path\n"

@@ -127,6 +127,7 @@ def test_the_sample_and_so_the_fit_do_not_depend_on_the_order_of_documents(docum
     assert sample_documents(documents, 100)[:20] == sample
 
 
+@pytest.mark.slow
 def test_another_encoder_makes_another_index(demo_copy: Path) -> None:
     corpora, indexes = demo_copy / "corpora", demo_copy / "indexes"
     assert not build_index(corpora, indexes, "demo", encoder="lsa")[1]
@@ -166,6 +167,7 @@ def test_a_flipped_byte_of_the_vectors_is_found(demo_copy: Path) -> None:
         open_index(demo_copy / "indexes", "demo")
 
 
+@pytest.mark.process
 def test_a_search_without_vectors_loads_nothing_of_theirs(demo_home: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from shrag.serving.engine import open_engine\n"

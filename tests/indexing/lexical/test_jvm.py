@@ -6,6 +6,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from shrag.indexing.lexical.jvm import detach_thread, java, start_java
 
 
@@ -35,6 +37,7 @@ def _collections() -> int:
     return int(sum(bean.getCollectionCount() for bean in beans if bean.getName() == "MarkSweepCompact"))
 
 
+@pytest.mark.slow
 def test_neither_collector_sets_off_the_other() -> None:
     start_java()
     runs: list[str] = []

@@ -21,6 +21,8 @@ from shrag.indexing.storage.generations import (
     next_generation,
 )
 
+pytestmark = pytest.mark.slow
+
 FROZEN = Path(__file__).resolve().parents[2] / "frozen"
 
 

@@ -64,6 +64,7 @@ def test_lucene_files_of_another_corpus_are_refused(home: Path) -> None:
     assert manifest.source.fingerprint != "0" * 64
 
 
+@pytest.mark.slow
 def test_building_again_is_not_needed_until_something_changed(home: Path) -> None:
     before = current_generation(home / "indexes" / "demo")[1]
     assert build_index(home / "corpora", home / "indexes", "demo") == (before, False)
@@ -72,6 +73,7 @@ def test_building_again_is_not_needed_until_something_changed(home: Path) -> Non
     assert after.source == before.source
 
 
+@pytest.mark.slow
 def test_two_generations_are_kept_and_no_more(home: Path) -> None:
     for _ in range(3):
         build_index(home / "corpora", home / "indexes", "demo", force=True)
@@ -79,6 +81,7 @@ def test_two_generations_are_kept_and_no_more(home: Path) -> None:
     assert names == [".lock", "CURRENT", "gen-000003", "gen-000004"]
 
 
+@pytest.mark.slow
 def test_an_open_index_answers_on_after_its_files_are_gone(home: Path) -> None:
     index = open_index(home / "indexes", "demo")
     for _ in range(2):
@@ -89,6 +92,7 @@ def test_an_open_index_answers_on_after_its_files_are_gone(home: Path) -> None:
     index.close()
 
 
+@pytest.mark.process
 def test_a_killed_build_publishes_nothing_and_the_next_one_succeeds(home: Path) -> None:
     code = (
         "import sys, os; from pathlib import Path; from shrag.indexing.build.builder import BuildOptions, build_index\n"

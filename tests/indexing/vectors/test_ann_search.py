@@ -129,6 +129,7 @@ def _recall(vectors: Float16Vectors, search: IvfSearch, questions: Vectors, k: i
     return sum(len(set(near) & set(best)) for near, best in zip(found, exact, strict=True)) / (k * len(questions))
 
 
+@pytest.mark.slow
 def test_nearly_all_of_the_ten_best_are_found_and_more_lists_find_more(vectors: Float16Vectors) -> None:
     questions = _clustered(200, 3)
     recalls = [_recall(vectors, IvfSearch(vectors, _docids, probes=probes), questions) for probes in (1, 16, 64)]
@@ -146,6 +147,7 @@ def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: Float16
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.docid))
 
 
+@pytest.mark.slow
 def test_a_stored_index_is_reused_and_one_that_does_not_fit_is_rebuilt(vectors: Float16Vectors, tmp_path: Path) -> None:
     path = tmp_path / "derived" / "x.ivf"
     questions = _clustered(20, 5)

@@ -126,6 +126,7 @@ def test_with_several_models_one_must_be_configured() -> None:
             model.health()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("first", [says(503, "loading"), says(429, "slow down"), says(502), breaks_after()])
 def test_transient_errors_are_retried(first: Behaviour, streamed: bool) -> None:
@@ -143,6 +144,7 @@ def test_retries_are_limited() -> None:
         assert len(endpoint.asked) == 2
 
 
+@pytest.mark.slow
 def test_retry_after_is_respected() -> None:
     endpoint = Endpoint(says(429, "", retry_after="1"), answers("x"))
     with serving(endpoint) as url, closing(OpenAIModel(_settings(url))) as model:
@@ -223,6 +225,7 @@ def test_a_broken_stream_gives_its_pieces_then_an_error(events: list[object]) ->
             _ = stream.completion
 
 
+@pytest.mark.slow
 def test_a_refused_connection_is_reported_at_once() -> None:
     with closing(OpenAIModel(_settings("http://127.0.0.1:9/v1"))) as model:
         began = time.monotonic()
@@ -234,6 +237,7 @@ def test_a_refused_connection_is_reported_at_once() -> None:
         assert model.name == "the model at unix:/nowhere/llm.sock"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [keeps_silent(20), sends(b"")])
 def test_silence_and_an_empty_answer_are_errors_not_waits(behaviour: Behaviour) -> None:
     settings = {"read_timeout": 0.5, "timeout": 0.6}
@@ -246,6 +250,7 @@ def test_silence_and_an_empty_answer_are_errors_not_waits(behaviour: Behaviour) 
         assert time.monotonic() - began < 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [None, b": still here\n\n"])
 def test_a_stream_that_never_ends_is_ended_by_the_total_time(data: bytes | None) -> None:
     endpoint = Endpoint(goes_on(0.05, data))
@@ -292,6 +297,7 @@ def test_a_stream_that_is_closed_before_its_first_piece_gives_none() -> None:
         assert list(stream) == []
 
 
+@pytest.mark.slow
 def test_many_threads_share_one_model() -> None:
     def echo(handler: Handler, body: dict[str, Any]) -> None:
         answers(body["messages"][-1]["content"])(handler, body)
@@ -314,6 +320,7 @@ def test_reasoning_is_removed_from_completions_and_streams() -> None:
         assert "".join(stream) == stream.completion.text == "탄소다."
 
 
+@pytest.mark.slow
 def test_a_slow_keyword_response_times_out() -> None:
     with (
         serving(Endpoint(goes_on(0.05))) as url,
@@ -325,6 +332,7 @@ def test_a_slow_keyword_response_times_out() -> None:
         assert time.monotonic() - started < 10
 
 
+@pytest.mark.slow
 def test_a_silent_keyword_request_times_out() -> None:
     with (
         serving(Endpoint(keeps_silent(30))) as url,

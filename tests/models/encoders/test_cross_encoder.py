@@ -14,6 +14,8 @@ from shrag.models.errors import WeightsMissing, WeightsRejected
 from shrag.models.reranker import Passage
 from tests.support.checkpoints import SENTENCES, make_reranker, reference_score, tokeniser
 
+pytestmark = pytest.mark.slow
+
 WEIGHTS = os.environ.get("SHRAG_WEIGHTS")
 
 

@@ -78,6 +78,7 @@ def test_the_first_vector_of_the_example_is_pinned() -> None:
     assert np.abs(vector) == pytest.approx([0.1248, 0.9922], abs=1e-3)
 
 
+@pytest.mark.process
 def test_fitting_again_gives_the_same_bits_in_another_process() -> None:
     code = (
         "from shrag.models.encoders.lsa import fit_lsa; from shrag.models.encoders.choice import LsaOptions\n"

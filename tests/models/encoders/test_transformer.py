@@ -38,6 +38,8 @@ from tests.support.checkpoints import (
     tokeniser,
 )
 
+pytestmark = pytest.mark.slow
+
 LONG = " ".join(SENTENCES * 3)
 WEIGHTS = os.environ.get("SHRAG_WEIGHTS")
 
@@ -219,6 +221,7 @@ def test_a_wrong_golden_cosine_is_rejected_at_load(encoder_folder: Path) -> None
         load_encoder(changed, "cpu")
 
 
+@pytest.mark.process
 def test_loading_and_encoding_open_no_connection(encoder_folder: Path) -> None:
     code = (
         "import socket, sys\n"

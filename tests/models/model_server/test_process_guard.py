@@ -13,6 +13,8 @@ import pytest
 
 from shrag.models.model_server import process_guard
 
+pytestmark = pytest.mark.process
+
 GUARD = [sys.executable, "-I", "-S", process_guard.__file__]
 
 

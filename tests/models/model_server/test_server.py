@@ -24,6 +24,8 @@ from shrag.models.language_model import Message
 from shrag.models.model_server.served_model import ServedModel
 from shrag.models.model_server.server import ModelServer, ServerState, SupervisionPolicy
 
+pytestmark = pytest.mark.process
+
 FAKE = Path(__file__).resolve().parents[2] / "support" / "fake_vllm.py"
 QUICK = SupervisionPolicy(
     poll=0.05, watch=0.05, unanswered=3, first_pause=0.05, longest_pause=0.2, healthy=30.0, tries=3, grace=0.5

@@ -200,6 +200,7 @@ def test_more_calls_than_may_wait_are_told_to_come_back_and_counted(demo_home: P
         first.close()
 
 
+@pytest.mark.slow
 def test_a_call_ends_at_its_deadline(demo_home: Path, demo: Engine) -> None:
     model = _Slow()
     with _running(demo_home, demo, model, ServerLimits(deadline=0.7)) as (server, _):
@@ -209,6 +210,7 @@ def test_a_call_ends_at_its_deadline(demo_home: Path, demo: Engine) -> None:
         assert time.monotonic() - started < 4
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_takes_its_call_with_it(demo_home: Path, demo: Engine) -> None:
     model = _Slow()
     with _running(demo_home, demo, model) as (server, work):

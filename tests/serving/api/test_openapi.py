@@ -76,6 +76,7 @@ def _run(app: Any, examples: int) -> int:  # noqa: ANN401
     return sent
 
 
+@pytest.mark.slow
 def test_no_request_made_of_the_file_fails_and_every_response_is_as_it_says(app: Any) -> None:  # noqa: ANN401
     assert _run(app, EXAMPLES_EVERY_DAY) >= 300
 

@@ -14,6 +14,8 @@ from shrag.serving.engine import Engine
 from shrag.serving.http.connection_limits import MOST_WAITING, RECEIVE_SECONDS, UNREAD_SECONDS, Deadlines
 from tests.support.live import QUESTION, Live, live, read_all, split
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_bounds_are_those_promised() -> None:
     assert RECEIVE_SECONDS <= 15

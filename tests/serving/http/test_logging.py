@@ -8,6 +8,8 @@ import threading
 import time
 from contextlib import suppress
 
+import pytest
+
 from shrag.serving.http.logging import JsonLines
 
 
@@ -45,6 +47,7 @@ def test_all_lines_are_written_in_order_before_the_end() -> None:
     assert [json.loads(line)["number"] for line in stream.getvalue().splitlines()] == list(range(500))
 
 
+@pytest.mark.slow
 def test_a_reader_that_stopped_reading_stops_nobody_who_writes() -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "w", encoding="utf-8") as stream:

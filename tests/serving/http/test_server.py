@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from shrag.indexing.storage.generations import generation_folder
 from shrag.serving.http.server import listen
 from tests.support.published import open_files, publish_copy, wait_for
@@ -50,6 +52,7 @@ def _get(address: str) -> tuple[int, str]:
         return response.status, response.read().decode()
 
 
+@pytest.mark.process
 def test_it_serves_until_told_to_stop_and_ends_with_0(demo_home: Path) -> None:
     with serve_process(demo_home, "demo") as (server, address):
         assert address.startswith("http://127.0.0.1:")
@@ -60,6 +63,7 @@ def test_it_serves_until_told_to_stop_and_ends_with_0(demo_home: Path) -> None:
         assert server.wait(timeout=12) == 0
 
 
+@pytest.mark.process
 def test_a_missing_index_is_one_line_that_names_the_command(tmp_path: Path) -> None:
     started = time.monotonic()
     command = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "nope", "--port", "0"]
@@ -72,6 +76,7 @@ def test_a_missing_index_is_one_line_that_names_the_command(tmp_path: Path) -> N
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.process
 def test_a_taken_port_and_an_open_address_are_refused_in_one_line(demo_home: Path) -> None:
     environment = {**os.environ, "SHRAG_HOME": str(demo_home)}
     with socket.socket() as taken:
@@ -93,6 +98,7 @@ def test_answers_are_not_held_back_until_their_headers_are_acknowledged() -> Non
         assert listener.proto == socket.IPPROTO_TCP
 
 
+@pytest.mark.process
 def test_a_generation_published_while_it_serves_is_taken_up_within_seconds(index: Path, contents: Path) -> None:
     with serve_process(index.parents[1], "demo") as (server, address):
 

@@ -18,6 +18,8 @@ import pytest
 
 from shrag.serving.http.server import reserve
 
+pytestmark = pytest.mark.process
+
 _SCRIPT = """
 import os, signal, sys, time
 from shrag.serving.http.workers import run_workers

@@ -140,6 +140,7 @@ def test_the_questions_of_every_strategy_that_plans_are_drawn_alike(
     assert "찾는 중" not in tree
 
 
+@pytest.mark.slow
 def test_every_strategy_has_a_page_with_a_model_that_fails_and_without_one(demo: Engine) -> None:
     away = ScriptedModel(ModelUnavailable("away"), ModelUnavailable("away"), (ModelUnavailable("away"),))
     failing = Engine(demo.open_index, away)

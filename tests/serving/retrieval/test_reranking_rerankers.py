@@ -39,6 +39,7 @@ def test_by_vectors_the_ladders_pool_is_ranked_by_the_stored_cosines(demo_home: 
     engine.close()
 
 
+@pytest.mark.slow
 def test_by_a_cross_encoder_every_pair_is_scored_and_low_ones_are_left_out(demo: Engine, reranker_folder: Path) -> None:
     index, weights = demo.open_index, reranker_folder.parent
     engine = Engine(index, reranker=open_reranker(str(reranker_folder), index, weights))

@@ -101,6 +101,7 @@ def test_a_damaged_index_is_told_to_who_asks_and_in_the_list_and_the_other_answe
         assert engine.name == "other"
 
 
+@pytest.mark.slow
 def test_a_new_generation_is_taken_up_and_closing_lets_go_of_all_files(opener: _Opener, served: ServedIndexes) -> None:
     with served.use("other"):
         pass

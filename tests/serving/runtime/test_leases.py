@@ -130,6 +130,7 @@ print(sum(begin % (64 << 20) == 0 for begin in begins))  # each of glibc's place
 """
 
 
+@pytest.mark.process
 def test_threads_take_memory_from_the_same_few_places() -> None:
     def places(how: str) -> int:
         command = [sys.executable, "-c", _THREADS, how]

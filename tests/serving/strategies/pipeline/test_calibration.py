@@ -92,6 +92,7 @@ def test_cosines_are_calibrated_as_they_are(demo: Engine, tmp_path: Path) -> Non
     assert values == pytest.approx([0.5])
 
 
+@pytest.mark.slow
 def test_a_cross_encoders_scores_are_left_alone(demo: Engine, cross_encoder: CrossEncoderReranker) -> None:
     calibrated = calibrate(cross_encoder, demo.open_index)
     assert calibrated.curve is None

@@ -330,6 +330,7 @@ _JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     augmented=st.one_of(st.text(max_size=200), _JSON.map(str)),
     supposed=st.lists(st.text(max_size=400), max_size=20).map(lambda texts: {"answers": texts}),
@@ -367,6 +368,7 @@ def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) 
     assert len(_docids(events)) == 5
 
 
+@pytest.mark.slow
 def test_an_index_too_small_to_learn_a_calibration_from_still_answers(tmp_path: Path) -> None:
     from shrag.corpora.ingest.add import add_corpus
     from shrag.indexing.build.builder import build_index
