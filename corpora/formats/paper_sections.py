@@ -109,14 +109,14 @@ _SECTIONS_KEYS = ("sections", "full_text", "body_text")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PaperSection:
     """One section: its heading, ``""`` for what stands before the first one, and its text as it is in the source."""
 
     heading: str
     text: str
 
 
-def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple[str, list[Section]]:
+def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple[str, list[PaperSection]]:
     """Return the title and the kept sections of a paper as text.
 
     The title is the first line where it is Markdown's ``#`` heading, or short, no sentence and no usual heading. With
@@ -130,7 +130,7 @@ def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple
     if paragraph_lines is None:
         paragraph_lines = sum(len(line) for line in lines if len(line) > _LONG_LINE) * 2 > len(text)
     title, lines = _split_title(lines)
-    sections: list[Section] = []
+    sections: list[PaperSection] = []
     heading, body = "", list[str]()
     dropped = 0  # the level of the section that is being left out, 0 for none
     for line in lines:
@@ -147,7 +147,7 @@ def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple
     return title, sections
 
 
-def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[Section]]:
+def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSection]]:
     """Return the title and the kept sections of a paper as a JSON object.
 
     ``title``, ``abstract``, and either ``sections`` (or ``full_text``, ``body_text``: a list of objects with a heading
@@ -155,7 +155,7 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[Section]
     :class:`RejectedLine` for what has neither.
     """
     title = _text(fields.get("title"))
-    sections = [Section("Abstract", abstract)] if (abstract := _text(fields.get("abstract"))) else []
+    sections = [PaperSection("Abstract", abstract)] if (abstract := _text(fields.get("abstract"))) else []
     listed = next((fields[key] for key in _SECTIONS_KEYS if fields.get(key)), None)
     if listed is not None:
         sections += _kept(_listed_sections(listed))
@@ -167,11 +167,11 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[Section]
     return title, sections
 
 
-def titled(title: str, found: str, sections: list[Section]) -> tuple[str, list[Section]]:
+def titled(title: str, found: str, sections: list[PaperSection]) -> tuple[str, list[PaperSection]]:
     """Return the title that is known besides the text, and the text's own first line as text where that is another."""
     if not title or not found or title.split() == found.split():
         return title or found, sections
-    return title, [Section("", found), *sections]
+    return title, [PaperSection("", found), *sections]
 
 
 def _split_title(lines: list[str]) -> tuple[str, list[str]]:
@@ -189,17 +189,17 @@ def _reopens(found: Heading, dropped: int, line: str) -> bool:
     return found.level <= dropped if line.lstrip().startswith("#") else is_known(found.title)
 
 
-def _close(sections: list[Section], heading: str, body: Sequence[str], dropped: int) -> None:
+def _close(sections: list[PaperSection], heading: str, body: Sequence[str], dropped: int) -> None:
     text = "\n".join(body).strip()
     if text and not dropped:
-        sections.append(Section(heading, text))
+        sections.append(PaperSection(heading, text))
 
 
-def _kept(sections: Iterator[Section]) -> list[Section]:
+def _kept(sections: Iterator[PaperSection]) -> list[PaperSection]:
     return [section for section in sections if not is_dropped(section.heading)]
 
 
-def _listed_sections(listed: object) -> Iterator[Section]:
+def _listed_sections(listed: object) -> Iterator[PaperSection]:
     if isinstance(listed, dict):  # columns instead of rows
         names, texts = listed.get("section_name"), listed.get("paragraphs")
         if isinstance(names, list) and isinstance(texts, list):
@@ -208,10 +208,10 @@ def _listed_sections(listed: object) -> Iterator[Section]:
         raise RejectedLine("the sections are no list of objects with a heading and a text")
     for part in listed:
         if isinstance(part, str):
-            yield Section("", part)
+            yield PaperSection("", part)
         elif isinstance(part, dict):
             heading = _text(next((part[key] for key in _TITLE_KEYS if part.get(key)), ""))
-            yield Section(heading, _text(next((part[key] for key in _TEXT_KEYS if part.get(key)), "")))
+            yield PaperSection(heading, _text(next((part[key] for key in _TEXT_KEYS if part.get(key)), "")))
             inner = next((part[key] for key in _INNER_KEYS if part.get(key)), None)
             if inner is not None and not is_dropped(heading):
                 yield from _listed_sections(inner)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.formats.paper_sections import Section, sections_of_object, sections_of_text, titled
+from shrag.corpora.formats.paper_sections import PaperSection, sections_of_object, sections_of_text, titled
 from shrag.corpora.formats.pdf import read_pdf
 from shrag.corpora.formats.reader import ReadLine
 from shrag.corpora.readers.fields import (
@@ -52,7 +52,7 @@ def read_papers(path: Path) -> Iterator[ReadLine]:
         yield from _read_one(path, LONGEST_LINE, _plain)
 
 
-def chunk_paper(paper: str, title: str, sections: list[Section], fields: Mapping[str, object]) -> list[Record]:
+def chunk_paper(paper: str, title: str, sections: list[PaperSection], fields: Mapping[str, object]) -> list[Record]:
     """Return the chunks of one paper in order, numbered from 0 through all its sections.
 
     The title of a chunk is the paper's with the section's heading behind it. Raises :class:`RejectedLine` where nothing
@@ -98,7 +98,7 @@ def replace_urls(text: str) -> str:
     return _URL.sub(token, text)
 
 
-def _heading(section: Section) -> str:
+def _heading(section: PaperSection) -> str:
     return _PATH.sub(": ", clean_text(section.heading))
 
 
@@ -117,7 +117,7 @@ def _chunks_of(item: Item) -> Iterator[ReadLine]:
         yield ReadLine(item.number, item.offset, record)
 
 
-def _read_one(path: Path, largest: int, read: Callable[[bytes], tuple[str, list[Section]]]) -> Iterator[ReadLine]:
+def _read_one(path: Path, largest: int, read: Callable[[bytes], tuple[str, list[PaperSection]]]) -> Iterator[ReadLine]:
     try:
         title, sections = read(_whole(path, largest))
         paper = re.sub(r"\s+", "_", clean_text(Path(path.name.removesuffix(".gz")).stem))
@@ -139,10 +139,10 @@ def _whole(path: Path, largest: int) -> bytes:
     return data
 
 
-def _pdf(data: bytes) -> tuple[str, list[Section]]:
+def _pdf(data: bytes) -> tuple[str, list[PaperSection]]:
     title, text = read_pdf(data)
     return titled(title, *sections_of_text(text, paragraph_lines=False))
 
 
-def _plain(data: bytes) -> tuple[str, list[Section]]:
+def _plain(data: bytes) -> tuple[str, list[PaperSection]]:
     return sections_of_text(decode_text(data.removeprefix(UTF8_MARK)))

@@ -32,7 +32,7 @@ from shrag.corpora.store.open_corpus import FAILED_REJECTS
 from shrag.corpora.store.parquet import RecordWriter, read_digests, read_rows, summarise
 
 
-class Changes(NamedTuple):
+class CorpusChanges(NamedTuple):
     """What an addition did to the records of the corpus, against those that were stored before."""
 
     added: int
@@ -45,7 +45,7 @@ class Addition(NamedTuple):
     """The corpus as it is now, and what changed; ``stored`` is false where nothing did and no file was touched."""
 
     manifest: CorpusManifest
-    changes: Changes
+    changes: CorpusChanges
     stored: bool
 
 
@@ -91,7 +91,7 @@ def add_corpus(
     if stored is not None:
         files = [path for path in files if not _is_among(path, chosen, stored.sources)]
         if not files:
-            return Addition(stored, Changes(0, 0, 0, stored.records), stored=False)
+            return Addition(stored, CorpusChanges(0, 0, 0, stored.records), stored=False)
     draft = folder / ".draft"
     try:
         with telling_full_disk(folder), sole_writer(folder):
@@ -181,7 +181,7 @@ class _Draft:
             shrag_version=version("shrag"),
         )
 
-    def _compare(self, seen: SeenIds, manifest: CorpusManifest) -> tuple[CorpusManifest | None, Changes]:
+    def _compare(self, seen: SeenIds, manifest: CorpusManifest) -> tuple[CorpusManifest | None, CorpusChanges]:
         """Return what is stored now, if it can be read, and what the draft changes of it."""
         changed = deleted = unchanged = 0
         try:
@@ -192,8 +192,8 @@ class _Draft:
                 unchanged += now == digest
                 changed += now is not None and now != digest
         except CorpusError:
-            return None, Changes(manifest.records, 0, 0, 0)
-        return stored, Changes(manifest.records - changed - unchanged, changed, deleted, unchanged)
+            return None, CorpusChanges(manifest.records, 0, 0, 0)
+        return stored, CorpusChanges(manifest.records - changed - unchanged, changed, deleted, unchanged)
 
     def _is_stored(self, stored: CorpusManifest, manifest: CorpusManifest) -> bool:
         """Say whether the folder holds what was drafted, byte for byte, so that a damaged file is replaced."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.ingest.reading import REPORT_EVERY, Report
-from shrag.corpora.store.parquet import RecordWriter, Row, read_rows, record_digest
+from shrag.corpora.store.parquet import RecordWriter, StoredRow, read_rows, record_digest
 
 
 def finalize_rows(read: Path, final: Path, seen: SeenIds, duplicates: DuplicateFinder, report: Report) -> None:
@@ -33,14 +33,14 @@ def finalize_rows(read: Path, final: Path, seen: SeenIds, duplicates: DuplicateF
     read.unlink()
 
 
-def _linked(number: int, row: Row, seen: SeenIds, duplicates: DuplicateFinder) -> Row:
+def _linked(number: int, row: StoredRow, seen: SeenIds, duplicates: DuplicateFinder) -> StoredRow:
     first = duplicates.link(number, row.record)
     if first is None:
         return row
     record = replace(row.record, duplicate_of=first)
     digest = record_digest(record)
     seen.change_digest(record.docid, digest)
-    return Row(record, digest, row.origin)
+    return StoredRow(record, digest, row.origin)
 
 
 class _SortedRows:

@@ -19,7 +19,7 @@ from shrag.corpora.ingest.ledger import SeenIds, SeenRecord
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.records import Origin, Record, Reject
 from shrag.corpora.store.manifest import Account
-from shrag.corpora.store.parquet import RecordWriter, Row, record_digest
+from shrag.corpora.store.parquet import RecordWriter, StoredRow, record_digest
 
 OnDuplicate = Literal["error", "first", "newest"]
 """Which record of an identifier that comes with different contents stays; ``error``: none, the caller must choose.
@@ -72,7 +72,7 @@ class DraftReader:
         """Return the accounts of all sources as they stand now."""
         return tuple(source.account() for source in self._sources)
 
-    def keep_stored(self, accounts: Iterable[Account], rows: Iterable[Row]) -> None:
+    def keep_stored(self, accounts: Iterable[Account], rows: Iterable[StoredRow]) -> None:
         """Begin with a stored corpus: its accounts and its rows. Must be called before anything is read."""
         self._sources = [_Source(account.path, account.format, account) for account in accounts]
         for done, row in enumerate(rows, 1):
@@ -81,7 +81,7 @@ class DraftReader:
                 record = replace(record, duplicate_of="")
                 digest = record_digest(record)
             self._parts.seen.add(record.docid, SeenRecord(digest, row.origin, self._parts.writer.rows))
-            self._write(Row(record, digest, row.origin))
+            self._write(StoredRow(record, digest, row.origin))
             if done % REPORT_EVERY == 0:
                 self._report("records kept", done)
 
@@ -112,7 +112,7 @@ class DraftReader:
 
     def _add(self, source: _Source, record: Record, origin: Origin) -> None:
         """Write a record, or count it as a duplicate, as superseded or as a conflict."""
-        row = Row(record, record_digest(record), origin)
+        row = StoredRow(record, record_digest(record), origin)
         now = SeenRecord(row.digest, origin, self._parts.writer.rows)
         earlier = self._parts.seen.add(record.docid, now)
         if earlier is None:
@@ -135,7 +135,7 @@ class DraftReader:
             self.first_conflict = self.first_conflict or f"{record.docid}, in {there} and in {self._name(origin)}"
             self._reject(source, origin, f"identifier {record.docid} stands already in {there}, with other content")
 
-    def _write(self, row: Row) -> None:
+    def _write(self, row: StoredRow) -> None:
         self._parts.duplicates.add(self._parts.writer.rows, row.record)
         self._parts.writer.write(row)
 

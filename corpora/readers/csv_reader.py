@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.item import Item
-from shrag.corpora.readers.source import LONGEST_LINE, Line, read_lines
+from shrag.corpora.readers.source import LONGEST_LINE, SourceLine, read_lines
 
 _DELIMITERS = ",\t;"
 _OPEN_QUOTE = "unexpected end of data"
@@ -89,7 +89,7 @@ class _Feed:
         return self
 
     def __next__(self) -> str:
-        line: Line = next(self._lines)
+        line: SourceLine = next(self._lines)
         if self._fresh:
             self._fresh = False
             self._size = 0

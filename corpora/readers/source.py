@@ -31,7 +31,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """One line without its end. ``data`` is None where the line is longer than :data:`LONGEST_LINE`."""
 
     number: int
@@ -75,7 +75,7 @@ def read_head(path: Path, size: int) -> bytes:
         return stream.read(size).removeprefix(UTF8_MARK)
 
 
-def read_lines(path: Path) -> Iterator[Line]:
+def read_lines(path: Path) -> Iterator[SourceLine]:
     """Yield the lines of ``path`` in order, at most one in memory; errors as :func:`open_source`."""
     with open_source(path) as stream:
         number = offset = 0
@@ -86,7 +86,7 @@ def read_lines(path: Path) -> Iterator[Line]:
             if too_long:
                 length += _skip_line(stream)
             data = raw.removeprefix(UTF8_MARK) if number == 1 else raw
-            yield Line(number, offset, None if too_long else data.rstrip(b"\r\n"))
+            yield SourceLine(number, offset, None if too_long else data.rstrip(b"\r\n"))
             offset += length
 
 

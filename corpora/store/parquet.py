@@ -48,7 +48,7 @@ _RECORD_COLUMNS = [field.name for field in fields(Record)]
 _LISTS = [field.name for field in _SCHEMA if pyarrow.types.is_list(field.type)]
 
 
-class Row(NamedTuple):
+class StoredRow(NamedTuple):
     """A stored record, its digest (:func:`record_digest`), and where it was read."""
 
     record: Record
@@ -71,7 +71,7 @@ class RecordWriter:
     """Writes rows in the order given; at most :data:`_BATCH` wait in memory."""
 
     def __init__(self, path: Path) -> None:
-        self._waiting: list[Row] = []
+        self._waiting: list[StoredRow] = []
         self.rows = 0
         """How many rows have been given so far, which is the number of the next one."""
         self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd", write_page_checksum=True)
@@ -86,7 +86,7 @@ class RecordWriter:
             self._flush()
         self._file.close()
 
-    def write(self, row: Row) -> None:
+    def write(self, row: StoredRow) -> None:
         """Add one row."""
         self._waiting.append(row)
         self.rows += 1
@@ -159,13 +159,13 @@ def read_parquet(path: Path) -> Iterator[Record]:
         yield from file.read(0, len(file))
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[StoredRow]:
     """Yield the rows of a file in order; raises as :func:`read_parquet` does."""
     for batch in _batches(path, _SCHEMA.names):
         for values in batch.to_pylist():
             digest = values.pop("digest")
             origin = Origin(values.pop("source"), values.pop("line"), values.pop("offset"))
-            yield Row(_record(values), digest, origin)
+            yield StoredRow(_record(values), digest, origin)
 
 
 def read_digests(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from shrag.corpora.text.sentences import Span, split_sentences
+from shrag.corpora.text.sentences import TextSpan, split_sentences
 
 LONGEST_CHUNK = 500
 """Characters a chunk may have."""
@@ -38,7 +38,7 @@ def split_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int = LARGEST
     return chunks
 
 
-def _next_first(pieces: list[Span], first: int, last: int, longest: int, overlap: int) -> int:
+def _next_first(pieces: list[TextSpan], first: int, last: int, longest: int, overlap: int) -> int:
     """Return the piece the next chunk begins with: it must reach beyond ``last``."""
     begin = last + 1
     if begin == len(pieces):
@@ -52,15 +52,15 @@ def _next_first(pieces: list[Span], first: int, last: int, longest: int, overlap
     return begin
 
 
-def _cut(text: str, sentence: Span, longest: int) -> Iterator[Span]:
+def _cut(text: str, sentence: TextSpan, longest: int) -> Iterator[TextSpan]:
     start, end = sentence
     while end - start > longest:
         space = text.rfind(" ", start + 1, start + longest + 1)
         cut = space if space > start else start + longest
-        yield Span(start, cut)
+        yield TextSpan(start, cut)
         start = cut + (space > start)
     if start < end:
-        yield Span(start, end)
+        yield TextSpan(start, end)
 
 
 def _without_leading_punctuation(chunk: str) -> str:

@@ -28,31 +28,31 @@ _RUN_ON = re.compile("[\uac00-\ud7a3]\\.[\uac00-\ud7a3A-Z(]|[a-z]{2}\\.[A-Z][a-z
 _STARTS_SENTENCE = re.compile("[A-Z\uac00-\ud7a3(\\[\"'“‘<「『①-⑳]")
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """``text[start:end]`` is one sentence, without the spaces around it."""
 
     start: int
     end: int
 
 
-def split_sentences(text: str) -> list[Span]:
+def split_sentences(text: str) -> list[TextSpan]:
     """Return the sentences of ``text`` in order; together they hold all of it but the spaces between them.
 
     >>> text = "CNN을 썼다.정확도는 93.5%였다 (Kim et al. 2020). 끝."
     >>> [text[start:end] for start, end in split_sentences(text)]
     ['CNN을 썼다.', '정확도는 93.5%였다 (Kim et al. 2020).', '끝.']
     """
-    spans: list[Span] = []
+    spans: list[TextSpan] = []
     start = 0
     for match in _END.finditer(text):
         if _ends_sentence(text, start, match):
-            spans.append(Span(start, match.end()))
+            spans.append(TextSpan(start, match.end()))
             start = match.end()
             while start < len(text) and text[start].isspace():
                 start += 1
     end = len(text.rstrip())
     if start < end:
-        spans.append(Span(start, end))
+        spans.append(TextSpan(start, end))
     return spans
 
 

@@ -17,7 +17,7 @@ from shrag.evaluation.statistics.intervals import Interval, mean_interval
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel
 from shrag.prompts.prompt import Language
-from shrag.serving.llm.structured_call import Step, ask, unfenced
+from shrag.serving.llm.structured_call import PromptCall, ask, unfenced
 
 LONGEST_ANSWER = 6_000
 """Most characters of an answer, and of its references together, in the judge's prompt."""
@@ -68,7 +68,7 @@ def judge_answer(
     # The text to judge must not contain the marks that delimit it in the prompt.
     shown = {name: unfenced(value[:LONGEST_ANSWER]) for name, value in values.items()}
     try:
-        marks, _ = ask(model, Step("evaluate", "judge", language, shown, max_tokens=128), Marks)
+        marks, _ = ask(model, PromptCall("evaluate", "judge", language, shown, max_tokens=128), Marks)
     except InvalidOutput as error:
         return Judgement(model.name, None, str(error))
     return Judgement(model.name, marks)

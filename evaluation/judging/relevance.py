@@ -16,7 +16,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.models.language_model import LanguageModel
-from shrag.serving.llm.structured_call import Step, ask, fence_records
+from shrag.serving.llm.structured_call import PromptCall, ask, fence_records
 from shrag.serving.request import Question
 
 
@@ -71,7 +71,7 @@ def judge_relevance(question: Question, record: Record, model: LanguageModel, st
         "step": step or question.text,
         "record": fence_records([record], question.language),
     }
-    judged, _ = ask(model, Step("evaluate", "relevance", question.language, values, max_tokens=256), _Judgement)
+    judged, _ = ask(model, PromptCall("evaluate", "relevance", question.language, values, max_tokens=256), _Judgement)
     return Relevance(RelevanceLevel(judged.level), model.name, plain_line(judged.reason))
 
 

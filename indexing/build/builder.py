@@ -18,7 +18,7 @@ from shrag.indexing.analysis.user_dictionary import UserDictionary, save_diction
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.checkpoints import (
     BuildPlan,
-    Step,
+    BuildStep,
     drop_workspaces,
     find_workspace,
     run_steps,
@@ -121,7 +121,7 @@ def part_versions() -> dict[str, str]:
     return {part: version(part) for part in _PARTS} | {"lucene_jar": lucene_jar().name}
 
 
-def publish_build(job: BuildJob, steps: Sequence[Step], before: int | None) -> IndexManifest:
+def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None) -> IndexManifest:
     """Run the steps that are not finished, and publish the result; ``before`` is the generation current until then."""
     build, index = job.workspace, job.workspace.folder.parent
     run_steps(build, steps)
@@ -212,7 +212,9 @@ def _finish(job: BuildJob) -> IndexManifest:
     before = current_number(index)
     if build.index.exists():
         save_dictionary(build.index, job.choices.words)
-        records = Step("records", (FOLDER,), lambda: index_records(job, _earlier_store(index, build.plan.analyzer)))
+        records = BuildStep(
+            "records", (FOLDER,), lambda: index_records(job, _earlier_store(index, build.plan.analyzer))
+        )
         manifest = publish_build(job, (records, *derived_steps(job)), before)
         shutil.rmtree(build.folder)
     else:

@@ -63,7 +63,7 @@ class BuildWorkspace:
         return int(self.folder.name.removeprefix("build-"))
 
 
-class Step(NamedTuple):
+class BuildStep(NamedTuple):
     """One step of a build. ``run`` may find what an earlier, interrupted run of it left, and resumes that.
 
     ``outputs`` are the names, in the index's folder, of the files and folders it makes; nothing else touches them.
@@ -116,7 +116,7 @@ def start_workspace(index: Path, plan: BuildPlan, generation: int) -> BuildWorks
     return build
 
 
-def run_steps(build: BuildWorkspace, steps: Sequence[Step]) -> None:
+def run_steps(build: BuildWorkspace, steps: Sequence[BuildStep]) -> None:
     """Run the steps that are not finished, in order. Each finished one is marked, so that it is not run again.
 
     A mark counts while the step's input (the plan and the outputs of all steps before) and the names and sizes of its

@@ -15,7 +15,7 @@ from shrag.corpora.store.parquet import read_parquet
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
 from shrag.indexing.analysis.token_store import TokenStore, write_token_store
-from shrag.indexing.build.checkpoints import Step
+from shrag.indexing.build.checkpoints import BuildStep
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.records_step import NOTES, BuildNotes
 from shrag.indexing.errors import TooManyRejected
@@ -37,7 +37,7 @@ _SHOWN_REJECTS = 3
 _GLOSSARY_SCRATCH = "glossary.scratch"
 
 
-def derived_steps(job: BuildJob) -> tuple[Step, ...]:
+def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
     """Return the steps in order. To add one, write a function of the job and list it here."""
 
     def timed(stage: str, run: Callable[[BuildJob], None]) -> Callable[[], None]:
@@ -49,13 +49,13 @@ def derived_steps(job: BuildJob) -> tuple[Step, ...]:
         return measured
 
     steps = [
-        Step("rejects", (REJECTS,), lambda: write_rejects(job)),
-        Step("words", (TOKEN_STORE,), timed("token store", write_words)),
-        Step("golden", (golden.FILE,), lambda: golden.write_golden(job.workspace.index, job.workspace.plan.bm25)),
-        Step("glossary", (GLOSSARY, CORRECTIONS), timed("glossary", build_glossary)),
+        BuildStep("rejects", (REJECTS,), lambda: write_rejects(job)),
+        BuildStep("words", (TOKEN_STORE,), timed("token store", write_words)),
+        BuildStep("golden", (golden.FILE,), lambda: golden.write_golden(job.workspace.index, job.workspace.plan.bm25)),
+        BuildStep("glossary", (GLOSSARY, CORRECTIONS), timed("glossary", build_glossary)),
     ]
     if job.choices.encoder != NO_ENCODER:
-        steps.append(Step("vectors", (VECTORS,), timed("vectors", _write_vectors)))
+        steps.append(BuildStep("vectors", (VECTORS,), timed("vectors", _write_vectors)))
     return tuple(steps)
 
 

@@ -46,7 +46,7 @@ _LOCK = "write.lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class IndexChanges:
     """How many records were added, changed, deleted and left as they were."""
 
     added: int
@@ -91,7 +91,7 @@ class IndexedDigests:
 
 def update_index(
     corpora: Path, indexes: Path, name: str, *, options: BuildOptions | None = None
-) -> tuple[IndexManifest, Changes | None]:
+) -> tuple[IndexManifest, IndexChanges | None]:
     """Publish a generation of ``name`` that holds its corpus as it is now, made from the current generation.
 
     The new generation finds, ranks and scores as one built from nothing does: statistics are of the records that are
@@ -141,7 +141,7 @@ def update_index(
         raise IndexingError(str(busy)) from None
 
 
-def _update_records(job: BuildJob, old: Path) -> Changes:
+def _update_records(job: BuildJob, old: Path) -> IndexChanges:
     """Write the Lucene index and the notes of the new generation, from those of the ``old`` one."""
     build, source = job.workspace, job.source
     lucene, changed = build.index / FOLDER, build.stage / "changed.parquet"
@@ -173,7 +173,7 @@ def _update_records(job: BuildJob, old: Path) -> Changes:
     return changes
 
 
-def _delete_old(job: BuildJob, old: Path, writer: LexicalWriter, changed: Path) -> Changes:
+def _delete_old(job: BuildJob, old: Path, writer: LexicalWriter, changed: Path) -> IndexChanges:
     """Delete what is gone or changed, and write to ``changed`` the records that are new or changed."""
     counts: Counter[str] = Counter()
     with closing(LexicalReader(old / FOLDER, job.workspace.plan.bm25)) as reader:
@@ -192,7 +192,7 @@ def _delete_old(job: BuildJob, old: Path, writer: LexicalWriter, changed: Path) 
         for docid in indexed.left():
             writer.delete(docid)
             counts["deleted"] += 1
-    return Changes(counts["added"], counts["changed"], counts["deleted"], counts["unchanged"])
+    return IndexChanges(counts["added"], counts["changed"], counts["deleted"], counts["unchanged"])
 
 
 def _link_files(old: Path, new: Path) -> None:

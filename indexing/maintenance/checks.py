@@ -51,7 +51,7 @@ def check_lucene(folder: Path) -> list[str]:
 _BATCH = 10_000
 
 
-class Problem(NamedTuple):
+class CheckFailure(NamedTuple):
     """``file`` is relative to the index's folder; ``says`` is a sentence about it."""
 
     file: str
@@ -64,7 +64,7 @@ class Check:
 
     name: str
     examined: int
-    problems: tuple[Problem, ...]
+    problems: tuple[CheckFailure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +77,21 @@ class Contents:
     analyzer: Analyzer
     report: Report
 
-    def problem(self, file: str, says: str) -> Problem:
+    def problem(self, file: str, says: str) -> CheckFailure:
         """Return a problem of one file of the generation."""
-        return Problem(f"{self.folder.name}/{file}", says)
+        return CheckFailure(f"{self.folder.name}/{file}", says)
 
 
 def check_seals(folder: Path, manifest: IndexManifest) -> Check:
     """Compare every file with its size and SHA-256, and look for files that do not belong there."""
     damages = find_damage(folder, manifest.files)
-    problems = tuple(Problem(f"{folder.name}/{damage.file}", damage.says) for damage in damages)
+    problems = tuple(CheckFailure(f"{folder.name}/{damage.file}", damage.says) for damage in damages)
     return Check("seals", len(manifest.files), problems)
 
 
 def check_postings(folder: Path) -> Check:
     """Have Lucene walk through all of its own."""
-    problems = tuple(Problem(f"{folder.name}/{FOLDER}", says) for says in check_lucene(folder / FOLDER))
+    problems = tuple(CheckFailure(f"{folder.name}/{FOLDER}", says) for says in check_lucene(folder / FOLDER))
     return Check("CheckIndex", 1, problems)
 
 
@@ -99,7 +99,9 @@ def check_databases(folder: Path) -> Check:
     """Have SQLite walk through its files."""
     paths = sorted(folder.rglob("*.sqlite"))
     found = [(path, says) for path in paths for says in _database_problems(path)]
-    problems = tuple(Problem(f"{folder.name}/{path.relative_to(folder)}", f"{path}: {says}") for path, says in found)
+    problems = tuple(
+        CheckFailure(f"{folder.name}/{path.relative_to(folder)}", f"{path}: {says}") for path, says in found
+    )
     return Check("databases", len(paths), problems)
 
 

@@ -70,7 +70,7 @@ def _checked(index: Path, number: int) -> IndexManifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GenerationRow:
     """One generation; where ``problem`` is not empty its manifest cannot be read and the figures are 0."""
 
     index: str
@@ -87,7 +87,7 @@ def list_names(indexes: Path) -> list[str]:
     return sorted(path.name for path in indexes.glob("*") if list_generations(path))
 
 
-def list_index(indexes: Path, name: str) -> list[Row]:
+def list_index(indexes: Path, name: str) -> list[GenerationRow]:
     """Return the generations of ``name``, the oldest first; raises ``IndexMissing`` where there is none."""
     index = indexes / check_name(name)
     try:
@@ -104,10 +104,10 @@ def show_manifest(indexes: Path, name: str, generation: int | None = None) -> st
     return encode_manifest(manifest).decode()
 
 
-def _row(index: Path, number: int, current: int) -> Row:
+def _row(index: Path, number: int, current: int) -> GenerationRow:
     try:
         manifest = read_generation(index, number)
     except (IndexDamaged, IndexMismatch) as problem:
-        return Row(index.name, number, number == current, "", 0, 0, str(problem))
+        return GenerationRow(index.name, number, number == current, "", 0, 0, str(problem))
     size = sum(seal.bytes for seal in manifest.files.values())
-    return Row(index.name, number, number == current, manifest.created, manifest.records, size, "")
+    return GenerationRow(index.name, number, number == current, manifest.created, manifest.records, size, "")

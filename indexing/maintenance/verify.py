@@ -16,8 +16,8 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.maintenance.checks import (
     Check,
+    CheckFailure,
     Contents,
-    Problem,
     check_analysis,
     check_counts,
     check_databases,
@@ -54,7 +54,7 @@ class Verification:
     skipped: tuple[str, ...] = ()
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[CheckFailure, ...]:
         """All of them, in the order they were found."""
         return tuple(problem for check in self.checks for problem in check.problems)
 
@@ -102,7 +102,7 @@ def _opening(folder: Path, manifest: IndexManifest) -> Check:
     try:
         open_generation(folder, manifest, verify="quick").close()
     except IndexingError as error:
-        return Check("opening", 1, (Problem(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
+        return Check("opening", 1, (CheckFailure(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
     return Check("opening", 1, ())
 
 
@@ -111,36 +111,36 @@ def _guarded(what: str, look: Callable[[Contents], Check], contents: Contents) -
     try:
         return look(contents)
     except (IndexingError, msgspec.MsgspecError, OSError) as error:
-        return Check(what, 0, (Problem(contents.folder.name, f"{what} cannot be checked ({error})"),))
+        return Check(what, 0, (CheckFailure(contents.folder.name, f"{what} cannot be checked ({error})"),))
 
 
 def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | None, Check]:
     """Return the generation to look at, its manifest where that can be read, and what is wrong with the way there."""
-    problems: list[Problem] = []
+    problems: list[CheckFailure] = []
     digest = ""
     try:
         current, digest = read_current(index)
     except IndexDamaged as damage:
-        problems.append(Problem(CURRENT_FILE, str(damage)))
+        problems.append(CheckFailure(CURRENT_FILE, str(damage)))
         current = max(list_generations(index), default=0)
     number = current if generation is None else generation
     folder = generation_folder(index, number)
     manifest: IndexManifest | None = None
     if generation is None and not folder.is_dir():
-        problems.append(Problem(CURRENT_FILE, f"{index / CURRENT_FILE} names {folder.name}, which is not there"))
+        problems.append(CheckFailure(CURRENT_FILE, f"{index / CURRENT_FILE} names {folder.name}, which is not there"))
         return number, None, Check("manifest", 1, tuple(problems))
     path = folder / MANIFEST_FILE
     try:
         manifest = read_generation(index, number)
         if number == current and digest and hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             says = f"{index / CURRENT_FILE} has another digest than {path}, which is as it was published"
-            problems.append(Problem(CURRENT_FILE, says))
+            problems.append(CheckFailure(CURRENT_FILE, says))
     except IndexDamaged as damage:
         # The manifest stands between two digests of it: the one that agrees with it says which of the others is wrong.
         intact = (
             number == current and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
         )  # an empty digest, of a damaged CURRENT, is none
-        problems.append(Problem(f"{folder.name}/{MANIFEST_SEAL_FILE if intact else MANIFEST_FILE}", str(damage)))
+        problems.append(CheckFailure(f"{folder.name}/{MANIFEST_SEAL_FILE if intact else MANIFEST_FILE}", str(damage)))
         manifest = _readable(path)
     return number, manifest, Check("manifest", 3, tuple(problems))
 

@@ -10,7 +10,7 @@ from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.citations import check_quotes
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
-from shrag.serving.answering.generative import Work, generate_answer, recall_answer
+from shrag.serving.answering.generative import AnswerNotes, generate_answer, recall_answer
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
 from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
@@ -61,7 +61,7 @@ def _answer(
     if resources.model is not None and evidence:
         choice = yield from _choose(question, evidence, notes, resources.model)
         try:
-            yield from generate_answer(question, evidence, resources.index, resources.model, Work(notes, choice))
+            yield from generate_answer(question, evidence, resources.index, resources.model, AnswerNotes(notes, choice))
         except ModelError as error:
             yield from fallback_events("answer", error)
         else:
@@ -82,7 +82,7 @@ def _answer_closed_book(question: Question, resources: Resources, notes: str) ->
     if resources.model is not None:
         choice = yield from _choose(question, [], notes, resources.model)
         try:
-            yield from recall_answer(question, resources.model, Work(notes, choice))
+            yield from recall_answer(question, resources.model, AnswerNotes(notes, choice))
         except ModelError as error:
             yield from fallback_events("answer", error)
         else:

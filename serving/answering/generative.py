@@ -31,14 +31,14 @@ _ORDER: tuple[Part, ...] = ("title", "introduction", "body", "conclusion")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class AnswerNotes:
     """What was found out about a question before its answer is written: notes, and the letter of a choice."""
 
     notes: str = ""
     choice: str = ""
 
 
-NO_WORK = Work()
+NO_WORK = AnswerNotes()
 
 
 def generate_answer(
@@ -46,7 +46,7 @@ def generate_answer(
     evidence: Sequence[AnalysedRecord],
     index: OpenIndex,
     model: LanguageModel,
-    work: Work = NO_WORK,
+    work: AnswerNotes = NO_WORK,
 ) -> Iterator[Event]:
     """Yield each sentence as it is written and checked, the call, and the answer that ``evidence`` gives.
 
@@ -75,7 +75,7 @@ def generate_answer(
     yield replace(answer, precision=citation_precision(answer))
 
 
-def recall_answer(question: Question, model: LanguageModel, work: Work) -> Iterator[Event]:
+def recall_answer(question: Question, model: LanguageModel, work: AnswerNotes) -> Iterator[Event]:
     """Yield likewise what ``model`` answers from what it knows: nothing is cited, and no sentence is sound.
 
     Raises :class:`~shrag.models.errors.ModelError`; :class:`InvalidOutput` where it wrote no sentence.
@@ -132,7 +132,7 @@ def _messages(prompt: str, question: Question, values: Mapping[str, str]) -> lis
     return [Message(message.role, message.content) for message in load_prompt(prompt, question.language).render(values)]
 
 
-def _shown(question: Question, work: Work) -> dict[str, str]:
+def _shown(question: Question, work: AnswerNotes) -> dict[str, str]:
     chosen = question.choices[LETTERS.index(work.choice)] if work.choice else "–"
     return {
         "choices": choices_text(question.choices, question.language),

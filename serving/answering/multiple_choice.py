@@ -12,7 +12,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.open_index import OpenIndex
 from shrag.models.language_model import LanguageModel
 from shrag.serving.events import Answer, ModelCall
-from shrag.serving.llm.structured_call import Step, ask, fence_records
+from shrag.serving.llm.structured_call import PromptCall, ask, fence_records
 from shrag.serving.request import LETTERS, AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
@@ -78,7 +78,7 @@ def choose_by_model(
         "count": str(len(records)),
         "letters": ", ".join(letters),
     }
-    value, calls = ask(model, Step("answer", "choose", question.language, values, 768), _choice_type(letters[-1]))
+    value, calls = ask(model, PromptCall("answer", "choose", question.language, values, 768), _choice_type(letters[-1]))
     letter: str = value.choice
     return letter, calls
 

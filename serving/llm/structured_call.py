@@ -17,7 +17,7 @@ from shrag.serving.llm.call_budget import RationedModel
 _Kind = TypeVar("_Kind")
 
 
-class Step(NamedTuple):
+class PromptCall(NamedTuple):
     """What is asked for: the ``prompt``, the values of its variables, what for, and at most how many tokens."""
 
     purpose: Purpose
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     max_tokens: int = 512
 
 
-def ask(model: LanguageModel, step: Step, kind: type[_Kind]) -> tuple[_Kind, list[ModelCall]]:
+def ask(model: LanguageModel, step: PromptCall, kind: type[_Kind]) -> tuple[_Kind, list[ModelCall]]:
     """Return what the model makes of ``step``, a msgspec struct of ``kind``, and its calls, each told of once.
 
     Raises as :func:`~shrag.models.chat.structured_output.complete_structured` does; where nothing that came can be used

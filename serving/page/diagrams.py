@@ -121,7 +121,7 @@ ROW = 16.0
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiagramLine:
     """A record's line from its row before re-ranking to its row after; ``before`` and ``after`` are the ranks."""
 
     before: int
@@ -157,7 +157,7 @@ def bar_lengths(counts: Sequence[float]) -> list[float]:
     return [round(WIDTH * count / largest, 1) if largest > 0 else 0.0 for count in counts]
 
 
-def ranking_lines(records: Sequence[RankedRecord], cited: Collection[str]) -> list[Line]:
+def ranking_lines(records: Sequence[RankedRecord], cited: Collection[str]) -> list[DiagramLine]:
     """Return the records' lines, the best first.
 
     The left side has a row for each record shown, in the order before re-ranking: a pool's hundredth place would
@@ -165,7 +165,7 @@ def ranking_lines(records: Sequence[RankedRecord], cited: Collection[str]) -> li
     """
     rows = {rank: row for row, rank in enumerate(sorted(each.pool_rank for each in records))}
     return [
-        Line(each.pool_rank, each.rank, _middle(rows[each.pool_rank]), _middle(row), each.record.docid in cited)
+        DiagramLine(each.pool_rank, each.rank, _middle(rows[each.pool_rank]), _middle(row), each.record.docid in cited)
         for row, each in enumerate(records)
     ]
 

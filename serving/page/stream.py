@@ -50,7 +50,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Progress:
     """A sentence that says what has just been done. ``anew`` says that the draft so far counts for nothing."""
 
     says: str
@@ -66,7 +66,7 @@ class Whole:
     event: Literal["whole"] = "whole"
 
 
-PageEvent = Piece | Step | Whole
+PageEvent = Piece | Progress | Whole
 
 
 def page_events(run: EventRun[Event], engine: Engine, asked: Asked, question: Question) -> EventRun[PageEvent]:
@@ -116,11 +116,11 @@ class PageStream:
             yield self._records()
         match event:
             case Keywords():
-                yield Step(words["step_keywords"].format(count=len(event.keywords)))
+                yield Progress(words["step_keywords"].format(count=len(event.keywords)))
             case Hits():
-                yield Step(words["step_pool"].format(count=len(event.pool)))
+                yield Progress(words["step_pool"].format(count=len(event.pool)))
             case Ranking():
-                yield Step(words["step_ranking"].format(count=len(event.records)))
+                yield Progress(words["step_ranking"].format(count=len(event.records)))
             case Timings():
                 yield Whole(words["step_whole"])
 
@@ -134,13 +134,13 @@ class PageStream:
         counted = page_words()[self._asked.language]["tree_count"].format(count=tree["count"], done=tree["done"])
         if counted != self._counted:
             self._counted = counted
-            yield Step(counted)
+            yield Progress(counted)
 
-    def _fallen_back(self, fallback: Fallback) -> Step:
+    def _fallen_back(self, fallback: Fallback) -> Progress:
         anew = fallback.stage == "answer"
         self._part = None if anew else self._part
         purpose = page_words()[self._asked.language][f"purpose_{fallback.stage}"]
-        return Step(f"{purpose}: {FALLBACKS[self._asked.language][fallback.cause]}", anew)
+        return Progress(f"{purpose}: {FALLBACKS[self._asked.language][fallback.cause]}", anew)
 
     def _tree(self) -> Piece:
         return Piece("tree", render("tree.html", self._asked, tree=tree_view(self._seen, self._asked)))

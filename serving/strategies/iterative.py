@@ -22,7 +22,7 @@ from shrag.serving.answering.multiple_choice import choices_text
 from shrag.serving.events import Event, ModelCall, Node
 from shrag.serving.llm.call_budget import Ration, RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.llm.structured_call import Step, ask, fence_records, unfenced
+from shrag.serving.llm.structured_call import PromptCall, ask, fence_records, unfenced
 from shrag.serving.request import LONGEST_QUESTION, Question, Request, parse_question
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration_needed, told_once
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_first, question_key, write_query
@@ -57,7 +57,7 @@ def follow_up(question: Question, worked: Sequence[Worked], model: RationedModel
         "choices": choices_text(question.choices, question.language),
         "worked": notes_text(worked, question.language) or NOTHING,
     }
-    made, calls = ask(model, Step("query", "followup", question.language, values, max_tokens=192), _FollowUp)
+    made, calls = ask(model, PromptCall("query", "followup", question.language, values, max_tokens=192), _FollowUp)
     return plain_line(made.follow_up), calls
 
 
@@ -72,7 +72,7 @@ def think(
         "records": fence_records(records, question.language) or NOTHING,
         "count": str(len(records)),
     }
-    made, calls = ask(model, Step("step", "thought", question.language, values, max_tokens=384), _Thought)
+    made, calls = ask(model, PromptCall("step", "thought", question.language, values, max_tokens=384), _Thought)
     return Thought(plain_line(made.thought), made.done), calls
 
 
@@ -90,7 +90,7 @@ class Walked(NamedTuple):
     notes: str
 
 
-class Walk(Protocol):
+class IterativePolicy(Protocol):
     """Looks up what the model says next, from ``first``, the search for the reader's own question, on."""
 
     def __call__(
@@ -102,7 +102,10 @@ class Walk(Protocol):
 def ask_oneself(
     first: SubqueryResult, request: Request, resources: Resources, model: RationedModel, timer: StageTimer
 ) -> Generator[Event, None, Walked]:
-    """See :class:`Walk`. Each turn is a follow-up question, answered from its own records before the next is asked."""
+    """See :class:`IterativePolicy`.
+
+    Each turn is a follow-up question, answered from its own records before the next is asked.
+    """
     question = request.question
     found: list[SubqueryResult] = []
     worked: list[Worked] = []
@@ -131,7 +134,10 @@ def ask_oneself(
 def think_aloud(
     first: SubqueryResult, request: Request, resources: Resources, model: RationedModel, timer: StageTimer
 ) -> Generator[Event, None, Walked]:
-    """See :class:`Walk`. Each turn is the next thought, and what it is followed by is found by its own words."""
+    """See :class:`IterativePolicy`.
+
+    Each turn is the next thought, and what it is followed by is found by its own words.
+    """
     found = [first]
     thoughts: list[str] = []
     for number in range(1, MOST_TURNS + 1):
@@ -189,7 +195,7 @@ class IterativeStrategy:
     ``walk`` says what comes up.
     """
 
-    def __init__(self, name: str, walk: Walk, ration: Ration | None = None) -> None:
+    def __init__(self, name: str, walk: IterativePolicy, ration: Ration | None = None) -> None:
         self._name = name
         self._walk = walk
         self._ration = ration

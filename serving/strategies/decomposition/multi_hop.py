@@ -11,7 +11,7 @@ from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.strategies.planning.answer_slots import NO_SPAN, Span, fill, needed, pick_span
+from shrag.serving.strategies.planning.answer_slots import NO_SPAN, AnswerSpan, fill, needed, pick_span
 from shrag.serving.strategies.planning.bridge_entities import arrivals, find_bridges
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all
 from shrag.serving.strategy import Resources
@@ -30,7 +30,7 @@ def walk_steps(
     that a later step needs is looked for. Where it is not found, the later step is asked without it.
     """
     awaited = {slot for step in steps for slot in needed(step)}
-    spans: dict[int, Span] = {}
+    spans: dict[int, AnswerSpan] = {}
     found: dict[int, SubqueryResult] = {}
     waiting = list(range(1, len(steps) + 1))
     yield from (Node(number, 0, "step", steps[number - 1], needs=needed(steps[number - 1])) for number in waiting)
@@ -87,12 +87,12 @@ def walk_bridges(
     return found
 
 
-def _pick(found: SubqueryResult, model: RationedModel) -> tuple[Span | None, list[Event]]:
+def _pick(found: SubqueryResult, model: RationedModel) -> tuple[AnswerSpan | None, list[Event]]:
     """Return the answer to a step, None where the model fails, and what is to be told of it."""
     return attempt("step", lambda: pick_span(found.question, found.best(RECORDS), model))
 
 
-def _walked(number: int, step: str, text: str, found: SubqueryResult | None, span: Span, awaited: bool) -> Node:
+def _walked(number: int, step: str, text: str, found: SubqueryResult | None, span: AnswerSpan, awaited: bool) -> Node:
     node = Node(number, 0, "step", text or step, "skipped", needed(step))
     if found is None:
         return node

@@ -14,7 +14,7 @@ import msgspec
 from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import Step, ask
+from shrag.serving.llm.structured_call import PromptCall, ask
 from shrag.serving.request import Question
 from shrag.serving.strategies.planning.answer_slots import looking_back
 from shrag.serving.strategies.planning.subquery import question_key
@@ -43,7 +43,7 @@ def plan_parts(question: Question, model: RationedModel) -> tuple[list[str], lis
     Raises as :func:`~shrag.serving.llm.structured_call.ask` does, like the other plans.
     """
     values = {"question": question.text, "most": str(MOST_PARTS)}
-    parts, calls = ask(model, Step("decompose", "decompose", question.language, values), _Parts)
+    parts, calls = ask(model, PromptCall("decompose", "decompose", question.language, values), _Parts)
     return _others(parts.questions, question)[:MOST_PARTS], calls
 
 
@@ -53,7 +53,7 @@ def plan_steps(question: Question, model: RationedModel) -> tuple[list[str], lis
     A step's ``[ANS_n]`` names an earlier step; places for others are cut out of it.
     """
     values = {"question": question.text, "most": str(MOST_STEPS)}
-    plan, calls = ask(model, Step("decompose", "chain", question.language, values), _Steps)
+    plan, calls = ask(model, PromptCall("decompose", "chain", question.language, values), _Steps)
     steps = _others(plan.steps, question)[:MOST_STEPS]
     return [looking_back(step, number) for number, step in enumerate(steps, 1)] if len(steps) > 1 else [], calls
 
@@ -61,7 +61,7 @@ def plan_steps(question: Question, model: RationedModel) -> tuple[list[str], lis
 def plan_rewrite(question: Question, model: RationedModel) -> tuple[list[str], list[ModelCall]]:
     """Return ``question`` in simpler words, none where they are its own."""
     rewritten, calls = ask(
-        model, Step("decompose", "rewrite", question.language, {"question": question.text}), _Rewritten
+        model, PromptCall("decompose", "rewrite", question.language, {"question": question.text}), _Rewritten
     )
     return _others([rewritten.question], question), calls
 

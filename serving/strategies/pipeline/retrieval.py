@@ -11,13 +11,13 @@ from shrag.indexing.search_engine import Hit
 from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.serving.events import Hits, ScoredDoc
 from shrag.serving.retrieval.ranking import ScoredRecord, collect_candidates, reciprocal_rank_fusion
-from shrag.serving.strategies.pipeline.query_expansion import SearchQuery
+from shrag.serving.strategies.pipeline.query_expansion import ExpandedQuery
 
 
 class List(NamedTuple):
     """What one query found, best first."""
 
-    query: SearchQuery
+    query: ExpandedQuery
     hits: Sequence[Hit]
     by_vectors: bool
 
@@ -29,7 +29,7 @@ class Pool(NamedTuple):
     incomplete: list[str]
 
 
-def find_by_words(queries: Sequence[SearchQuery], depth: int, index: OpenIndex) -> list[List]:
+def find_by_words(queries: Sequence[ExpandedQuery], depth: int, index: OpenIndex) -> list[List]:
     """Ask the index for ``depth`` records a query, by BM25 over all terms of it; queries run side by side."""
     asked = [query for query in queries if query.terms]
     if not asked:
@@ -38,7 +38,7 @@ def find_by_words(queries: Sequence[SearchQuery], depth: int, index: OpenIndex) 
     return [List(query, hits, by_vectors=False) for query, hits in zip(asked, found, strict=True)]
 
 
-def find_by_vectors(queries: Sequence[SearchQuery], depth: int, dense: VectorIndex) -> list[List]:
+def find_by_vectors(queries: Sequence[ExpandedQuery], depth: int, dense: VectorIndex) -> list[List]:
     """Ask the index for the ``depth`` records whose vectors are nearest to each query's."""
     return [List(query, dense.search(dense.encode(query.text), depth), by_vectors=True) for query in queries]
 

@@ -20,7 +20,7 @@ from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, why_noth
 from shrag.serving.retrieval.retriever import RetrievalResult
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategies.pipeline.query_expansion import (
-    SearchQuery,
+    ExpandedQuery,
     augment_by_model,
     augment_by_words,
     distinct,
@@ -122,7 +122,7 @@ class _Made(NamedTuple):
     """What a stage made, how long it took, and what is to be told of it."""
 
     stage: str
-    queries: list[SearchQuery]
+    queries: list[ExpandedQuery]
     seconds: float
     told: list[Event]
 
@@ -134,7 +134,7 @@ class _Maker:
         self,
         question: Question,
         words: Sequence[QueryTerm],
-        asked: SearchQuery,
+        asked: ExpandedQuery,
         resources: Resources,
         model: RationedModel | None,
     ) -> None:
@@ -168,9 +168,9 @@ class _Maker:
     def _by_model_or_words(
         self,
         purpose: Purpose,
-        by_model: Callable[[RationedModel], tuple[list[SearchQuery], list[ModelCall]]],
-        by_words: Callable[[], list[SearchQuery]],
-    ) -> tuple[list[SearchQuery], list[Event]]:
+        by_model: Callable[[RationedModel], tuple[list[ExpandedQuery], list[ModelCall]]],
+        by_words: Callable[[], list[ExpandedQuery]],
+    ) -> tuple[list[ExpandedQuery], list[Event]]:
         model = self._model
         if model is None:
             return by_words(), []
@@ -185,7 +185,7 @@ def _keywords(words: Sequence[QueryTerm]) -> Keywords:
     )
 
 
-def _nodes(question: Question, queries: Sequence[SearchQuery], lists: Sequence[List]) -> list[Node]:
+def _nodes(question: Question, queries: Sequence[ExpandedQuery], lists: Sequence[List]) -> list[Node]:
     """Return the queries made from the question as the tree they are, none where there is the question alone."""
     made = [query for query in queries if query.kind != "question"]
     if not made:

@@ -14,7 +14,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import Step, ask, fence_records
+from shrag.serving.llm.structured_call import PromptCall, ask, fence_records
 from shrag.serving.request import Question
 
 _SLOT = re.compile(r"\[\s*ANS[_ ]?(\d{1,3})\s*\]", re.IGNORECASE)
@@ -61,17 +61,19 @@ class SpanChoice(msgspec.Struct, frozen=True):
     record: Annotated[int, msgspec.Meta(ge=0, le=50)]
 
 
-class Span(NamedTuple):
+class AnswerSpan(NamedTuple):
     """Words that stand in the record ``docid``; both are empty where nothing answers."""
 
     text: str
     docid: str
 
 
-NO_SPAN = Span("", "")
+NO_SPAN = AnswerSpan("", "")
 
 
-def pick_span(question: Question, records: Sequence[Record], model: RationedModel) -> tuple[Span, list[ModelCall]]:
+def pick_span(
+    question: Question, records: Sequence[Record], model: RationedModel
+) -> tuple[AnswerSpan, list[ModelCall]]:
     """Return the words of ``records`` that ``model`` answers ``question`` with; raises as :func:`ask` does.
 
     Where they stand in another record than it says, that one is named; where in none, there is no span.
@@ -83,19 +85,19 @@ def pick_span(question: Question, records: Sequence[Record], model: RationedMode
         "records": fence_records(records, question.language),
         "count": str(len(records)),
     }
-    choice, calls = ask(model, Step("step", "span", question.language, values, max_tokens=256), SpanChoice)
+    choice, calls = ask(model, PromptCall("step", "span", question.language, values, max_tokens=256), SpanChoice)
     said = records[choice.record - 1 : choice.record] if choice.record else []
     return find_span(choice.text, [*said, *records]), calls
 
 
-def find_span(text: str, records: Sequence[Record]) -> Span:
+def find_span(text: str, records: Sequence[Record]) -> AnswerSpan:
     """Return ``text`` with the first of ``records`` whose title or text has it, whatever its spaces and letter case."""
     wanted = _plain(text)
     if not wanted:
         return NO_SPAN
     for record in records:
         if wanted in _plain(record.title) or wanted in _plain(record.text):
-            return Span(_SPACES.sub(" ", text).strip(), record.docid)
+            return AnswerSpan(_SPACES.sub(" ", text).strip(), record.docid)
     return NO_SPAN
 
 

@@ -11,7 +11,7 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import Step, ask, fence_records
+from shrag.serving.llm.structured_call import PromptCall, ask, fence_records
 from shrag.serving.request import Question
 
 LONGEST_RESPONSE = 600
@@ -45,6 +45,6 @@ def respond(question: Question, records: Sequence[Record], model: RationedModel)
         "records": fence_records(records, question.language),
         "count": str(len(records)),
     }
-    written, calls = ask(model, Step("step", "respond", question.language, values), _Response)
+    written, calls = ask(model, PromptCall("step", "respond", question.language, values), _Response)
     rests = records[written.record - 1].docid if 0 < written.record <= len(records) else ""
     return Response(plain_line(written.answer), rests), calls

@@ -14,7 +14,7 @@ from shrag.indexing.analyzed_record import AnalysedRecord
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries, RankedRecord, Ranking
 from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import Step, ask
+from shrag.serving.llm.structured_call import PromptCall, ask
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult, retrieve
 from shrag.serving.search_settings import Candidates
@@ -123,6 +123,6 @@ def write_query(question: Question, model: RationedModel) -> tuple[Question, lis
 
     Raises as :func:`~shrag.serving.llm.structured_call.ask` does.
     """
-    step = Step("query", "query", question.language, {"question": question.text}, max_tokens=128)
+    step = PromptCall("query", "query", question.language, {"question": question.text}, max_tokens=128)
     made, calls = ask(model, step, _Query)
     return Question(plain_line(made.query) or question.text, question.language), calls

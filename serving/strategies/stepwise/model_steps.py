@@ -16,7 +16,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.answering.multiple_choice import choices_text
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import Step, ask, fence_records, unfenced
+from shrag.serving.llm.structured_call import PromptCall, ask, fence_records, unfenced
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.strategies.stepwise.variants import Lookup
 
@@ -106,7 +106,7 @@ def take_apart(question: Question, model: RationedModel) -> tuple[list[SubQuesti
     Raises as :func:`~shrag.serving.llm.structured_call.ask` does, like the others.
     """
     values = {**_asked(question), "most": str(MOST_STEPS)}
-    made, calls = ask(model, Step("decompose", "substeps", question.language, values, max_tokens=768), _Steps)
+    made, calls = ask(model, PromptCall("decompose", "substeps", question.language, values, max_tokens=768), _Steps)
     steps: dict[str, SubQuestion] = {}
     for each in made.steps:
         text = plain_line(each.question)
@@ -118,20 +118,20 @@ def take_apart(question: Question, model: RationedModel) -> tuple[list[SubQuesti
 def say_logically(step: SubQuestion, question: Question, model: RationedModel) -> tuple[str, list[ModelCall]]:
     """Return what a source that settles ``step`` would explain: the logical query q* of r and q."""
     values = {"question": step.question, "query": step.query}
-    made, calls = ask(model, Step("query", "logical", question.language, values, max_tokens=384), _Explanation)
+    made, calls = ask(model, PromptCall("query", "logical", question.language, values, max_tokens=384), _Explanation)
     return plain_line(made.explanation), calls
 
 
 def step_back(step: SubQuestion, question: Question, model: RationedModel) -> tuple[str, list[ModelCall]]:
     """Return the principle behind ``step`` (step-back prompting)."""
-    asked = Step("query", "principle", question.language, {"question": step.question}, max_tokens=384)
+    asked = PromptCall("query", "principle", question.language, {"question": step.question}, max_tokens=384)
     made, calls = ask(model, asked, _Principle)
     return plain_line(made.principle), calls
 
 
 def suppose(step: SubQuestion, question: Question, model: RationedModel) -> tuple[str, list[ModelCall]]:
     """Return a passage that might answer ``step`` (HyDE)."""
-    asked = Step("hypothesis", "passage", question.language, {"question": step.question}, max_tokens=512)
+    asked = PromptCall("hypothesis", "passage", question.language, {"question": step.question}, max_tokens=512)
     made, calls = ask(model, asked, _Passage)
     return plain_line(made.passage), calls
 
@@ -159,7 +159,7 @@ def settle(
         "records": fence_records(records, question.language) or NOTHING,
         "count": str(len(records)),
     }
-    made, calls = ask(model, Step("step", "solve", question.language, values, max_tokens=768), _Solution)
+    made, calls = ask(model, PromptCall("step", "solve", question.language, values, max_tokens=768), _Solution)
     text = plain_line(made.solution)
     rests = records[made.record - 1].docid if text and 0 < made.record <= len(records) else ""
     return Solution(text, rests), calls

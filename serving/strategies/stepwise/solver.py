@@ -67,7 +67,7 @@ class _Pace:
     found: SubqueryResult | None = None
 
 
-class Walk:
+class StepSolver:
     """Works one question out; not to be shared. Without a ``model`` its parts are looked up and nothing is settled."""
 
     def __init__(

@@ -24,7 +24,7 @@ from shrag.serving.strategies.stepwise.similarity_threshold import (
     model_vectors,
     open_similarity,
 )
-from shrag.serving.strategies.stepwise.solver import Gate, Walk
+from shrag.serving.strategies.stepwise.solver import Gate, StepSolver
 from shrag.serving.strategies.stepwise.variants import WAYS, Way
 from shrag.serving.strategy import Resources
 from shrag.serving.timing import StageTimer
@@ -71,7 +71,7 @@ class StepwiseStrategy:
         timer = StageTimer()
         with timer.stage("threshold"):
             gate = self._gate(resources)
-        walk = Walk(self._way, request, resources, model, gate, timer)
+        walk = StepSolver(self._way, request, resources, model, gate, timer)
         yield from walk.steps()
         if self._way.looks_up:
             yield from conclude(walk.root, walk.found(), request, resources, timer, walk.notes())
@@ -96,7 +96,7 @@ def stepwise_strategies() -> tuple[StepwiseStrategy, ...]:
 
 
 def _conclude_unaided(
-    walk: Walk, request: Request, resources: Resources, timer: StageTimer
+    walk: StepSolver, request: Request, resources: Resources, timer: StageTimer
 ) -> Generator[Event, None, None]:
     """Yield a search in which nothing was looked for, the model's own answer, and the timings."""
     yield Keywords((), ())

@@ -13,7 +13,7 @@ from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import PlanSpent
 from shrag.serving.events import CutShort, Event, Node, Spent
 from shrag.serving.request import Question, Request
-from shrag.serving.strategies.planning.answer_slots import NO_SPAN, Span, fill, needed
+from shrag.serving.strategies.planning.answer_slots import NO_SPAN, AnswerSpan, fill, needed
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.sub_answers import Response
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, question_key
@@ -41,7 +41,7 @@ class Twig:
     level: int
     awaited: bool = False
     found: SubqueryResult | None = None
-    span: Span = NO_SPAN
+    span: AnswerSpan = NO_SPAN
     told: list[Event] = field(default_factory=list)
     spent: PlanSpent | None = None
 

@@ -17,9 +17,9 @@ from shrag.serving.errors import PlanSpent
 from shrag.serving.events import Assessment, Event, ModelCall, Purpose
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import fallback_events
-from shrag.serving.llm.structured_call import Step, ask
+from shrag.serving.llm.structured_call import PromptCall, ask
 from shrag.serving.request import Question
-from shrag.serving.strategies.planning.answer_slots import Span, looking_back, pick_span
+from shrag.serving.strategies.planning.answer_slots import AnswerSpan, looking_back, pick_span
 from shrag.serving.strategies.planning.sub_answers import Response, respond
 from shrag.serving.strategies.planning.subquery import SubqueryResult, write_query
 from shrag.serving.strategies.tree.policy import MOST_BRANCHES, RECORDS, Branches, Hand
@@ -73,7 +73,9 @@ class ModelHand:
 
         def work() -> tuple[Assessment, list[ModelCall]]:
             values = {"question": question.text, "query": found.question.text, "response": response.text}
-            made, calls = ask(self._model, Step("evaluate", "evaluate", question.language, values, 96), _Assessment)
+            made, calls = ask(
+                self._model, PromptCall("evaluate", "evaluate", question.language, values, 96), _Assessment
+            )
             overall = (made.coherence + made.answerability / 10) / 2
             return Assessment(made.coherence, made.answerability, overall, made.valid, self._model.name), calls
 
@@ -87,14 +89,14 @@ class ModelHand:
 
         def work() -> tuple[Branches, list[ModelCall]]:
             values = {"question": question.text, "most": str(MOST_BRANCHES)}
-            made, calls = ask(self._model, Step("decompose", "branch", question.language, values), _Branches)
+            made, calls = ask(self._model, PromptCall("decompose", "branch", question.language, values), _Branches)
             texts = [plain_line(text) for text in made.questions][:MOST_BRANCHES]
             kept = [text for text in dict.fromkeys(texts) if text and text != question.text]
             return Branches(made.kind, tuple(looking_back(text, number) for number, text in enumerate(kept, 1))), calls
 
         return self._or_rules("decompose", work, lambda: self._rules.branch(question, found))
 
-    def span(self, question: Question, found: SubqueryResult) -> tuple[Span, list[Event]]:
+    def span(self, question: Question, found: SubqueryResult) -> tuple[AnswerSpan, list[Event]]:
         """See :class:`~shrag.serving.strategies.tree.policy.Hand`."""
         return self._or_rules(
             "step",

@@ -10,7 +10,7 @@ from shrag.serving.events import Assessment, Event, NodeKind
 from shrag.serving.request import Question
 from shrag.serving.retrieval.query_terms import matched_share
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.strategies.planning.answer_slots import Span
+from shrag.serving.strategies.planning.answer_slots import AnswerSpan
 from shrag.serving.strategies.planning.bridge_entities import Bridge, arrivals, find_bridges
 from shrag.serving.strategies.planning.sub_answers import NO_RESPONSE, Response
 from shrag.serving.strategies.planning.subquery import SubqueryResult
@@ -51,7 +51,7 @@ class Hand(Protocol):
     def branch(self, question: Question, found: SubqueryResult) -> tuple[Branches, list[Event]]:
         """Return the smaller questions that ``question`` is answered by, none where it cannot be made smaller."""
 
-    def span(self, question: Question, found: SubqueryResult) -> tuple[Span, list[Event]]:
+    def span(self, question: Question, found: SubqueryResult) -> tuple[AnswerSpan, list[Event]]:
         """Return the words of a record that ``question`` is answered by, for the places that wait for them."""
 
 
@@ -111,6 +111,6 @@ class RuleHand:
         self._bridges |= bridges
         return Branches("bridging", tuple(bridges)), []
 
-    def span(self, question: Question, found: SubqueryResult) -> tuple[Span, list[Event]]:
+    def span(self, question: Question, found: SubqueryResult) -> tuple[AnswerSpan, list[Event]]:
         """Return none: what rules branch waits for nothing."""
-        return Span("", ""), []
+        return AnswerSpan("", ""), []

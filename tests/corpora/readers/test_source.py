@@ -8,7 +8,7 @@ import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers import source
-from shrag.corpora.readers.source import Line, open_source, read_head, read_lines
+from shrag.corpora.readers.source import SourceLine, open_source, read_head, read_lines
 
 
 @pytest.mark.slow
@@ -67,10 +67,10 @@ def test_lines_are_numbered_and_placed_without_their_ends(tmp_path: Path) -> Non
     path = tmp_path / "a"
     path.write_bytes("\ufeff가\r\n\nb\nlast".encode())
     assert list(read_lines(path)) == [
-        Line(1, 0, "가".encode()),
-        Line(2, 8, b""),
-        Line(3, 9, b"b"),
-        Line(4, 11, b"last"),
+        SourceLine(1, 0, "가".encode()),
+        SourceLine(2, 8, b""),
+        SourceLine(3, 9, b"b"),
+        SourceLine(4, 11, b"last"),
     ]
 
 
@@ -86,7 +86,7 @@ def test_a_line_beyond_the_limit_is_skipped_and_the_next_is_found(
     monkeypatch.setattr(source, "LONGEST_LINE", 4)
     path = tmp_path / "a"
     path.write_bytes(b"1234567890\nab\n1234\n")
-    assert list(read_lines(path)) == [Line(1, 0, None), Line(2, 11, b"ab"), Line(3, 14, b"1234")]
+    assert list(read_lines(path)) == [SourceLine(1, 0, None), SourceLine(2, 11, b"ab"), SourceLine(3, 14, b"1234")]
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "trailing"])

@@ -9,7 +9,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.records import Origin, Record
 from shrag.corpora.store.parquet import (
     RecordWriter,
-    Row,
+    StoredRow,
     read_digests,
     read_parquet,
     read_rows,
@@ -18,8 +18,8 @@ from shrag.corpora.store.parquet import (
 )
 
 
-def _row(record: Record, line: int = 1) -> Row:
-    return Row(record, record_digest(record), Origin(0, line, 10 * line))
+def _row(record: Record, line: int = 1) -> StoredRow:
+    return StoredRow(record, record_digest(record), Origin(0, line, 10 * line))
 
 
 def test_records_survive_in_order_with_all_their_fields(tmp_path: Path, record: Record) -> None:

@@ -16,7 +16,7 @@ from shrag.corpora.files import DiskFull
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build import builder
 from shrag.indexing.build.builder import build_index
-from shrag.indexing.build.checkpoints import BuildPlan, Step, find_workspace, run_steps, start_workspace
+from shrag.indexing.build.checkpoints import BuildPlan, BuildStep, find_workspace, run_steps, start_workspace
 from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.build.records_step import shard_size
 from shrag.indexing.build.resources import StageUtilization
@@ -75,12 +75,12 @@ def test_a_finished_step_is_not_run_again_until_its_input_or_its_files_change(tm
     build = start_workspace(tmp_path, PLAN, 1)
     ran: list[str] = []
 
-    def step(name: str, text: str) -> Step:
+    def step(name: str, text: str) -> BuildStep:
         def run() -> None:
             ran.append(name)
             (build.index / name).write_text(text)
 
-        return Step(name, (name,), run)
+        return BuildStep(name, (name,), run)
 
     run_steps(build, [step("a", "1"), step("b", "2")])
     run_steps(build, [step("a", "1"), step("b", "2")])

@@ -11,7 +11,7 @@ from shrag.models.language_model import Completion, Message
 from shrag.serving.errors import PlanSpent
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import Ration, RationedModel
-from shrag.serving.llm.structured_call import Step, ask
+from shrag.serving.llm.structured_call import PromptCall, ask
 from tests.support.scripted_models import ScriptedStream
 
 
@@ -50,7 +50,7 @@ def _ask(model: RationedModel, question: str) -> str:
 
 def _told(model: RationedModel, question: str) -> tuple[str, list[ModelCall]]:
     values = {"question": question, "least": "2", "most": "5"}
-    value, calls = ask(model, Step("keywords", "keywords", "en", values), _Letter)
+    value, calls = ask(model, PromptCall("keywords", "keywords", "en", values), _Letter)
     return value.letter, calls
 
 

@@ -9,10 +9,10 @@ from shrag.models.language_model import Completion, Message
 from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import Step, ask
+from shrag.serving.llm.structured_call import PromptCall, ask
 from tests.support.scripted_models import ScriptedStream
 
-ASKED = Step("query", "query", "en", {"question": "Which letter?"})
+ASKED = PromptCall("query", "query", "en", {"question": "Which letter?"})
 
 
 class _Letter(msgspec.Struct, frozen=True):

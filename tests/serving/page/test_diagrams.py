@@ -9,7 +9,7 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.serving.events import Assessment, CutShort, ModelCall, Node, RankedRecord, Timings
 from shrag.serving.page.diagrams import (
-    Line,
+    DiagramLine,
     Share,
     Work,
     bar_lengths,
@@ -208,9 +208,9 @@ def test_a_line_runs_from_the_row_before_to_the_row_after_re_ranking() -> None:
         for rank, (docid, pool_rank) in enumerate([("A", 7), ("B", 2), ("C", 90)], 1)
     ]
     assert ranking_lines(ranked, {"B"}) == [
-        Line(7, 1, 24.0, 8.0, cited=False),
-        Line(2, 2, 8.0, 24.0, cited=True),
-        Line(90, 3, 40.0, 40.0, cited=False),
+        DiagramLine(7, 1, 24.0, 8.0, cited=False),
+        DiagramLine(2, 2, 8.0, 24.0, cited=True),
+        DiagramLine(90, 3, 40.0, 40.0, cited=False),
     ]
     assert ranking_lines([], {"B"}) == []
 

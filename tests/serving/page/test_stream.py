@@ -29,7 +29,7 @@ from shrag.serving.events import (
 from shrag.serving.page.rendering import render_page
 from shrag.serving.page.request import Asked
 from shrag.serving.page.state import Seen
-from shrag.serving.page.stream import PageEvent, PageStream, Piece, Step, Whole, page_events
+from shrag.serving.page.stream import PageEvent, PageStream, Piece, Progress, Whole, page_events
 from shrag.serving.request import parse_request
 from tests.support.scripted_models import Line, ScriptedModel, ScriptFile, listed
 
@@ -85,8 +85,8 @@ def test_the_last_pieces_are_those_of_the_page_sent_whole(demo: Engine, answer: 
 
 def test_a_model_that_goes_away_takes_its_draft_with_it(demo: Engine) -> None:
     events = _events(_engine(demo, WRITTEN, " 끝 [1]. 끝 [1]. 끝 [1].", ModelUnavailable("away")))
-    (anew,) = (place for place, event in enumerate(events) if isinstance(event, Step) and event.anew)
-    assert events[anew] == Step("답변: 언어 모델이 응답하지 않아 모델 없이 처리했습니다.", anew=True)
+    (anew,) = (place for place, event in enumerate(events) if isinstance(event, Progress) and event.anew)
+    assert events[anew] == Progress("답변: 언어 모델이 응답하지 않아 모델 없이 처리했습니다.", anew=True)
     assert "<section" in _html(events[:anew], "draft")[0]
     assert "<section" in _html(events[anew:], "draft")[0]
     assert "extractive" in _html(events, "answer")[0]
@@ -105,7 +105,7 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
         *("draft", "draft", "draft", "draft"),
         *("answer", "node", "tree", "records", "way", "whole"),
     ]  # fmt: skip
-    said = [event.says for event in events if isinstance(event, Step)]
+    said = [event.says for event in events if isinstance(event, Progress)]
     assert said[:4] == [
         f"이어 물은 질문 {count}개, 마친 것 {done}개." for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))
     ]

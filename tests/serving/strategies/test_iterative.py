@@ -11,7 +11,14 @@ from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking, Timings
 from shrag.serving.llm.call_budget import Ration
 from shrag.serving.request import Request, parse_question
-from shrag.serving.strategies.iterative import ITERATIVE, MOST_TURNS, IterativeStrategy, Walk, ask_oneself, think_aloud
+from shrag.serving.strategies.iterative import (
+    ITERATIVE,
+    MOST_TURNS,
+    IterativePolicy,
+    IterativeStrategy,
+    ask_oneself,
+    think_aloud,
+)
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
@@ -163,7 +170,7 @@ def test_a_follow_up_that_is_not_settled_leaves_the_others(demo: Engine) -> None
 
 @pytest.mark.parametrize("calls", [2, 3])
 @pytest.mark.parametrize("walk", [ask_oneself, think_aloud])
-def test_what_runs_out_ends_the_turns_and_is_told_once(demo: Engine, walk: Walk, calls: int) -> None:
+def test_what_runs_out_ends_the_turns_and_is_told_once(demo: Engine, walk: IterativePolicy, calls: int) -> None:
     strategy = IterativeStrategy("tried", walk, Ration(calls=calls))
     resources = Engine(demo.open_index, model=ScriptFile("iterative")).resources
     events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))

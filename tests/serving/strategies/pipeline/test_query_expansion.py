@@ -9,7 +9,7 @@ from shrag.serving.retrieval.query_terms import text_terms
 from shrag.serving.strategies.pipeline.query_expansion import (
     FIRST_SEARCH,
     LONGEST_QUERY,
-    SearchQuery,
+    ExpandedQuery,
     augment_by_words,
     query_of_text,
     suppose_by_sentences,
@@ -52,7 +52,7 @@ def test_a_question_of_few_keywords_has_no_parts_and_one_of_none_nothing(demo: E
     assert _made(demo, "zzzz qqqq", "en", 8) == []
 
 
-def _supposed(demo: Engine, question: str, count: int) -> list[SearchQuery]:
+def _supposed(demo: Engine, question: str, count: int) -> list[ExpandedQuery]:
     index = demo.open_index
     words = text_terms(question, index)
     return suppose_by_sentences(words, query_of_text(question, index, "question"), count, index)
