@@ -43,7 +43,7 @@ def _served(folder: Path) -> Iterator[LanguageModel]:
             yield model
 
 
-@pytest.fixture(params=[_openai, _served])
+@pytest.fixture(params=[_openai, pytest.param(_served, marks=pytest.mark.process)])
 def model(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LanguageModel]:
     """Return each model, over an endpoint that says ``from the subprocess``."""
     with request.param(tmp_path) as opened:

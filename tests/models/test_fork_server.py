@@ -15,6 +15,8 @@ import pytest
 
 from shrag.models.fork_server import ForkServer
 
+pytestmark = pytest.mark.process
+
 WORKERS = """
 import os, msgspec
 from shrag.models.fork_server import serve

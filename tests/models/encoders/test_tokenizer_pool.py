@@ -11,6 +11,8 @@ from shrag.models.encoders.tokenization import Tokeniser
 from shrag.models.encoders.tokenizer_pool import TokenizerPool
 from tests.support.checkpoints import SENTENCES
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def own(encoder_folder: Path) -> Tokeniser:
@@ -28,7 +30,6 @@ def _server_pid(pool: TokenizerPool) -> int:
     return process.pid
 
 
-@pytest.mark.process
 def test_processes_give_the_same_tokens_in_the_same_order(own: Tokeniser) -> None:
     pool = TokenizerPool(own, 2)
     chunks = [SENTENCES[start : start + 2] for start in range(0, len(SENTENCES), 2)] + [[], ["\ud55c\uae00 \U0001f9ea"]]
