@@ -19,8 +19,11 @@ from shrag.indexing.analysis import morphological_analysis
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
+from shrag.indexing.maintenance.history import roll_back
+from shrag.indexing.storage.generations import generation_folder
 from shrag.serving.engine import Engine, open_engine
 from tests.support.fault_modes import FAULTS, Fault
+from tests.support.published import two_contents
 
 if TYPE_CHECKING:
     from shrag.models.encoders.cross_encoder import CrossEncoderReranker
@@ -154,3 +157,21 @@ def record() -> Record:
     return Record(
         "A#1", "그래핀 차폐재", "그래핀(graphene) 필름을 만들었다. 차폐 효율은 30 dB였다.", "ko", complete=True
     )
+
+
+@pytest.fixture(scope="session")
+def contents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an index folder with generations of two contents. Tests only read it."""
+    home = tmp_path_factory.mktemp("contents") / "home"
+    two_contents(home)
+    return home / "indexes" / "demo"
+
+
+@pytest.fixture
+def index(contents: Path, tmp_path: Path) -> Path:
+    """Return an index folder whose current generation, 1, has the first content; a test may change it."""
+    folder = tmp_path / "indexes" / "demo"
+    shutil.copytree(contents, folder)
+    roll_back(folder.parent, "demo", to=1)
+    shutil.rmtree(generation_folder(folder, 2))
+    return folder
