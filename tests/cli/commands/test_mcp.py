@@ -89,9 +89,9 @@ def test_each_mistake_is_a_tool_error_and_the_next_call_is_answered(demo_home: P
 
 def test_nothing_but_the_protocol_reaches_standard_output(demo_home: Path) -> None:
     noisy = (
-        "import os\nfrom shrag.serving import engine\nread = engine.read_question\n"
-        "def loud(raw):\n    print('noise'); os.write(1, b'noise\\n'); return read(raw)\n"
-        "engine.read_question = loud\n"
+        "import os\nfrom shrag.serving import request\nparse = request.parse_question\n"
+        "def loud(*given):\n    print('noise'); os.write(1, b'noise\\n'); return parse(*given)\n"
+        "request.parse_question = loud\n"
     )
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     lines: list[dict[str, Any]] = [
