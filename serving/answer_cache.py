@@ -121,7 +121,7 @@ class AnswerCache:
         """Return the run for ``key``: a :class:`CachedAnswer`, one in flight for others too, or a new one.
 
         An answer is cached that ends with its timings, has no fallback, and that ``may_cache`` allows at its end. A
-        failure is raised to all who wait for it, and whoever asks next begins anew.
+        failure is raised to all who wait for it, and the next request begins anew.
 
         Args:
             key: What determines the answer.

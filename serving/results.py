@@ -29,7 +29,7 @@ from shrag.serving.request import Question, Request
 class SearchResult:
     """What happened up to the ranking, and how long it took.
 
-    ``nodes`` are the questions asked on the way as they stood at the end, in the order in which they came up.
+    ``nodes`` are the final states of the questions asked on the way, in the order in which they came up.
     """
 
     question: Question

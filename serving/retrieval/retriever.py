@@ -1,4 +1,4 @@
-"""Retriever: keywords, queries, candidates and a ranking, told as events (steps 1 to 4 of SHRAG)."""
+"""Retriever: keywords, queries, candidates and a ranking, as events (steps 1 to 4 of SHRAG)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RetrievalResult:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events of the search in the order in which every strategy tells them."""
+        """The events of the search in the order in which every strategy yields them."""
         return self.keywords, self.queries, self.hits, self.ranking
 
 

@@ -83,9 +83,9 @@ def find_all(
 def find_first(
     root: Node, request: Request, resources: Resources, timer: StageTimer
 ) -> Generator[Event, None, tuple[Node, SubqueryResult]]:
-    """Search for the reader's own question, ``root``; return it as it stands then, and what was found.
+    """Search for the reader's own question, ``root``; return the updated ``root`` and what was found.
 
-    What is told on the way is yielded, and ``root`` as it stands then.
+    Yields the events of the model calls and the updated ``root``.
     """
     with timer.stage("search"):
         found = find(request.question, request, resources)
