@@ -77,8 +77,8 @@ def build_index(
             :data:`~shrag.indexing.analysis.user_dictionary.NO_WORDS` for none.
         corrections: The user's corrections to the glossary
             (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise; empty for none.
-        encoder: What makes the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none`` for an
-        index
+        encoder: What makes the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none`` for
+        an index
             without; None for what the current generation has.
         force: Build even where there is nothing new.
         options: How to build.

@@ -16,15 +16,15 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.records import Record
 from shrag.corpora.store.open_corpus import open_corpus
-from shrag.indexing.build import worker_pool
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import PackedRecord, analyse_record, pack, unpack_stored
+from shrag.indexing.build import worker_pool
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
-from shrag.indexing.errors import IndexingError, IndexMissing, PartMissing, TooManyRejected
-from shrag.indexing.storage.generations import current_generation
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.build.worker import Frame, RejectedRecord, Setup
 from shrag.indexing.build.worker_pool import WorkerPool
+from shrag.indexing.errors import IndexingError, IndexMissing, PartMissing, TooManyRejected
+from shrag.indexing.storage.generations import current_generation
 
 # The worker itself, in which some words do what odd input has done to Kiwi.
 HOSTILE = """
@@ -95,7 +95,9 @@ def test_r6_a_record_that_crashes_hangs_or_raises_is_refused_and_no_other(
         found = _all(list(pool.analyse(path, 0, 100)))
     assert len(found) == 100
     assert {place for place, record in enumerate(found) if isinstance(record, RejectedRecord)} == odd.keys()
-    assert found[41] == RejectedRecord("d41", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x78 in position 0: odd")
+    assert found[41] == RejectedRecord(
+        "d41", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x78 in position 0: odd"
+    )
     assert found[7] == RejectedRecord("", "the analysis of this record crashed, or took longer than it may")
 
 
