@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from shrag.indexing.search_engine import FieldStatistics
-
 
 class Bm25(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The parameters an index is scored with, kept in its manifest.
