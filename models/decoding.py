@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ T = TypeVar("T")
 # msgspec builds its description of a type at the type's first use, and lets other threads see it while it is built:
 # a thread that uses it then crashes the interpreter (seen with msgspec 0.22). So it is built under a lock.
 _lock = threading.Lock()
+_described: set[type[Any]] = set()
 
 
 def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:  # noqa: ANN401
@@ -21,11 +21,8 @@ def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:  # noqa: AN
     Raises:
         msgspec.ValidationError: The value does not fit.
     """
-    _build_description(kind)
+    if kind not in _described:
+        with _lock:
+            msgspec.json.Decoder(kind)
+        _described.add(kind)
     return msgspec.convert(value, kind, strict=strict)
-
-
-@functools.cache
-def _build_description(kind: type[Any]) -> None:
-    with _lock:
-        msgspec.json.Decoder(kind)
