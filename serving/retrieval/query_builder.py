@@ -59,7 +59,7 @@ def build_queries(
 def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Sequence[QueryTerm]]:
     """Return the keywords of ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all down to one: the most important stay."""
     subqueries = [keywords[:size] for size in range(len(keywords), 0, -1)]
-    return subqueries[:1] if settings.ladder == "longest" else subqueries
+    return subqueries[:1] if settings.queries == "longest" else subqueries
 
 
 def build_subqueries(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Query]:
@@ -82,7 +82,7 @@ def reduce_translated_query(
         return []
     sizes = dict.fromkeys([-(-len(translated) * part // 3) for part in (3, 2, 1)])
     subqueries = [translated[:size] for size in sizes if size]
-    return subqueries[:1] if settings.ladder == "longest" else subqueries
+    return subqueries[:1] if settings.queries == "longest" else subqueries
 
 
 def build_translated_queries(

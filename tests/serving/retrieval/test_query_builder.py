@@ -107,7 +107,7 @@ def test_more_ands_than_keywords_allow_are_as_many_as_there_can_be() -> None:
 
 def test_the_longest_query_alone_is_the_ladders_first() -> None:
     words = [_word("우유", MILK), FREE, BOOK]
-    longest = SearchSettings(ladder="longest")
+    longest = SearchSettings(queries="longest")
     assert build_subqueries(words, longest) == build_subqueries(words)[:1]
     assert reduce_translated_query(words, "ko", longest) == reduce_translated_query(words, "ko")[:1]
 

@@ -47,5 +47,5 @@ def test_a_document_is_left_out_for_all_words_of_a_phrase_in_either_language() -
 
 
 def test_nothing_to_search_for_makes_no_query() -> None:
-    told, queries = build_queries([], "ko", SearchSettings(ands=3, ladder="longest"))
+    told, queries = build_queries([], "ko", SearchSettings(ands=3, queries="longest"))
     assert (told.queries, queries) == ((), [])
