@@ -176,10 +176,10 @@ class ScoredDoc:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What each query found, best first; the candidates they make together; and the incomplete records that were left out.
+    """Hits of each query, best first; docids of the candidates they make together, and of those left out as incomplete.
 
-    ``dense`` is what was found by vectors, best first, scored by cosine, and part of the candidates; ``encoder`` names what
-    made them, empty where vectors were not asked, and ``encoder_is_model`` says whether that is a model.
+    ``dense`` are the hits of the vectors, best first, scored by cosine; they are candidates too. ``encoder`` names what
+    made the vectors, empty where they were not searched, and ``encoder_is_model`` says whether that is a model.
     """
 
     hits: tuple[tuple[ScoredDoc, ...], ...]

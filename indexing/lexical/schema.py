@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.jvm import JavaClass, lucene
-from shrag.indexing.query import And, DisjunctionMax, Not, Or, Query, Term, Boost
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 
 DOCID = "docid"
 """The identifier: one untokenised term, and a doc value to read it back from a hit."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.query import And, DisjunctionMax, Not, Or, Query, Term, Boost
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.serving.events import Queries
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm

@@ -23,7 +23,7 @@ from shrag.indexing.bm25 import Bm25, bm25_score
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
 from shrag.indexing.open_index import open_index
-from shrag.indexing.query import And, DisjunctionMax, Not, Or, Query, Term, Boost, any_of
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
 from shrag.indexing.search_engine import FieldStatistics, Hit, SearchEngine, Statistics
 from shrag.serving.engine import Engine
 

@@ -15,7 +15,7 @@ from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.schema import SEPARATOR, join_texts, write_queries
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
-from shrag.indexing.query import And, DisjunctionMax, Not, Or, Query, Term, Boost, any_of
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
 
 DOCUMENTS = {
     "d1": (["graphene"], [["graphene", "film", "shield"], ["film"]]),

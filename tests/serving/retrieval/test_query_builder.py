@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shrag.indexing.glossary.query_translation import Translation
-from shrag.indexing.query import And, DisjunctionMax, Or, Term, Boost, any_of
+from shrag.indexing.query import And, Boost, DisjunctionMax, Or, Term, any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_builder import (
     build_subqueries,
