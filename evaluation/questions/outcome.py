@@ -107,7 +107,7 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
         qid=qid,
         reason=result.ranking.reason,
         keywords=tuple(
-            keyword.text + (f" → {keyword.carried[0]}" if keyword.carried else "")
+            keyword.text + (f" → {keyword.translations[0]}" if keyword.translations else "")
             for keyword in result.keywords.keywords
         ),
         queries=result.queries.queries,

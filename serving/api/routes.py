@@ -113,7 +113,7 @@ async def ready(request: Request) -> Health:
         records=manifest.records,
         files=files,
         generator_status=service.generator_status,
-        generation_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
+        generator_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
         language_model=name,
     )
 

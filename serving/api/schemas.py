@@ -10,7 +10,6 @@ from msgspec import Meta, Struct
 from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
 from shrag.serving.events import (
     Citation,
-    CutShort,
     Fallback,
     Keyword,
     KeywordOrder,
@@ -20,6 +19,7 @@ from shrag.serving.events import (
     Reason,
     ScoredDoc,
     Section,
+    Truncated,
 )
 from shrag.serving.http.request_context import request_id
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage
@@ -64,7 +64,7 @@ class DocumentQuery(Struct, frozen=True):
 class SearchResponse:
     """What was found, and how. ``reason`` and its sentence ``message`` are empty where there is something.
 
-    ``nodes`` are the questions that a strategy asked on its way, as they stood at the end, and ``cut_short`` is what it
+    ``nodes`` are the questions that a strategy asked on its way, as they stood at the end, and ``truncated`` is what it
     ran out of; both are empty where the question was asked as it is. ``cached`` says that it was found for an earlier
     question like this one, in the same generation of the index. ``seconds`` and ``model_calls`` are of this request: a
     model is not asked again for what is kept.
@@ -92,7 +92,7 @@ class SearchResponse:
     keyword_model: str
     fallbacks: tuple[Fallback, ...]
     nodes: tuple[Node, ...]
-    cut_short: tuple[CutShort, ...]
+    truncated: tuple[Truncated, ...]
     # From here on, what is of this request alone: shrag.serving.api.encoding relies on it being last.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]
@@ -104,15 +104,15 @@ class SearchResponse:
 class AnswerBody:
     """The answer, whole and in its parts; ``kind``, ``model`` and ``label`` say who wrote it.
 
-    ``precision`` is the share of its citations that held, null where it has none; ``choice`` is the letter of the
-    choice made, empty where there is none.
+    ``citation_precision`` is the share of its citations whose sentences are supported, null where it has none;
+    ``choice`` is the letter of the choice made, empty where there is none.
     """
 
     kind: str
     label: str
     model: str
     complete: bool
-    precision: float | None
+    citation_precision: float | None
     language: AnswerLanguage
     reason: Reason
     text: str
@@ -139,7 +139,7 @@ class StreamStarted:
     strategy: str
     cached: bool
     request_id: str
-    event: Literal["begun"] = "begun"
+    event: Literal["started"] = "started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class Health:
     """Whether questions are answered, and over what.
 
     ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on. Where
-    ``generator_status`` is ``degraded``, ``generation_failure`` says why; searches and extractive answers go on.
+    ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
     ``index_problem`` says why the generation that is published is not the one that answers, empty where it is.
     """
 
@@ -198,7 +198,7 @@ class Health:
     records: int
     files: str
     generator_status: GeneratorStatus
-    generation_failure: str
+    generator_failure: str
     language_model: str | None
 
 
@@ -228,7 +228,7 @@ def search_response(result: SearchResult) -> SearchResponse:
         keyword_model=result.keywords.model,
         fallbacks=result.fallbacks,
         nodes=result.nodes,
-        cut_short=result.cut_short,
+        truncated=result.truncated,
         model_calls=result.model_calls,
         seconds=result.timings.seconds,
         cached=result.timings.cached,
@@ -244,7 +244,7 @@ def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         label=answer_label(answer),
         model=answer.model,
         complete=answer.complete,
-        precision=answer.precision,
+        citation_precision=answer.citation_precision,
         language=answer.language,
         reason=answer.reason,
         text=answer_text(answer, form),

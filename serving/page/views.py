@@ -9,7 +9,7 @@ from typing import Any
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.serving.answering.formats import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_text
+from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_text
 from shrag.serving.events import Answer, Hits, Part, RankedRecord, Sentence
 from shrag.serving.page.citation_export import reference_line
 from shrag.serving.page.diagrams import bar_lengths, model_work, ranking_lines, stage_shares
@@ -55,9 +55,9 @@ def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
         "reason": REASONS[language][answer.reason] if answer.reason else "",
         "kind": "none" if answer.reason else answer.kind,
         "model": answer.model,
-        "cut_short": not answer.complete,
+        "truncated": not answer.complete,
         "cached": seen.cached,
-        "doubted": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
+        "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
         "fallbacks": [
             {"purpose": purpose, "says": FALLBACKS[asked.language][cause]}
             for purpose, cause in dict.fromkeys((fallback.stage, fallback.cause) for fallback in seen.fallbacks)
@@ -83,7 +83,7 @@ def sentence_view(part: Part, sentence: Sentence, language: AnswerLanguage) -> d
         "part": part,
         "heading": HEADINGS[language][part],
         "text": shorten(sentence.text, LONGEST_SENTENCE),
-        "doubt": DOUBTS[language][sentence.doubt] if sentence.doubt else "",
+        "issue": ISSUES[language][sentence.issue] if sentence.issue else "",
         "marks": [{"number": number, "rank": None} for number in sentence.citations],
     }
 
@@ -117,7 +117,7 @@ def way_view(seen: Seen, asked: Asked) -> dict[str, Any]:
         "keywords": keywords.keywords if keywords else (),
         "keyword_model": keywords.model if keywords else "",
         "keyword_order": keywords.order if keywords else "tfidf",
-        "carried": any(keyword.carried for keyword in keywords.keywords) if keywords else False,
+        "translations": any(keyword.translations for keyword in keywords.keywords) if keywords else False,
         "unknown": keywords.unknown if keywords else (),
         "queries": queries,
         "candidates": len(hits.candidates) if hits else None,
@@ -139,7 +139,7 @@ def _sections(answer: Answer, ranked: Mapping[str, RankedRecord], filters: Filte
             "sentences": [
                 {
                     "text": shorten(sentence.text, LONGEST_SENTENCE),
-                    "doubt": DOUBTS[answer.language][sentence.doubt] if sentence.doubt else "",
+                    "issue": ISSUES[answer.language][sentence.issue] if sentence.issue else "",
                     "marks": [
                         {
                             "number": number,
@@ -188,7 +188,7 @@ def _record(
         "docid": record.docid,
         "address": asked.of_record(record.docid),
         "plain_address": replace(asked, question=None).of_record(record.docid),
-        "also": [(docid, asked.of_record(docid)) for docid in ranked.also[:_SHOWN_OTHERS]],
+        "also": [(docid, asked.of_record(docid)) for docid in ranked.duplicates[:_SHOWN_OTHERS]],
         "kind": kind_of(record),
         "language": record.language,
         "title": title,

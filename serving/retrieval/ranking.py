@@ -106,7 +106,7 @@ def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[Rank
 
 
 def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:
-    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``also`` names its others.
+    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``duplicates`` names its others.
 
     Those are the ones that are ranked too, in their order, and the first one of the paper in the corpus, which all
     others point to. The order in which they come is the order in which they are ranked.

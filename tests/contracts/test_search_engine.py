@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 from shrag.corpora.formats.topics import read_topics
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalysedRecord, RecordStore, pack
-from shrag.indexing.bm25 import Bm25, bm25_score
+from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
 from shrag.indexing.open_index import open_index
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
 from shrag.indexing.search_engine import FieldStatistics, Hit, SearchEngine, Statistics
 from shrag.serving.engine import Engine
+from tests.indexing.bm25_score import bm25_score
 
 pytestmark = pytest.mark.slow
 

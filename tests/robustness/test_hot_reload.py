@@ -73,7 +73,7 @@ def read_answer(request: Request, text: str) -> tuple[int, bool, object]:
     if request.kind == "stream":
         events = [json.loads(block.partition("data: ")[2]) for block in text.strip().split("\n\n")]
         begun, *told, last = events
-        assert (begun["event"], last["event"]) == ("begun", "timings"), (begun, last)
+        assert (begun["event"], last["event"]) == ("started", "timings"), (begun, last)
         assert begun["cached"] == last["cached"]
         return begun["index_generation"], begun["cached"], told
     body = json.loads(text)

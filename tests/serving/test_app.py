@@ -148,7 +148,7 @@ def test_health_says_what_is_served(client: TestClient) -> None:
         "records": 170,
         "files": "whole",
     }
-    ready |= {"files": "whole", "generator_status": "extractive", "generation_failure": "", "language_model": None}
+    ready |= {"files": "whole", "generator_status": "extractive", "generator_failure": "", "language_model": None}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 

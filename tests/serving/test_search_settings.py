@@ -103,8 +103,8 @@ def test_without_the_glossary_nothing_is_carried_over_or_ranked_by_it(demo: Engi
     question = "How does remote work change conflict between work and family?"
     carried = demo.search(question, k=40)
     plain = demo.search(question, k=40, settings=SearchSettings(glossary=False))
-    assert any(keyword.carried for keyword in carried.keywords.keywords)
-    assert not any(keyword.carried for keyword in plain.keywords.keywords)
+    assert any(keyword.translations for keyword in carried.keywords.keywords)
+    assert not any(keyword.translations for keyword in plain.keywords.keywords)
     assert len(plain.queries.queries) < len(carried.queries.queries)
     scores = {ranked.record.docid: ranked.score for ranked in carried.ranking.records}
     korean = [each for each in plain.ranking.records if each.record.language == "ko" and each.record.docid in scores]

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from shrag.serving.answering.formats import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_label
+from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_label
 from shrag.serving.api.chat_completions.schemas import (
     Annotation,
     AnswerMessage,
@@ -227,8 +227,8 @@ class AnswerText:
             mark = f"[{number}]"
             self._marks.setdefault(number, (self._length, self._length + len(mark)))
             self._add(mark)
-        if sentence.doubt:
-            self._add(f" (⚠ {DOUBTS[self._language][sentence.doubt]})")
+        if sentence.issue:
+            self._add(f" (⚠ {ISSUES[self._language][sentence.issue]})")
 
     def _fallback(self, event: Fallback) -> None:
         """Add that the text above was broken off; citations of it are no longer those of the answer."""

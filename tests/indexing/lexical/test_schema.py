@@ -10,12 +10,13 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalysedRecord, pack
-from shrag.indexing.bm25 import Bm25, bm25_score
+from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.schema import SEPARATOR, join_texts, write_queries
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
+from tests.indexing.bm25_score import bm25_score
 
 DOCUMENTS = {
     "d1": (["graphene"], [["graphene", "film", "shield"], ["film"]]),

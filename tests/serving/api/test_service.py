@@ -74,7 +74,7 @@ def test_a_question_asked_again_says_so_on_every_interface_and_asks_no_model(dem
     assert again["answer"] == first["answer"]
 
     begun, *told, last = _events(client.post("/v1/ask", json={"question": QUESTION, "stream": True}).text)
-    assert (begun["event"], begun["cached"], begun["index"], begun["index_generation"]) == ("begun", True, "demo", 1)
+    assert (begun["event"], begun["cached"], begun["index"], begun["index_generation"]) == ("started", True, "demo", 1)
     assert (last["event"], last["cached"], list(last["seconds"])) == ("timings", True, ["cache"])
     assert [event["event"] for event in told if event["event"] in ("model_call", "answer")] == ["answer"]
 

@@ -38,7 +38,7 @@ def _create(client: openai.OpenAI, **options: Any) -> Any:  # noqa: ANN401
 def test_every_strategy_of_the_index_is_a_model(client: openai.OpenAI) -> None:
     assert [model.id for model in client.models.list()] == [
         *("demo/shrag", "demo/bm25", "demo/hybrid", "demo/decompose", "demo/chain", "demo/tree", "demo/raise"),
-        *(f"demo/way-{number}" for number in range(1, 9)),
+        *(f"demo/pipeline-{number}" for number in range(1, 9)),
     ]
     assert client.models.retrieve("demo/bm25").owned_by == "shrag"
     with pytest.raises(openai.NotFoundError, match="use one of demo/shrag"):
