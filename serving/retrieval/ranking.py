@@ -115,7 +115,7 @@ def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None)
     for each in ranked:
         papers.setdefault(_paper(each.record), []).append(each)
     return [
-        RankedRecord(rank, each[0].pool_rank, each[0].score, each[0].record, _others(paper, each))
+        RankedRecord(rank, each[0].candidate_rank, each[0].score, each[0].record, _others(paper, each))
         for rank, (paper, each) in enumerate(islice(papers.items(), most), 1)
     ]
 
