@@ -107,12 +107,12 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
         qid=qid,
         reason=result.ranking.reason,
         keywords=tuple(
-            keyword.text + (f" → {keyword.carried[0]}" if keyword.carried else "")
+            keyword.text + (f" → {keyword.translations[0]}" if keyword.translations else "")
             for keyword in result.keywords.keywords
         ),
         queries=result.queries.queries,
-        collected=len(result.hits.pool),
-        relevant_collected=len({each.docid for each in relevant} & set(result.hits.pool)),
+        collected=len(result.hits.candidates),
+        relevant_collected=len({each.docid for each in relevant} & set(result.hits.candidates)),
         found=len(ranking),
         relevant=relevant,
         top=tuple(docid for docid, _ in ranking[:TOP_RECORDS]),

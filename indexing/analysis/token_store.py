@@ -17,10 +17,12 @@ import msgspec
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.storage.checksums import open_sealed
 
-FILE = "words.sqlite"
+FILE = "tokens.sqlite"
 """File name in an index's folder."""
 
 _LONGEST_WORD = 40
+
+decode_tokens = msgspec.json.Decoder(tuple[Token, ...]).decode
 
 
 class TokenStore:
@@ -34,7 +36,7 @@ class TokenStore:
         """Return the tokens of ``word``, None where it is not stored."""
         with self._lock:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
-        return msgspec.json.decode(row[0], type=tuple[Token, ...]) if row else None
+        return decode_tokens(row[0]) if row else None
 
     def words(self) -> list[tuple[str, bytes]]:
         """Return all words with their tokens (as JSON), sorted by word."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.serving.answering.formats import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_text
+from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_text
 from shrag.serving.events import Answer, Hits, Part, RankedRecord, Sentence
 from shrag.serving.page.citation_export import reference_line
 from shrag.serving.page.diagrams import bar_lengths, model_work, ranking_lines, stage_shares
@@ -55,9 +55,9 @@ def answer_view(seen: PageState, asked: PageRequest) -> dict[str, Any] | None:
         "reason": REASONS[language][answer.reason] if answer.reason else "",
         "kind": "none" if answer.reason else answer.kind,
         "model": answer.model,
-        "incomplete": not answer.complete,
+        "truncated": not answer.complete,
         "cached": seen.cached,
-        "unsupported_count": sum(not sentence.sound for section in answer.sections for sentence in section.sentences),
+        "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
         "fallbacks": [
             {"purpose": purpose, "message": FALLBACKS[asked.language][cause]}
             for purpose, cause in dict.fromkeys((fallback.stage, fallback.cause) for fallback in seen.fallbacks)
@@ -83,7 +83,7 @@ def sentence_view(part: Part, sentence: Sentence, language: AnswerLanguage) -> d
         "part": part,
         "heading": HEADINGS[language][part],
         "text": shorten(sentence.text, LONGEST_SENTENCE),
-        "doubt": DOUBTS[language][sentence.doubt] if sentence.doubt else "",
+        "issue": ISSUES[language][sentence.issue] if sentence.issue else "",
         "marks": [{"number": number, "rank": None} for number in sentence.citations],
     }
 
@@ -113,15 +113,15 @@ def trace_view(seen: PageState, asked: PageRequest) -> dict[str, Any]:
     strategy = strategy_view(asked.strategy, asked.language)
     return {
         "strategy": strategy,
-        "reduced": not strategy["pipeline"] and asked.strategy != "bm25",
+        "or_queries": not strategy["pipeline"] and asked.strategy != "bm25",
         "keywords": keywords.keywords if keywords else (),
         "keyword_model": keywords.model if keywords else "",
         "keyword_order": keywords.order if keywords else "tfidf",
-        "translated": any(keyword.carried for keyword in keywords.keywords) if keywords else False,
+        "translations": any(keyword.translations for keyword in keywords.keywords) if keywords else False,
         "unknown": keywords.unknown if keywords else (),
         "queries": queries,
-        "candidates": len(hits.pool) if hits else None,
-        "incomplete": hits.left_out if hits else (),
+        "candidates": len(hits.candidates) if hits else None,
+        "incomplete": hits.incomplete if hits else (),
         "reranker": ranking.reranker if ranking else "",
         "reranker_is_model": ranking.reranker_is_model if ranking else False,
         "rank_changes": ranking_lines(ranking.records, cited) if ranking else [],
@@ -139,7 +139,7 @@ def _sections(answer: Answer, ranked: Mapping[str, RankedRecord], filters: Filte
             "sentences": [
                 {
                     "text": shorten(sentence.text, LONGEST_SENTENCE),
-                    "doubt": DOUBTS[answer.language][sentence.doubt] if sentence.doubt else "",
+                    "issue": ISSUES[answer.language][sentence.issue] if sentence.issue else "",
                     "marks": [
                         {
                             "number": number,
@@ -181,14 +181,14 @@ def _record(
     passage = matched_passage(record.text, terms, analyzer)
     return {
         "rank": ranked.rank,
-        "pool_rank": ranked.pool_rank,
+        "candidate_rank": ranked.candidate_rank,
         "score": ranked.score,
         "cited": numbers.get(record.docid),
         "shown": asked.filters.matches(record),
         "docid": record.docid,
         "url": asked.record_url(record.docid),
         "plain_url": replace(asked, question=None).record_url(record.docid),
-        "also": [(docid, asked.record_url(docid)) for docid in ranked.also[:_SHOWN_OTHERS]],
+        "also": [(docid, asked.record_url(docid)) for docid in ranked.duplicates[:_SHOWN_OTHERS]],
         "kind": kind_of(record),
         "language": record.language,
         "title": title,
@@ -215,14 +215,14 @@ def _query_views(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[di
     if hits is None:
         return [{"keywords": list(words), "added": None, "length": 0.0} for words in dict.fromkeys(map(tuple, queries))]
     seen: set[str] = set()
-    views: dict[tuple[str, ...], int] = {}
+    added_by: dict[tuple[str, ...], int] = {}
     for words, found in zip(queries, hits.hits, strict=True):
         docids = {hit.docid for hit in found}
         shown = tuple(words)
-        views[shown] = views.get(shown, 0) + len(docids - seen)
+        added_by[shown] = added_by.get(shown, 0) + len(docids - seen)
         seen |= docids
-    lengths = bar_lengths(list(views.values()))
+    lengths = bar_lengths(list(added_by.values()))
     return [
         {"keywords": list(words), "added": added, "length": length}
-        for (words, added), length in zip(views.items(), lengths, strict=True)
+        for (words, added), length in zip(added_by.items(), lengths, strict=True)
     ]

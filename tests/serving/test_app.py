@@ -36,7 +36,7 @@ def test_search_returns_what_the_engine_ranks(client: TestClient, demo: Engine) 
 def test_a_search_by_vectors_says_what_found(client: TestClient) -> None:
     body = client.post("/v1/search", json={"question": QUESTION, "strategy": "hybrid"}).json()
     assert (body["encoder"], body["encoder_is_model"], len(body["dense"])) == ("LSA", False, 10)
-    assert {hit["docid"] for hit in body["dense"]} <= {*body["pool"], *body["left_out"]}
+    assert {hit["docid"] for hit in body["dense"]} <= {*body["candidates"], *body["incomplete"]}
     assert set(body["seconds"]) == {"keywords", "vectors", "search", "ranking"}
 
 
@@ -146,9 +146,9 @@ def test_health_says_what_is_served(client: TestClient) -> None:
         "index_generation": 1,
         "index_problem": "",
         "records": 170,
-        "files": "whole",
+        "files": "verified",
     }
-    ready |= {"files": "whole", "generator_status": "extractive", "generation_failure": "", "language_model": None}
+    ready |= {"files": "verified", "generator_status": "extractive", "generator_failure": "", "language_model": None}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 
