@@ -7,14 +7,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
-
-from shrag.indexing.search_engine import FieldStatistics
 
 
 class Bm25(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,23 +31,6 @@ def idf(document_frequency: int, documents: int) -> float:
     if not documents:
         return 0.0
     return math.log(1 + (documents - document_frequency + 0.5) / (document_frequency + 0.5))
-
-
-def bm25_score(query: Mapping[str, int], terms: Sequence[str], field: FieldStatistics, parameters: Bm25) -> float:
-    """Score one field's ``terms`` for a bag of query terms (term → how often the query has it)."""
-    return sum(query[term] * score for term, score in term_scores(query.keys(), terms, field, parameters).items())
-
-
-def term_scores(
-    query: AbstractSet[str], terms: Sequence[str], field: FieldStatistics, parameters: Bm25
-) -> dict[str, float]:
-    """Return what each term of ``query`` that stands in ``terms``, one field of a document, adds to its score."""
-    scores = FieldScores(
-        {term: idf(field.document_frequencies[term], field.documents) for term in query},
-        field.average_length,
-        parameters,
-    )
-    return scores.of(Counter(term for term in terms if term in query), len(terms))
 
 
 class FieldScores(NamedTuple):

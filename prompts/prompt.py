@@ -36,7 +36,7 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "solve": frozenset({"question", "choices", "worked", "principle", "step", "records", "count"}),
     "choose": frozenset({"question", "choices", "worked", "records", "count", "letters"}),
     "compose": frozenset({"question", "choices", "choice", "worked", "records", "count"}),
-    "unaided": frozenset({"question", "choices", "choice", "worked"}),
+    "closed_book": frozenset({"question", "choices", "choice", "worked"}),
     "relevance": frozenset({"question", "step", "record"}),
     "augment": frozenset({"question", "count"}),
     "hypotheses": frozenset({"question", "count"}),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from shrag.models.errors import InvalidOutput, ModelUnavailable
-from shrag.serving.events import ModelCall, Spent
+from shrag.serving.events import Budget, ModelCall
 
 Lack = Literal["model", "vectors"]
 """What a strategy may need that is not here."""
@@ -52,12 +52,12 @@ class CompositionRejected(UnknownStrategy):
     """A line that composes stages cannot be run; the message says what to change in it."""
 
 
-class PlanSpent(ModelUnavailable):
-    """A plan may not go on: ``allowed`` of ``spent`` are used up. What is known by then is what is answered from."""
+class BudgetExceeded(ModelUnavailable):
+    """A plan has used up a budget, ``allowed`` of ``exhausted``; it answers from what is known by then."""
 
-    def __init__(self, spent: Spent, allowed: float) -> None:
-        super().__init__(f"The plan has used up the {allowed:g} {spent} it was allowed.")
-        self.spent = spent
+    def __init__(self, exhausted: Budget, allowed: float) -> None:
+        super().__init__(f"The plan has used up the {allowed:g} {exhausted} it was allowed.")
+        self.exhausted = exhausted
         self.allowed = allowed
 
 

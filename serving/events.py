@@ -21,7 +21,7 @@ found; none of those found answers; the way of answering looks nothing up. Empty
 KeywordOrder = Literal["tfidf", "model", "entropy"]
 """What keywords are ranked by: tf-idf, the place a language model gave them, or log-entropy."""
 
-Doubt = Literal["", "no_citation", "no_such_record", "number", "name", "quote", "unrelated"]
+Issue = Literal["", "no_citation", "no_such_record", "number", "name", "quote", "unrelated"]
 """What is wrong with a sentence: it cites nothing; it cites a record that is not there; a number, a name or a quotation
 of it does not stand in the records cited; it shares too little with them. Empty where nothing is."""
 
@@ -50,8 +50,8 @@ answer supposed to it; or as the reader's in the other language."""
 NodeState = Literal["open", "answered", "unanswered", "skipped"]
 """How far a question of the plan is; ``skipped`` is one that was not worked on because something had run out."""
 
-Spent = Literal["depth", "nodes", "calls", "seconds"]
-"""What a plan can run out of."""
+Budget = Literal["depth", "nodes", "calls", "seconds"]
+"""What a plan has a budget of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +120,17 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class CutShort:
-    """The plan ended before its time: so much of ``spent`` was allowed, and the answer is from what was known then."""
+class Truncated:
+    """The plan ended early: it used up the budget ``exhausted``, of which it was ``allowed`` so much."""
 
-    spent: Spent
+    exhausted: Budget
     allowed: float
-    event: Literal["cut_short"] = "cut_short"
+    event: Literal["truncated"] = "truncated"
 
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A keyword, its terms, its weight, and what it was carried over to, the surest first.
+    """A keyword, its terms, its weight and its translations, the surest first.
 
     ``weight`` is what it was ranked by: tf-idf, log-entropy, or one over the place a model gave it.
     """
@@ -138,7 +138,7 @@ class Keyword:
     text: str
     terms: tuple[str, ...]
     weight: float
-    carried: tuple[str, ...] = ()
+    translations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +176,15 @@ class ScoredDoc:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What each query found, best first; the pool they make together; what was left out of it as incomplete.
+    """Hits of each query, best first; docids of the candidates they make together, and of those left out as incomplete.
 
-    ``dense`` is what was found by vectors, best first, scored by cosine, and part of the pool; ``encoder`` names what
-    made them, empty where vectors were not asked, and ``encoder_is_model`` says whether that is a model.
+    ``dense`` are the hits of the vectors, best first, scored by cosine; they are candidates too. ``encoder`` names what
+    made the vectors, empty where they were not searched, and ``encoder_is_model`` says whether that is a model.
     """
 
     hits: tuple[tuple[ScoredDoc, ...], ...]
-    pool: tuple[str, ...]
-    left_out: tuple[str, ...]
+    candidates: tuple[str, ...]
+    incomplete: tuple[str, ...]
     dense: tuple[ScoredDoc, ...] = ()
     encoder: str = ""
     encoder_is_model: bool = False
@@ -193,16 +193,16 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class RankedRecord:
-    """A record in its final place. ``pool_rank`` is its place before re-ranking; both ranks count from 1.
+    """A record in its final place. ``candidate_rank`` is its place before re-ranking; both ranks count from 1.
 
-    ``also`` are the docids of the same paper's other records, which have no place of their own.
+    ``duplicates`` are the docids of the same paper's other records, which have no place of their own.
     """
 
     rank: int
-    pool_rank: int
+    candidate_rank: int
     score: float
     record: Record
-    also: tuple[str, ...] = ()
+    duplicates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +220,13 @@ class Ranking:
 class Sentence:
     """A sentence of the answer and the numbers of the records it cites.
 
-    ``sound`` is false where a check failed, and ``doubt`` says which.
+    ``supported`` is false where a check failed, and ``issue`` says which.
     """
 
     text: str
     citations: tuple[int, ...]
-    sound: bool = True
-    doubt: Doubt = ""
+    supported: bool = True
+    issue: Issue = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,20 +259,20 @@ class Citation:
 class Answer:
     """The whole answer; where ``reason`` is not empty, nothing is claimed or cited.
 
-    ``kind`` says who wrote it: sentences of the records as they are, the language model called ``model`` from them, or
-    that model unaided, from what it knows: then it cites nothing, and no sentence of it is sound.
-    ``precision`` is the share of its citations that held, None where there is none. ``complete`` is false where the
-    model was cut short. ``choice`` is the letter of the choice that a question with choices is answered by, empty where
-    none was made; where there is a ``reason``, no record bears it out.
+    ``kind``: ``extractive`` is made of sentences of the records; ``generated`` was written from them by the language
+    model ``model``; ``closed_book`` was written without records, so it cites nothing and no sentence is supported.
+    ``citation_precision`` is the share of citations whose sentences are supported, None where there is no citation.
+    ``complete`` is false where the model was cut off. ``choice`` is the letter of the choice made, or empty; where
+    there is also a ``reason``, no record supports it.
     """
 
-    kind: Literal["extractive", "generated", "unaided"]
+    kind: Literal["extractive", "generated", "closed_book"]
     language: Literal["ko", "en"]
     sections: tuple[Section, ...]
     citations: tuple[Citation, ...]
     reason: Reason = ""
     model: str = ""
-    precision: float | None = None
+    citation_precision: float | None = None
     complete: bool = True
     choice: str = ""
     event: Literal["answer"] = "answer"
@@ -290,4 +290,6 @@ class Timings:
     event: Literal["timings"] = "timings"
 
 
-Event = Keywords | Queries | Hits | Ranking | AnswerSentence | Answer | ModelCall | Fallback | Node | CutShort | Timings
+Event = (
+    Keywords | Queries | Hits | Ranking | AnswerSentence | Answer | ModelCall | Fallback | Node | Truncated | Timings
+)

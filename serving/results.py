@@ -11,7 +11,6 @@ from shrag.serving.errors import ClientLeft
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
-    CutShort,
     Event,
     Fallback,
     Hits,
@@ -21,6 +20,7 @@ from shrag.serving.events import (
     Queries,
     Ranking,
     Timings,
+    Truncated,
 )
 from shrag.serving.request import Question, Request
 
@@ -44,7 +44,7 @@ class SearchResult:
     model_calls: tuple[ModelCall, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
     nodes: tuple[Node, ...] = ()
-    cut_short: tuple[CutShort, ...] = ()
+    truncated: tuple[Truncated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class EventState:
     answer: Answer | None = None
     timings: Timings | None = None
     nodes: dict[int, Node] = field(default_factory=dict)
-    cut_short: tuple[CutShort, ...] = ()
+    truncated: tuple[Truncated, ...] = ()
     model_calls: tuple[ModelCall, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
 
@@ -80,8 +80,8 @@ class EventState:
                 setattr(self, event.event, event)  # each has its field under its tag
             case Node():
                 self.nodes[event.number] = event
-            case CutShort():
-                self.cut_short = (*self.cut_short, event)
+            case Truncated():
+                self.truncated = (*self.truncated, event)
             case ModelCall():
                 self.model_calls = (*self.model_calls, event)
             case Fallback():
@@ -147,5 +147,5 @@ def _search(index: str, generation: int, request: Request, state: EventState) ->
         model_calls=state.model_calls,
         fallbacks=state.fallbacks,
         nodes=tuple(state.nodes.values()),
-        cut_short=state.cut_short,
+        truncated=state.truncated,
     )

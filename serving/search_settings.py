@@ -12,7 +12,7 @@ from shrag.serving.events import KeywordOrder
 
 WordChoice = Literal["both", "compound", "split"]
 Languages = Literal["both", "ko", "en"]
-Rungs = Literal["all", "longest"]
+QuerySelection = Literal["all", "longest"]
 Candidates = Literal["strategy", "lexical", "dense", "hybrid"]
 AndReading = Literal["grouped", "required"]
 
@@ -29,11 +29,11 @@ class SearchSettings:
     ``keywords``: how many are searched for at most. ``ands``: how many ANDs a query has, from its last keyword on.
     ``and_reading``: with one AND ``a|b|c+d`` is a, b, or c and d together (``grouped``); or d with any of the others
     (``required``). ``words``: single words, ``compound`` keywords of two neighbours, or both. ``languages``: those of
-    the queries. ``ladder``: every query of it or its longest alone. ``glossary``: whether words are carried into the
-    other language. ``candidates``: what words find, what vectors find, both, or what the strategy has for its own.
-    ``rerank``: whether the pool is
-    re-ranked, or left in the order in which it was found. ``keyword_order``: what keywords are ranked by. ``depth``:
-    hits each query is asked for; 0 for ten, or as many as records are wanted where that is more.
+    the queries. ``queries``: all that query reduction makes, or the longest alone. ``glossary``: whether keywords are
+    translated into the other language. ``candidates``: found by words, by vectors, by both, or as the strategy does by
+    default. ``rerank``: whether candidates are re-ranked, or stay in the order in which they were found.
+    ``keyword_order``: what keywords are ranked by. ``depth``: hits each query is asked for; 0 for ten, or ``k`` where
+    that is more.
     """
 
     keywords: int = 10
@@ -41,7 +41,7 @@ class SearchSettings:
     and_reading: AndReading = "grouped"
     words: WordChoice = "split"
     languages: Languages = "both"
-    ladder: Rungs = "all"
+    queries: QuerySelection = "all"
     glossary: bool = True
     candidates: Candidates = "strategy"
     rerank: bool = True

@@ -98,7 +98,7 @@ def measure(home: Path, name: str, judged: JudgedSet) -> None:
     for topic in judged.topics:
         result = Engine(index).search(topic.text, k=DEPTH)
         lexical[topic.qid] = [ranked.record.docid for ranked in result.ranking.records]
-        pools[topic.qid] = result.hits.pool
+        pools[topic.qid] = result.hits.candidates
     show("shrag (lexical, re-ranked)", lexical, qrels)
     for dimension in DIMENSIONS:
         dense = make_vectors(home / "vectors", index, home / "indexes" / "set", dimension)

@@ -25,7 +25,7 @@ from shrag.corpora.records import Qrel, Topic
 from shrag.evaluation.measures.judge_run import evaluate
 from shrag.evaluation.measures.trec_run import RunLine
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.strategies.pipeline.presets import WAYS
+from shrag.serving.strategies.pipeline.presets import PRESETS
 
 VARIATIONS = (
     "retrieve(10)",
@@ -63,7 +63,7 @@ def main() -> None:
         asked = _sample(asked, given.questions)
         print(f"{name}: {len(asked.topics)} questions")
         print("| pipeline | nDCG@10 | all@10 | answer@5 | records | none | ms |", flush=True)
-        for pipeline in ("shrag", "bm25", *WAYS, *VARIATIONS):
+        for pipeline in ("shrag", "bm25", *PRESETS, *VARIATIONS):
             print(_measure(engine, pipeline, asked), flush=True)
 
 

@@ -9,7 +9,7 @@ import click
 from shrag.cli.options.search import SearchOptions, search_options
 from shrag.cli.output import print_json
 from shrag.cli.settings import Home
-from shrag.serving.answering.formats import DOUBTS, FALLBACKS, AnswerFormat, answer_label, answer_text, choice_line
+from shrag.serving.answering.formats import FALLBACKS, ISSUES, AnswerFormat, answer_label, answer_text, choice_line
 from shrag.serving.events import Answer
 
 
@@ -72,5 +72,5 @@ def print_answer(answer: Answer) -> None:
         click.echo(f"[{citation.number}] {citation.docid}  {citation.title}")
     for section in answer.sections:
         for sentence in section.sentences:
-            if not sentence.sound:
-                click.echo(f"! {DOUBTS[answer.language][sentence.doubt or 'quote']}: {sentence.text}")
+            if not sentence.supported:
+                click.echo(f"! {ISSUES[answer.language][sentence.issue or 'quote']}: {sentence.text}")

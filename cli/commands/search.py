@@ -54,8 +54,8 @@ def print_records(ranking: Ranking) -> None:
         about = " · ".join(part for part in (record.language, str(record.year or ""), record.journal) if part)
         click.echo(f"{ranked.rank:>3}  {ranked.score:7.3f}  {record.docid}  {about}")
         click.echo(f"     {record.title or record.text[:80]}")
-        if ranked.also:
-            click.echo(f"     also as {', '.join(ranked.also)}")
+        if ranked.duplicates:
+            click.echo(f"     also as {', '.join(ranked.duplicates)}")
 
 
 def print_json_records(ranking: Ranking) -> None:

@@ -20,14 +20,7 @@ from shrag.corpora.ingest.finalize import finalize_rows
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.ingest.reading import DraftReader, OnDuplicate, Parts, Report, written_name
-from shrag.corpora.store.manifest import (
-    FORMAT_VERSION,
-    Account,
-    CorpusManifest,
-    check_accounts,
-    read_manifest,
-    write_manifest,
-)
+from shrag.corpora.store.manifest import FORMAT_VERSION, Account, CorpusManifest, read_manifest, write_manifest
 from shrag.corpora.store.open_corpus import FAILED_REJECTS
 from shrag.corpora.store.parquet import RecordWriter, read_digests, read_rows, summarise
 
@@ -204,7 +197,6 @@ class _Draft:
         )
 
     def _publish(self, manifest: CorpusManifest) -> None:
-        check_accounts(manifest)
         for drafted, final in ((self._records, manifest.records_file), (self._rejects, manifest.rejects_file)):
             sync_file(drafted)
             drafted.replace(self._folder / final)

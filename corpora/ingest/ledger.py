@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from shrag.corpora.records import Origin
 
@@ -20,24 +20,40 @@ class SeenRecord(NamedTuple):
     row: int
 
 
-class SeenIds:
-    """The identifiers of a corpus while it is added, and which of the rows written so far are superseded."""
+class ScratchDatabase:
+    """A new SQLite file for temporary data of one thread, on disk so that memory does not grow with it.
 
-    def __init__(self, path: Path) -> None:
-        self._database = scratch_database(path)
-        self._database.execute(
-            "CREATE TABLE docids (docid TEXT PRIMARY KEY, digest BLOB, source INTEGER, line INTEGER, offset INTEGER,"
-            " row INTEGER) WITHOUT ROWID"
-        )
-        self._database.execute("CREATE TABLE dropped (row INTEGER PRIMARY KEY)")
+    A crash discards the file, so it has no journal, no syncing, and one transaction that is never committed: pages are
+    written when the cache is full, not after every statement.
+    """
 
-    def __enter__(self) -> SeenIds:
+    def __init__(self, path: Path, *tables: str) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None)
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -65536"):
+            self._database.execute(f"PRAGMA {pragma}")
+        self._database.execute("BEGIN")
+        for table in tables:
+            self._database.execute(f"CREATE TABLE {table}")
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._database.close()
+
+
+class SeenIds(ScratchDatabase):
+    """The identifiers of a corpus while it is added, and which of the rows written so far are superseded."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            "docids (docid TEXT PRIMARY KEY, digest BLOB, source INTEGER, line INTEGER, offset INTEGER, row INTEGER)"
+            " WITHOUT ROWID",
+            "dropped (row INTEGER PRIMARY KEY)",
+        )
 
     def add(self, docid: str, seen: SeenRecord) -> SeenRecord | None:
         """Remember ``docid``. Where it was read before, return that record, which then stays the remembered one."""
@@ -77,16 +93,3 @@ class SeenIds:
         with closing(self._database.execute("SELECT row FROM dropped ORDER BY row")) as rows:
             for (row,) in rows:
                 yield row
-
-
-def scratch_database(path: Path) -> sqlite3.Connection:
-    """Return a new SQLite file for temporary data of one thread, on disk so that memory does not grow with it.
-
-    A crash discards the file, so it has no journal, no syncing, and one transaction that is never committed: pages are
-    written when the cache is full, not after every statement.
-    """
-    database = sqlite3.connect(path, isolation_level=None)
-    for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -65536"):
-        database.execute(f"PRAGMA {pragma}")
-    database.execute("BEGIN")
-    return database

@@ -16,10 +16,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
-from shrag.corpora.ingest.ledger import scratch_database
+from shrag.corpora.ingest.ledger import ScratchDatabase
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 
@@ -64,29 +63,20 @@ class _First(NamedTuple):
     fingerprint: Fingerprint
 
 
-class DuplicateFinder:
+class DuplicateFinder(ScratchDatabase):
     """Notes every row's keys first; then compares the rows that share a key. Memory does not grow with the corpus."""
 
     def __init__(self, path: Path) -> None:
-        self._database = scratch_database(path)
-        for statement in (
-            "CREATE TABLE keys (key INTEGER, row INTEGER)",
-            "CREATE TABLE candidates (row INTEGER PRIMARY KEY)",
-            "CREATE TABLE firsts (key INTEGER, row INTEGER)",
-            "CREATE INDEX first_key ON firsts (key, row)",
-            "CREATE TABLE records (row INTEGER PRIMARY KEY, docid TEXT, title TEXT, text TEXT)",
-        ):
-            self._database.execute(statement)
+        super().__init__(
+            path,
+            "keys (key INTEGER, row INTEGER)",
+            "candidates (row INTEGER PRIMARY KEY)",
+            "firsts (key INTEGER, row INTEGER)",
+            "records (row INTEGER PRIMARY KEY, docid TEXT, title TEXT, text TEXT)",
+        )
+        self._database.execute("CREATE INDEX first_key ON firsts (key, row)")
         # Passages of one article come one after the other, and are compared with one another again and again.
         self._first = lru_cache(maxsize=2 * _COMPARED)(self._read_first)
-
-    def __enter__(self) -> DuplicateFinder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._database.close()
 
     def add(self, row: int, record: Record) -> None:
         """Note the keys of the record in ``row``."""

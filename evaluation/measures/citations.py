@@ -30,7 +30,7 @@ def citation_support(answer: Answer) -> CitationSupport:
     without a citation counts as unsupported.
     """
     sentences = [each for section in answer.sections if section.part != "title" for each in section.sentences]
-    supported = sum(each.sound and bool(each.citations) for each in sentences)
+    supported = sum(each.supported and bool(each.citations) for each in sentences)
     return CitationSupport(citation_precision(answer), supported / len(sentences) if sentences else None)
 
 

@@ -107,12 +107,12 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
         qid=qid,
         reason=result.ranking.reason,
         keywords=tuple(
-            keyword.text + (f" → {keyword.carried[0]}" if keyword.carried else "")
+            keyword.text + (f" → {keyword.translations[0]}" if keyword.translations else "")
             for keyword in result.keywords.keywords
         ),
         queries=result.queries.queries,
-        num_candidates=len(result.hits.pool),
-        num_relevant_candidates=len({each.docid for each in relevant} & set(result.hits.pool)),
+        num_candidates=len(result.hits.candidates),
+        num_relevant_candidates=len({each.docid for each in relevant} & set(result.hits.candidates)),
         num_retrieved=len(ranking),
         relevant=relevant,
         top_docids=tuple(docid for docid, _ in ranking[:TOP_RECORDS]),

@@ -16,8 +16,6 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.latin import STEMMER, find_words, plain_word_terms
 from shrag.indexing.analysis.morphemes import INDEXED_TAGS, Morpheme, korean_tokens, prepare_for_kiwi
@@ -30,7 +28,7 @@ from shrag.indexing.analysis.morphological_analysis import (
 )
 from shrag.indexing.analysis.normalization import fold_with_offsets
 from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS, KOREAN_STOPWORDS
-from shrag.indexing.analysis.token_store import TokenStore
+from shrag.indexing.analysis.token_store import TokenStore, decode_tokens
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
 
 if TYPE_CHECKING:
@@ -132,7 +130,7 @@ class KoreanEnglishAnalyzer:
         is_korean = _KOREAN.search(eojeol) is not None
         added = self._added_tokens.pop(eojeol, None)
         if added is not None:
-            known = msgspec.json.decode(added, type=tuple[Token, ...])
+            known = decode_tokens(added)
         elif self._store is not None and is_korean and not SURROGATE.search(eojeol):
             known = self._store.get(eojeol)
         if known is None:

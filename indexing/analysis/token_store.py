@@ -22,6 +22,8 @@ FILE = "words.sqlite"
 
 _LONGEST_WORD = 40
 
+decode_tokens = msgspec.json.Decoder(tuple[Token, ...]).decode
+
 
 class TokenStore:
     """A token store, open for reading. Thread-safe."""
@@ -34,7 +36,7 @@ class TokenStore:
         """Return the tokens of ``word``, None where it is not stored."""
         with self._lock:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
-        return msgspec.json.decode(row[0], type=tuple[Token, ...]) if row else None
+        return decode_tokens(row[0]) if row else None
 
     def words(self) -> list[tuple[str, bytes]]:
         """Return all words with their tokens (as JSON), sorted by word."""

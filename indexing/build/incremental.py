@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Literal
 
 from shrag.corpora.files import FolderBusy, check_name, sole_writer, telling_full_disk
-from shrag.corpora.ingest.ledger import scratch_database
+from shrag.corpora.ingest.ledger import ScratchDatabase
 from shrag.corpora.records import Record
 from shrag.corpora.store.manifest import read_manifest
 from shrag.corpora.store.parquet import RecordFile, RecordWriter, read_rows, record_digest
@@ -58,23 +57,14 @@ class IndexChanges:
         return f"{self.added:,} added, {self.changed:,} changed, {self.deleted:,} deleted, {self.unchanged:,} unchanged"
 
 
-class IndexedDigests:
+class IndexedDigests(ScratchDatabase):
     """The records of an index by identifier and digest, in a temporary SQLite file: memory does not grow with them."""
 
     def __init__(self, path: Path, records: Iterable[Record]) -> None:
-        self._database = scratch_database(path)
-        self._database.execute("CREATE TABLE indexed (docid TEXT PRIMARY KEY, digest BLOB) WITHOUT ROWID")
+        super().__init__(path, "indexed (docid TEXT PRIMARY KEY, digest BLOB) WITHOUT ROWID")
         self._database.executemany(
             "INSERT INTO indexed VALUES (?, ?)", ((record.docid, record_digest(record)) for record in records)
         )
-
-    def __enter__(self) -> IndexedDigests:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._database.close()
 
     def take(self, docid: str, digest: bytes) -> Change:
         """Say what became of a record of the corpus, and take it out: what is left at the end is deleted."""

@@ -7,8 +7,8 @@ Records are cached as they are stored: decoding one takes 8 µs and reading one 
 times the memory, in objects that every garbage collection has to walk through.
 
 A call into Java gives the interpreter's lock away and waits for it again, which under load takes longer than what is
-called, so each step here is one call (``java/shrag/IndexSearch.java``): a ladder's queries, their hits' docids, the
-records. A ladder's queries are nested, so one call shares what they have in common: each term is looked up in the
+called, so each step here is one call (``java/shrag/IndexSearch.java``): a question's queries, their hits' docids, the
+records. A question's queries are nested, so one call shares what they have in common: each term is looked up in the
 dictionary once, and the queries run side by side. What ten queries then cost beside the longest of them alone:
 docs/benchmarks.md. The index does not change, so terms, docids and records asked for lately are kept.
 """

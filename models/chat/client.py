@@ -26,6 +26,7 @@ from shrag.models.chat.stream import (
     check_finish_reason,
     incomplete_answer,
 )
+from shrag.models.decoding import convert
 from shrag.models.errors import ModelError, ModelUnavailable
 from shrag.models.language_model import Completion, Message
 
@@ -130,7 +131,7 @@ class OpenAIModel:
     def decode(self, answer: Any, kind: type[_Wire]) -> _Wire:  # noqa: ANN401
         """Convert a response object of ``openai`` (a string where the body is no JSON) to ``kind``."""
         try:
-            return msgspec.convert(answer.to_dict(warnings=False), kind)
+            return convert(answer.to_dict(warnings=False), kind)
         except (msgspec.ValidationError, AttributeError) as error:
             raise incomplete_answer(self._address.given, f"invalid response: {to_one_line(str(error))}") from None
 

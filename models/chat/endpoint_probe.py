@@ -26,6 +26,10 @@ class _Version(msgspec.Struct):
     version: str
 
 
+_decode_models = msgspec.json.Decoder(_Models).decode
+_decode_version = msgspec.json.Decoder(_Version).decode
+
+
 def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) -> EndpointHealth:
     """Request the endpoint's models and version.
 
@@ -45,7 +49,7 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
     if status >= 500:
         raise ModelUnavailable(f"{where} answers {status}: it, or a proxy in front of it, is starting.")
     try:
-        served = msgspec.json.decode(body, type=_Models).data if status == 200 else None
+        served = _decode_models(body).data if status == 200 else None
     except msgspec.MsgspecError:
         served = None
     if served is None:
@@ -62,7 +66,7 @@ def vllm_version(client: EndpointClient, seconds: float = _SECONDS) -> str:
     """Return ``vLLM 0.32.0`` or the like for vLLM, an empty string for others; raises :class:`ModelUnavailable`."""
     status, body = client.fetch("/version", seconds)
     try:
-        return f"vLLM {msgspec.json.decode(body, type=_Version).version}" if status == 200 else ""
+        return f"vLLM {_decode_version(body).version}" if status == 200 else ""
     except msgspec.MsgspecError:
         return ""
 

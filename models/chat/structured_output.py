@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from shrag.models.decoding import convert
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import Completion, LanguageModel, Message
 
@@ -98,7 +99,7 @@ def decode_output(completion: Completion, kind: type[T]) -> T:
         raise ValueError("it holds no JSON object")
     try:
         found, _ = _DECODER.raw_decode(completion.text, start)
-        value = msgspec.convert(found, kind)
+        value = convert(found, kind)
         # A lone surrogate in a string would fail later, when it is written to a file or socket.
         msgspec.json.encode(found)
     except RecursionError:

@@ -106,11 +106,6 @@ def read_folder(folder: Path) -> WeightSizes:
     return _sum(found.values())
 
 
-def read_file(path: Path) -> WeightSizes:
-    """Sum up one file; raises :class:`WeightsMissing` and :class:`WeightsRejected` as :func:`read_folder` does."""
-    return _sum(read_header(path).values())
-
-
 def read_header(path: Path) -> dict[str, _Tensor]:
     """Return a file's tensors by name, checked for gaps and overlaps and against the file's length.
 

@@ -12,8 +12,8 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.serving.agents.connector import Result, cut_to_json, results_of, results_text
-from shrag.serving.answering.formats import DOUBTS, REASONS, answer_label, answer_text
-from shrag.serving.events import Doubt, Part, RankedRecord, Reason
+from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text
+from shrag.serving.events import Issue, Part, RankedRecord, Reason
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.runtime.index_registry import ServedIndex
@@ -67,13 +67,13 @@ class SearchReply:
 
 @dataclass(frozen=True, slots=True)
 class SaidSentence:
-    """A sentence of an answer and the numbers of the records it cites; ``doubt`` says which check it failed."""
+    """A sentence of an answer and the numbers of the records it cites; ``issue`` says which check it failed."""
 
     part: Part
     text: str
     citations: tuple[int, ...]
-    sound: bool
-    doubt: Doubt
+    supported: bool
+    issue: Issue
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ class CitedRecord:
 class AskReply:
     """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
 
-    ``precision`` is the share of its citations whose sentences passed the checks, null where it has none. ``cached``
-    says that it was made for an earlier question like this one.
+    ``citation_precision`` is the share of its citations whose sentences passed the checks, null where it has none.
+    ``cached`` says that it was made for an earlier question like this one.
     """
 
     index: str
@@ -100,7 +100,7 @@ class AskReply:
     kind: str
     label: str
     complete: bool
-    precision: float | None
+    citation_precision: float | None
     reason: Reason
     answer: str
     sentences: tuple[SaidSentence, ...]
@@ -162,7 +162,9 @@ def ask_reply(result: AskResult) -> AskReply:
     """Return an answer."""
     answer, search = result.answer, result.search
     said = [
-        SaidSentence(section.part, cut_to_json(each.text, _MOST_SENTENCE_BYTES), each.citations, each.sound, each.doubt)
+        SaidSentence(
+            section.part, cut_to_json(each.text, _MOST_SENTENCE_BYTES), each.citations, each.supported, each.issue
+        )
         for section in answer.sections
         for each in section.sentences
     ]
@@ -174,7 +176,7 @@ def ask_reply(result: AskResult) -> AskReply:
         kind=answer.kind,
         label=answer_label(answer),
         complete=answer.complete,
-        precision=answer.precision,
+        citation_precision=answer.citation_precision,
         reason=answer.reason,
         answer=cut_to_json(answer_text(answer), MOST_ANSWER_BYTES),
         sentences=tuple(said[:_MOST_SENTENCES]),
@@ -218,16 +220,16 @@ def search_text(reply: SearchReply) -> str:
 
 
 def ask_text(reply: AskReply) -> str:
-    """Return an answer as text: who wrote it, the answer, what is doubted, the records it cites."""
+    """Return an answer as text: who wrote it, the answer, what is unsupported, the records it cites."""
     if reply.reason:
         return reply.answer
-    doubts = [
-        f"! {sentence.text} ({DOUBTS[reply.language][sentence.doubt]})"
+    issues = [
+        f"! {sentence.text} ({ISSUES[reply.language][sentence.issue]})"
         for sentence in reply.sentences
-        if sentence.doubt
+        if sentence.issue
     ]
     records = [f"[{record.number}] {record.docid} {record.title}" for record in reply.citations]
-    return "\n".join([f"({reply.label})", *reply.fallbacks, "", reply.answer, "", *doubts, *records])
+    return "\n".join([f"({reply.label})", *reply.fallbacks, "", reply.answer, "", *issues, *records])
 
 
 def document_text(reply: DocumentReply) -> str:

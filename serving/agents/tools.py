@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shrag.corpora.records import Record
+from shrag.models.decoding import convert
 from shrag.serving.agents.connector import FetchReply, fetch_reply, fetch_text
 from shrag.serving.agents.results import (
     AskReply,
@@ -123,7 +124,7 @@ class Tool(Generic[_Arguments]):
     def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], cancellation: CancellationToken) -> Outcome:
         """Do it; raises :class:`QuestionError` for wrong arguments and once it is cancelled, and as the engine does."""
         try:
-            given = msgspec.convert(dict(arguments), self.arguments)
+            given = convert(dict(arguments), self.arguments)
         except msgspec.ValidationError as error:
             names = ", ".join(self.arguments.__struct_fields__) or "none"
             raise QuestionError(

@@ -87,7 +87,7 @@ def _answer_closed_book(question: Question, resources: Resources, notes: str) ->
             yield from fallback_events("answer", error)
         else:
             return
-    yield Answer("unaided", question.language, (), (), "not_searched", choice=choice)
+    yield Answer("closed_book", question.language, (), (), "not_searched", choice=choice)
 
 
 def _choose(

@@ -18,7 +18,7 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.normalization import fold
 from shrag.indexing.analyzed_record import AnalysedRecord
 from shrag.indexing.open_index import OpenIndex
-from shrag.serving.events import Answer, Doubt, Section, Sentence
+from shrag.serving.events import Answer, Issue, Section, Sentence
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LEAST_SHARED = 0.3
@@ -93,16 +93,16 @@ class _Cited:
         return any(language in (each.record.language, detect_language(each.record.title)) for each in self.records)
 
 
-def doubt_about(sentence: Sentence, evidence: Sequence[AnalysedRecord], index: OpenIndex) -> Doubt:
+def find_issue(sentence: Sentence, evidence: Sequence[AnalysedRecord], index: OpenIndex) -> Issue:
     """Return what is wrong with a sentence that cites ``evidence``, numbered from 1; empty where nothing is."""
     if not sentence.citations:
         return "no_citation"
     if any(not 1 <= number <= len(evidence) for number in sentence.citations):
         return "no_such_record"
-    return _doubt(sentence.text, _Cited([evidence[number - 1] for number in sentence.citations]), index)
+    return _first_issue(sentence.text, _Cited([evidence[number - 1] for number in sentence.citations]), index)
 
 
-def _doubt(written: str, cited: _Cited, index: OpenIndex) -> Doubt:
+def _first_issue(written: str, cited: _Cited, index: OpenIndex) -> Issue:
     text = fold(written)
     if not all(_has_number(number, cited) for number in _numbers(text)):
         return "number"
@@ -154,10 +154,10 @@ def _quotations(text: str) -> list[str]:
 
 
 def check_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
-    """Return an extractive answer with every sentence marked sound or not.
+    """Return an extractive answer with every sentence marked supported or not.
 
-    A sentence is sound where it cites nothing, or where each number it cites is one of ``evidence`` (numbered from 1)
-    and the sentence stands in that record's title or text, character for character.
+    It is supported where it cites nothing, or where each number it cites is one of ``evidence`` (numbered from 1) and
+    the sentence stands in that record's title or text, character for character.
     """
     checked = replace(
         answer,
@@ -166,35 +166,35 @@ def check_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
             for section in answer.sections
         ),
     )
-    return replace(checked, precision=citation_precision(checked))
+    return replace(checked, citation_precision=citation_precision(checked))
 
 
 def check_support(sentence: Sentence, evidence: Sequence[AnalysedRecord], index: OpenIndex) -> Sentence:
-    """Return a model's sentence marked sound or not, without the numbers it cites that are not of ``evidence``."""
-    doubt = doubt_about(sentence, evidence, index)
+    """Return a model's sentence marked supported or not, without the numbers it cites that are not of ``evidence``."""
+    issue = find_issue(sentence, evidence, index)
     there = tuple(number for number in sentence.citations if 1 <= number <= len(evidence))
-    return replace(sentence, citations=there, sound=not doubt, doubt=doubt)
+    return replace(sentence, citations=there, supported=not issue, issue=issue)
 
 
 def citation_precision(answer: Answer) -> float | None:
-    """Return the share of the answer's citations whose sentences are sound, None where it has none.
+    """Return the share of the answer's citations whose sentences are supported, None where it has none.
 
     A citation of a record that does not exist counts as one that does not hold.
     """
     held = total = 0
     for section in answer.sections:
         for sentence in section.sentences:
-            cited = len(sentence.citations) or sentence.doubt == "no_such_record"
+            cited = len(sentence.citations) or sentence.issue == "no_such_record"
             total += cited
-            held += cited * sentence.sound
+            held += cited * sentence.supported
     return held / total if total else None
 
 
 def _quoted(sentence: Sentence, evidence: Sequence[Record]) -> Sentence:
-    doubt: Doubt = ""
+    issue: Issue = ""
     for number in sentence.citations:
         if not 1 <= number <= len(evidence):
-            doubt = "no_such_record"
+            issue = "no_such_record"
         elif sentence.text not in evidence[number - 1].text and sentence.text not in evidence[number - 1].title:
-            doubt = doubt or "quote"
-    return replace(sentence, sound=not doubt, doubt=doubt)
+            issue = issue or "quote"
+    return replace(sentence, supported=not issue, issue=issue)

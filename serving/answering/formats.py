@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from shrag.serving.events import Answer, Doubt, Part, Reason, Section, Sentence
+from shrag.serving.events import Answer, Issue, Part, Reason, Section, Sentence
 from shrag.serving.request import AnswerLanguage
 
 HEADINGS: Mapping[AnswerLanguage, Mapping[Part, str]] = {
@@ -29,12 +29,12 @@ _GENERATED: Mapping[AnswerLanguage, str] = {
     "en": "Generated answer: written by the language model {model} from the records found.",
 }
 
-_UNAIDED: Mapping[AnswerLanguage, str] = {
+_CLOSED_BOOK: Mapping[AnswerLanguage, str] = {
     "ko": "근거 없는 답변: 언어 모델 {model}이(가) 기록을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
     "en": "Unaided answer: written by the language model {model} from what it knows. Nothing was looked up or checked.",
 }
 
-DOUBTS: Mapping[AnswerLanguage, Mapping[Doubt, str]] = {
+ISSUES: Mapping[AnswerLanguage, Mapping[Issue, str]] = {
     "ko": {
         "no_citation": "근거로 든 기록이 없습니다",
         "no_such_record": "없는 기록을 근거로 들었습니다",
@@ -86,7 +86,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[Reason, str]] = {
 }
 
 
-_LABELS = {"extractive": _EXTRACTIVE, "generated": _GENERATED, "unaided": _UNAIDED}
+_LABELS = {"extractive": _EXTRACTIVE, "generated": _GENERATED, "closed_book": _CLOSED_BOOK}
 
 
 _CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "답: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
@@ -104,7 +104,7 @@ def choice_line(answer: Answer, choices: Sequence[str]) -> str:
     """Return which of ``choices`` was made, in the answer's language, and whether nothing bears it out."""
     if not answer.choice:
         return _NOT_CHOSEN[answer.language]
-    unborne = answer.kind == "unaided" or answer.reason
+    unborne = answer.kind == "closed_book" or answer.reason
     text = choices[ord(answer.choice) - ord("A")]
     line = _CHOSEN[answer.language].format(letter=answer.choice, choice=text)
     return line + (_NOT_BORNE_OUT[answer.language] if unborne else "")

@@ -1,7 +1,7 @@
 """LLM answers, streamed sentence by sentence.
 
 Strategies that work a question out in steps give what they worked out, as notes. One that looks nothing up has a model
-answer from what it knows: no sentence of that is ever sound.
+answer from what it knows: no sentence of that is ever supported.
 """
 
 from __future__ import annotations
@@ -70,22 +70,22 @@ def generate_answer(
         complete=written.done.finish_reason == "stop",
         choice=work.choice,
     )
-    if not written.refused and not any(each.sentence.sound for each in written.said if each.part != "title"):
+    if not written.refused and not any(each.sentence.supported for each in written.said if each.part != "title"):
         raise InvalidOutput(f"{model.name} wrote no sentence that rests on a record: ask again, or use another model.")
-    yield replace(answer, precision=citation_precision(answer))
+    yield replace(answer, citation_precision=citation_precision(answer))
 
 
 def recall_answer(question: Question, model: LanguageModel, work: AnswerNotes) -> Iterator[Event]:
-    """Yield likewise what ``model`` answers from what it knows: nothing is cited, and no sentence is sound.
+    """Yield likewise what ``model`` answers from what it knows: nothing is cited, and no sentence is supported.
 
     Raises :class:`~shrag.models.errors.ModelError`; :class:`InvalidOutput` where it wrote no sentence.
     """
-    messages = _messages("unaided", question, {"question": question.text} | _shown(question, work))
+    messages = _messages("closed_book", question, {"question": question.text} | _shown(question, work))
     written = yield from _write(model, messages, _uncited)
     if not written.refused and all(each.part == "title" for each in written.said):
         raise InvalidOutput(f"{model.name} wrote no sentence: ask again, or use another model.")
     yield Answer(
-        kind="unaided",
+        kind="closed_book",
         language=question.language,
         sections=() if written.refused else _sections(written.said),
         citations=(),
@@ -145,7 +145,7 @@ def _uncited(said: Said) -> Said:
     return (
         said
         if said.part == "title"
-        else Said(said.part, Sentence(said.sentence.text, (), sound=False, doubt="no_citation"))
+        else Said(said.part, Sentence(said.sentence.text, (), supported=False, issue="no_citation"))
     )
 
 

@@ -24,7 +24,7 @@ from shrag.serving.api.service import Service
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.events import Event
 from shrag.serving.http.endpoint import Operation
-from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.request_context import request_id
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.runtime.metrics import CONTENT_TYPE
 
@@ -60,7 +60,7 @@ async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
         return await service.ask(body, request)
     deadline = service.deadline(request.is_disconnected)
     _, feed = await service.events(body, deadline)
-    started = StreamStarted(service.index.name, feed.generation, body.strategy, feed.cached, trace_id())
+    started = StreamStarted(service.index.name, feed.generation, body.strategy, feed.cached, request_id())
     # The response finds out by itself that the client has left.
     events = feed.events(deadline.without_disconnect(), service.observe)
     return SSEResponse(stream_events(events, started), feed.leave)
@@ -113,7 +113,7 @@ async def ready(request: Request) -> Health:
         records=manifest.records,
         files=files,
         generator_status=service.generator_status,
-        generation_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
+        generator_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
         language_model=name,
     )
 

@@ -10,7 +10,6 @@ from msgspec import Meta, Struct
 from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
 from shrag.serving.events import (
     Citation,
-    CutShort,
     Fallback,
     Keyword,
     KeywordOrder,
@@ -20,8 +19,9 @@ from shrag.serving.events import (
     Reason,
     ScoredDoc,
     Section,
+    Truncated,
 )
-from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.request_context import request_id
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
@@ -64,7 +64,7 @@ class DocumentQuery(Struct, frozen=True):
 class SearchResponse:
     """What was found, and how. ``reason`` and its sentence ``message`` are empty where there is something.
 
-    ``nodes`` are the questions that a strategy asked on its way, as they stood at the end, and ``cut_short`` is what it
+    ``nodes`` are the questions that a strategy asked on its way, as they stood at the end, and ``truncated`` is what it
     ran out of; both are empty where the question was asked as it is. ``cached`` says that it was found for an earlier
     question like this one, in the same generation of the index. ``seconds`` and ``model_calls`` are of this request: a
     model is not asked again for what is kept.
@@ -80,8 +80,8 @@ class SearchResponse:
     keywords: tuple[Keyword, ...]
     unknown_words: tuple[str, ...]
     queries: tuple[tuple[str, ...], ...]
-    pool: tuple[str, ...]
-    left_out: tuple[str, ...]
+    candidates: tuple[str, ...]
+    incomplete: tuple[str, ...]
     dense: tuple[ScoredDoc, ...]
     encoder: str
     encoder_is_model: bool
@@ -92,27 +92,27 @@ class SearchResponse:
     keyword_model: str
     fallbacks: tuple[Fallback, ...]
     nodes: tuple[Node, ...]
-    cut_short: tuple[CutShort, ...]
+    truncated: tuple[Truncated, ...]
     # From here on, what is of this request alone: shrag.serving.api.encoding relies on it being last.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]
     cached: bool
-    trace_id: str = ""
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerBody:
     """The answer, whole and in its parts; ``kind``, ``model`` and ``label`` say who wrote it.
 
-    ``precision`` is the share of its citations that held, null where it has none; ``choice`` is the letter of the
-    choice made, empty where there is none.
+    ``citation_precision`` is the share of its citations whose sentences are supported, null where it has none;
+    ``choice`` is the letter of the choice made, empty where there is none.
     """
 
     kind: str
     label: str
     model: str
     complete: bool
-    precision: float | None
+    citation_precision: float | None
     language: AnswerLanguage
     reason: Reason
     text: str
@@ -127,7 +127,7 @@ class AskResponse:
 
     answer: AnswerBody
     search: SearchResponse
-    trace_id: str = ""
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ class StreamStarted:
     index_generation: int
     strategy: str
     cached: bool
-    trace_id: str
-    event: Literal["begun"] = "begun"
+    request_id: str
+    event: Literal["started"] = "started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class Health:
     """Whether questions are answered, and over what.
 
     ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on. Where
-    ``generator_status`` is ``degraded``, ``generation_failure`` says why; searches and extractive answers go on.
+    ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
     ``index_problem`` says why the generation that is published is not the one that answers, empty where it is.
     """
 
@@ -198,7 +198,7 @@ class Health:
     records: int
     files: str
     generator_status: GeneratorStatus
-    generation_failure: str
+    generator_failure: str
     language_model: str | None
 
 
@@ -216,8 +216,8 @@ def search_response(result: SearchResult) -> SearchResponse:
         keywords=result.keywords.keywords,
         unknown_words=result.keywords.unknown,
         queries=result.queries.queries,
-        pool=result.hits.pool,
-        left_out=result.hits.left_out,
+        candidates=result.hits.candidates,
+        incomplete=result.hits.incomplete,
         dense=result.hits.dense,
         encoder=result.hits.encoder,
         encoder_is_model=result.hits.encoder_is_model,
@@ -228,11 +228,11 @@ def search_response(result: SearchResult) -> SearchResponse:
         keyword_model=result.keywords.model,
         fallbacks=result.fallbacks,
         nodes=result.nodes,
-        cut_short=result.cut_short,
+        truncated=result.truncated,
         model_calls=result.model_calls,
         seconds=result.timings.seconds,
         cached=result.timings.cached,
-        trace_id=trace_id(),
+        request_id=request_id(),
     )
 
 
@@ -244,7 +244,7 @@ def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         label=answer_label(answer),
         model=answer.model,
         complete=answer.complete,
-        precision=answer.precision,
+        citation_precision=answer.citation_precision,
         language=answer.language,
         reason=answer.reason,
         text=answer_text(answer, form),
@@ -252,4 +252,4 @@ def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         citations=answer.citations,
         choice=answer.choice,
     )
-    return AskResponse(body, search_response(result.search), trace_id())
+    return AskResponse(body, search_response(result.search), request_id())

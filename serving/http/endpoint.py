@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from shrag.models.decoding import convert
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.validation import explain
 
@@ -157,7 +158,7 @@ def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  #
         if name in parameters
     }
     try:
-        return msgspec.convert(values, schema, strict=False)
+        return convert(values, schema, strict=False)
     except msgspec.ValidationError as error:
         raise _invalid(explain(error, schema, values, "query")) from None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
-from shrag.serving.errors import PlanSpent
+from shrag.serving.errors import BudgetExceeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class RationedModel:
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
-        """See :class:`~shrag.models.language_model.LanguageModel`; raises :class:`PlanSpent` where none is left."""
+        """See :class:`~shrag.models.language_model.LanguageModel`; raises :class:`BudgetExceeded`."""
         key = (tuple(messages), msgspec.json.encode(schema), max_tokens)
         with self._lock:
             answer = self._answers.get(key)
@@ -82,8 +82,8 @@ class RationedModel:
 
     def _spend(self) -> None:
         if len(self._answers) >= self._ration.calls:
-            raise PlanSpent("calls", self._ration.calls)
+            raise BudgetExceeded("calls", self._ration.calls)
         if self._until is None:
             self._until = self._clock() + self._ration.seconds
         elif self._clock() > self._until:
-            raise PlanSpent("seconds", self._ration.seconds)
+            raise BudgetExceeded("seconds", self._ration.seconds)

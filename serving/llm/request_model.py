@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
-from shrag.serving.errors import PlanSpent, UnusableOutput
-from shrag.serving.events import CutShort, Event, Fallback, ModelCall, Purpose
+from shrag.serving.errors import BudgetExceeded, UnusableOutput
+from shrag.serving.events import Event, Fallback, ModelCall, Purpose, Truncated
 
 _Made = TypeVar("_Made")
 
@@ -102,8 +102,8 @@ def fallback_events(stage: Purpose, error: ModelError) -> list[Event]:
 
     They say that the model failed or that a plan has used up its calls; calls whose answers are not usable come first.
     """
-    if isinstance(error, PlanSpent):
-        return [CutShort(error.spent, error.allowed)]
+    if isinstance(error, BudgetExceeded):
+        return [Truncated(error.exhausted, error.allowed)]
     if isinstance(error, InvalidOutput):
         calls = error.calls if isinstance(error, UnusableOutput) else ()
         return [*calls, Fallback(stage, "invalid_output", str(error))]

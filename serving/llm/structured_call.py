@@ -31,7 +31,7 @@ def ask(model: LanguageModel, step: PromptCall, kind: type[_Kind]) -> tuple[_Kin
     """Return what the model makes of ``step``, a msgspec struct of ``kind``, and its calls, each told of once.
 
     Raises as :func:`~shrag.models.chat.structured_output.complete_structured` does; where nothing that came can be used
-    :class:`UnusableOutput`, with the calls; and :class:`PlanSpent` where the model is rationed and that is used up.
+    :class:`UnusableOutput`, with the calls; and :class:`BudgetExceeded` where the model has a budget and it is used up.
     """
     rendered = load_prompt(step.prompt, step.language).render(step.values)
     messages = [Message(message.role, message.content) for message in rendered]

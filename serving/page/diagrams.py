@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from shrag.serving.events import CutShort, ModelCall, Node, NodeKind, NodeState, Purpose, RankedRecord, Spent
+from shrag.serving.events import Budget, ModelCall, Node, NodeKind, NodeState, Purpose, RankedRecord, Truncated
 from shrag.serving.page.request import Asked
 from shrag.serving.page.snippets import shorten
 from shrag.serving.page.state import Seen, answer_language
@@ -25,7 +25,7 @@ LONGEST_NODE_ANSWER = 600
 _JOINS: tuple[NodeKind, ...] = ("bridging", "intersection", "comparison", "hybrid")
 """Kinds that the page explains: their names alone do not."""
 
-_BOUNDS: tuple[Spent, ...] = get_args(Spent)
+_BOUNDS: tuple[Budget, ...] = get_args(Budget)
 
 _SLOT = re.compile(r"(\[ANS_\d{1,3}\])")
 
@@ -36,7 +36,7 @@ def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
     ``whole`` says that it grows no more; ``count`` are the questions below the reader's, ``done`` those of them that
     are worked on no longer; ``joins`` are the kinds among them that tell what joins siblings.
     """
-    if not seen.nodes and not seen.cut_short:
+    if not seen.nodes and not seen.truncated:
         return None
     below = [node for node in seen.nodes.values() if node.parent is not None]
     return {
@@ -46,7 +46,9 @@ def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
         "done": sum(node.state != "open" for node in below),
         "joins": [kind for kind in _JOINS if any(node.kind == kind for node in below)],
         # Questions are worked on side by side: which bound is met first tells a reader nothing.
-        "cut": [_cut(cut) for cut in sorted(dict.fromkeys(seen.cut_short), key=lambda cut: _BOUNDS.index(cut.spent))],
+        "cut": [
+            _cut(cut) for cut in sorted(dict.fromkeys(seen.truncated), key=lambda cut: _BOUNDS.index(cut.exhausted))
+        ],
         "roots": _grown(seen, asked),
     }
 
@@ -109,8 +111,8 @@ def _pieces(text: str) -> Iterable[str]:
     return filter(None, _SLOT.split(text))
 
 
-def _cut(cut: CutShort) -> dict[str, str]:
-    return {"spent": cut.spent, "allowed": f"{cut.allowed:g}"}
+def _cut(cut: Truncated) -> dict[str, str]:
+    return {"exhausted": cut.exhausted, "allowed": f"{cut.allowed:g}"}
 
 
 WIDTH = 100.0
@@ -160,12 +162,14 @@ def bar_lengths(counts: Sequence[float]) -> list[float]:
 def ranking_lines(records: Sequence[RankedRecord], cited: Collection[str]) -> list[DiagramLine]:
     """Return the records' lines, the best first.
 
-    The left side has a row for each record shown, in the order before re-ranking: a pool's hundredth place would
+    The left side has a row for each record shown, in the order before re-ranking: a hundredth candidate would
     otherwise press all others together.
     """
-    rows = {rank: row for row, rank in enumerate(sorted(each.pool_rank for each in records))}
+    rows = {rank: row for row, rank in enumerate(sorted(each.candidate_rank for each in records))}
     return [
-        DiagramLine(each.pool_rank, each.rank, _middle(rows[each.pool_rank]), _middle(row), each.record.docid in cited)
+        DiagramLine(
+            each.candidate_rank, each.rank, _middle(rows[each.candidate_rank]), _middle(row), each.record.docid in cited
+        )
         for row, each in enumerate(records)
     ]
 

@@ -23,7 +23,7 @@ class Seen(EventState):
     def matching_terms(self, analyzer: Analyzer) -> frozenset[str]:
         """Return the terms that a record's text is marked by: the question's, and its translations'; analysed once."""
         if not self._terms and self.keywords is not None:
-            translations = [text for keyword in self.keywords.keywords for text in keyword.carried]
+            translations = [text for keyword in self.keywords.keywords for text in keyword.translations]
             self._terms = frozenset().union(*analyzer.terms([self.question, *translations]))
         return self._terms
 
@@ -42,7 +42,7 @@ def seen_of(result: AskResult) -> Seen:
         answer=result.answer,
         timings=search.timings,
         nodes={node.number: node for node in search.nodes},
-        cut_short=search.cut_short,
+        truncated=search.truncated,
         model_calls=search.model_calls,
         fallbacks=search.fallbacks,
     )

@@ -16,7 +16,6 @@ from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
-    CutShort,
     Event,
     Fallback,
     Hits,
@@ -27,6 +26,7 @@ from shrag.serving.events import (
     Queries,
     Ranking,
     Timings,
+    Truncated,
 )
 from shrag.serving.page.diagrams import node_view, tree_view
 from shrag.serving.page.rendering import page_words, render
@@ -92,7 +92,7 @@ class PageStream:
                 yield from self._found(event)
             case Node():
                 yield from self._node(event)
-            case CutShort():
+            case Truncated():
                 yield self._tree()
             case AnswerSentence():
                 yield self._sentence(event)
@@ -118,7 +118,7 @@ class PageStream:
             case Keywords():
                 yield Progress(words["step_keywords"].format(count=len(event.keywords)))
             case Hits():
-                yield Progress(words["step_pool"].format(count=len(event.pool)))
+                yield Progress(words["step_candidates"].format(count=len(event.candidates)))
             case Ranking():
                 yield Progress(words["step_ranking"].format(count=len(event.records)))
             case Timings():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.serving.events import Queries
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm
@@ -59,7 +59,7 @@ def build_queries(
 def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Sequence[QueryTerm]]:
     """Return the keywords of ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all down to one: the most important stay."""
     subqueries = [keywords[:size] for size in range(len(keywords), 0, -1)]
-    return subqueries[:1] if settings.ladder == "longest" else subqueries
+    return subqueries[:1] if settings.queries == "longest" else subqueries
 
 
 def build_subqueries(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Query]:
@@ -82,7 +82,7 @@ def reduce_translated_query(
         return []
     sizes = dict.fromkeys([-(-len(translated) * part // 3) for part in (3, 2, 1)])
     subqueries = [translated[:size] for size in sizes if size]
-    return subqueries[:1] if settings.ladder == "longest" else subqueries
+    return subqueries[:1] if settings.queries == "longest" else subqueries
 
 
 def build_translated_queries(
@@ -165,9 +165,9 @@ def _clause(keyword: QueryTerm) -> Query:
 def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
     if keyword.parts:
         return And(tuple(_translated_clause(part, korean=korean) for part in keyword.parts))
-    translations = [Weighted(_any_of(each.terms), each.weight) for each in keyword.translations]
+    translations = [Boost(_any_of(each.terms), each.weight) for each in keyword.translations]
     own = [_any_of(keyword.terms)] if _is_written_alike(keyword, korean=korean) else []
-    return Best((*own, *translations))
+    return DisjunctionMax((*own, *translations))
 
 
 def _in_any_language(word: QueryTerm) -> Query:

@@ -106,7 +106,7 @@ def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[Rank
 
 
 def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:
-    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``also`` names its others.
+    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``duplicates`` names its others.
 
     Those are the ones that are ranked too, in their order, and the first one of the paper in the corpus, which all
     others point to. The order in which they come is the order in which they are ranked.
@@ -115,7 +115,7 @@ def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None)
     for each in ranked:
         papers.setdefault(_paper(each.record), []).append(each)
     return [
-        RankedRecord(rank, each[0].pool_rank, each[0].score, each[0].record, _others(paper, each))
+        RankedRecord(rank, each[0].candidate_rank, each[0].score, each[0].record, _others(paper, each))
         for rank, (paper, each) in enumerate(islice(papers.items(), most), 1)
     ]
 

@@ -35,7 +35,7 @@ CROSS_ENCODER = "cross-encoder"
 class NoReranker:
     """Implements :class:`~shrag.models.reranker.Reranker`: leaves candidates in their order, by one over the rank."""
 
-    name = "order of the pool"
+    name = "order of the candidates"
     is_model = False
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:

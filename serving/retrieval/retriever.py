@@ -95,7 +95,7 @@ def retrieve(
     with timer.stage("ranking"):
         reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
         if settings.rerank and index.dense is not None and cosine_weight:
-            cosines = index.dense.cosines(vector, hits.pool)
+            cosines = index.dense.cosines(vector, hits.candidates)
             reranker = CosineReranker(reranker, cosines, cosine_weight, index.dense.encoder)
         unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
         scored = rerank(question.text, unranked, reranker)
@@ -134,8 +134,8 @@ def search_candidates(
     records, incomplete = collect_candidates(docids, index.store, complete_only=complete_only)
     hits = Hits(
         hits=tuple([tuple([ScoredDoc(*hit) for hit in found]) for found in lists]),
-        pool=tuple([each.record.docid for each in records]),
-        left_out=tuple(incomplete),
+        candidates=tuple([each.record.docid for each in records]),
+        incomplete=tuple(incomplete),
         dense=tuple([ScoredDoc(*hit) for hit in nearest.hits]) if nearest is not None else (),
         encoder=nearest.encoder.name if nearest is not None else "",
         encoder_is_model=nearest.encoder.is_model if nearest is not None else False,

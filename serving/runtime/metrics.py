@@ -44,8 +44,8 @@ class Metrics:
         self._fallbacks = Counter(
             "shrag_fallbacks", "Stages done without the language model.", ("stage", "cause"), registry=registry
         )
-        self._doubts = Counter(
-            "shrag_citation_failures", "Sentences of answers that failed a check.", ("doubt",), registry=registry
+        self._issues = Counter(
+            "shrag_citation_failures", "Sentences of answers that failed a check.", ("issue",), registry=registry
         )
         self._index = Gauge(
             "shrag_index_info", "1 for the index served.", ("name", "generation", "digest"), registry=registry
@@ -76,8 +76,8 @@ class Metrics:
             elif isinstance(event, Answer):
                 for section in event.sections:
                     for sentence in section.sentences:
-                        if sentence.doubt:
-                            self._doubts.labels(sentence.doubt).inc()
+                        if sentence.issue:
+                            self._issues.labels(sentence.issue).inc()
 
     def work(self, stage: str, queued: int, busy: int) -> None:
         """Set how much there is to do."""

@@ -184,7 +184,7 @@ class DirectStrategy:
         yield from told
         with timer.stage("search"):
             found = find(query or request.question, request, replace(resources, model=None))
-        root = replace(root, query=found.question.text, docids=found.hits.pool)
+        root = replace(root, query=found.question.text, docids=found.hits.candidates)
         yield root
         yield from conclude(root, [found], request, resources, timer)
 

@@ -9,7 +9,7 @@ from shrag.serving.errors import UnknownStrategy
 from shrag.serving.strategies.bm25 import Bm25Strategy
 from shrag.serving.strategies.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
 from shrag.serving.strategies.iterative import ITERATIVE
-from shrag.serving.strategies.pipeline.presets import WAYS, read_way
+from shrag.serving.strategies.pipeline.presets import PRESETS, parse_preset
 from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
 from shrag.serving.strategies.pipeline.syntax import KINDS, LONGEST_LINE, parse_composition
 from shrag.serving.strategies.shrag import ShragStrategy, hybrid_strategy
@@ -29,7 +29,7 @@ _STRATEGIES: tuple[Strategy, ...] = (
     TreeStrategy(),
     *ITERATIVE,
     *stepwise_strategies(),
-    *(CompositionStrategy(way, name) for name, way in WAYS.items()),
+    *(CompositionStrategy(way, name) for name, way in PRESETS.items()),
 )
 
 STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
@@ -42,13 +42,13 @@ def find_strategy(name: str) -> Strategy:
 
 
 def compose_strategy(line: str) -> Strategy:
-    """Return the strategy that a line composes of stages, as ``retrieve(10) > rerank(5)`` or ``way-2(9, 3)``.
+    """Return the strategy that a line composes of stages, as ``retrieve(10) > rerank(5)`` or ``pipeline-2(9, 3)``.
 
     Raises:
         UnknownStrategy: It composes none, with the names of those there are; or its stages do not fit each other.
     """
     if _COMPOSED.search(line) or line.strip() in KINDS:
-        return CompositionStrategy(read_way(line) or parse_composition(line))
+        return CompositionStrategy(parse_preset(line) or parse_composition(line))
     shown = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
     raise UnknownStrategy(
         f"There is no strategy {shown!r}: use one of {', '.join(STRATEGIES)}, or compose stages, as in "

@@ -43,8 +43,8 @@ def test_axe_finds_nothing_in_any_state(reader: Reader, serve: Serve, ui: str, s
         "model away": (away, f"&q={quote_plus(QUESTION)}"),
         "tree cut short": (growing, f"&q={quote_plus(HOPS)}&strategy=tree"),
         "tree without a model": (plain, f"&q={quote_plus(question)}&strategy=tree"),
-        "way": (plain, f"&q={quote_plus(question)}&strategy=way-8"),
-        "unaided": (growing, f"&q={quote_plus(HOPS)}&strategy=cot"),
+        "way": (plain, f"&q={quote_plus(question)}&strategy=pipeline-8"),
+        "closed_book": (growing, f"&q={quote_plus(HOPS)}&strategy=cot"),
         "strategy not there": (plain, f"&q={quote_plus(question)}&strategy=rewrite"),
     }
     page = reader.open(plain, color_scheme=scheme)

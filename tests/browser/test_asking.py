@@ -73,7 +73,7 @@ def test_keywords_records_and_sentences_are_there_before_the_answer_is_whole(rea
     page.click("#record-1 summary")
     model.go_on()
     expect(page.locator(".answer.generated")).to_be_visible()
-    expect(page.locator(".unsound").first).to_have_text("갈등은 987% 커졌다.")
+    expect(page.locator(".unsupported").first).to_have_text("갈등은 987% 커졌다.")
     expect(page.locator("#record-1-whole")).to_have_attribute("open", "")
     expect(page.locator("#record-1 .cited")).to_have_text("[1]")
 

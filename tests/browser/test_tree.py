@@ -76,7 +76,7 @@ def test_a_question_that_changes_keeps_those_below_it_and_where_the_reader_is(re
 
 @pytest.mark.parametrize(
     ("strategy", "script"),
-    [("tree", "tree"), ("chain", "steps"), ("decompose", "parts"), ("way-5", "ways"), ("cot", "raise")],
+    [("tree", "tree"), ("chain", "steps"), ("decompose", "parts"), ("pipeline-5", "pipelines"), ("cot", "raise")],
 )
 def test_what_grows_ends_as_the_page_that_is_sent_whole(
     reader: Reader, serve: Serve, strategy: str, script: str

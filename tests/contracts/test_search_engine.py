@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 from shrag.corpora.formats.topics import read_topics
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalysedRecord, RecordStore, pack
-from shrag.indexing.bm25 import Bm25, bm25_score
+from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
 from shrag.indexing.open_index import open_index
-from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted, any_of
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
 from shrag.indexing.search_engine import FieldStatistics, Hit, SearchEngine, Statistics
 from shrag.serving.engine import Engine
+from tests.indexing.bm25_score import bm25_score
 
 pytestmark = pytest.mark.slow
 
@@ -85,13 +86,13 @@ class MemoryEngine:
             case Not(wanted, unwanted):
                 without = self._score(unwanted)
                 return {docid: score for docid, score in self._score(wanted).items() if docid not in without}
-            case Best(clauses):
+            case DisjunctionMax(clauses):
                 best: dict[str, float] = {}
                 for clause in clauses:
                     for docid, score in self._score(clause).items():
                         best[docid] = max(score, best.get(docid, 0.0))
                 return best
-            case Weighted(inner, weight):
+            case Boost(inner, weight):
                 return {docid: score * weight for docid, score in self._score(inner).items()}
 
     def _score_term(self, term: str) -> dict[str, float]:
@@ -325,7 +326,9 @@ def test_how_a_question_is_written_down_does_not_matter(demo: Engine) -> None:
 def test_the_best_of_several_ways_scores_and_a_weight_multiplies(engine: EngineAndStore) -> None:
     ways = [Term("그래핀"), Term("graphen"), Term("탄소")]
     alone = [{hit.docid: hit.score for hit in hits} for hits in engine.search(ways, 170)]
-    (best, weighted, nothing) = engine.search([Best(tuple(ways)), Weighted(ways[0], 0.5), Best(())], 170)
+    (best, weighted, nothing) = engine.search(
+        [DisjunctionMax(tuple(ways)), Boost(ways[0], 0.5), DisjunctionMax(())], 170
+    )
     expected = {
         docid: max(scores.get(docid, 0.0) for scores in alone) for docid in set().union(*(set(each) for each in alone))
     }

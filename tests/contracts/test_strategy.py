@@ -20,7 +20,6 @@ from shrag.serving.errors import ModelNeeded, SettingRejected, StrategyUnavailab
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
-    CutShort,
     Fallback,
     Hits,
     Keywords,
@@ -30,6 +29,7 @@ from shrag.serving.events import (
     Queries,
     Ranking,
     Timings,
+    Truncated,
 )
 from shrag.serving.llm.call_budget import Ration
 from shrag.serving.search_settings import SearchSettings
@@ -80,7 +80,7 @@ SET: Mapping[str, Any] = {
     "and_reading": "required",
     "words": "compound",
     "languages": "en",
-    "ladder": "longest",
+    "queries": "longest",
     "glossary": False,
     "candidates": "dense",
     "rerank": False,
@@ -118,7 +118,7 @@ def test_every_question_gives_every_event_in_order(demo: Engine, strategy: Strat
     assert kinds == [Keywords, Queries, Hits, Ranking, Answer, Timings]
     hits, ranking, answer = first(Hits, events), first(Ranking, events), first(Answer, events)
     assert len(hits.hits) == len(first(Queries, events).queries)
-    assert {ranked.record.docid for ranked in ranking.records} <= set(hits.pool)
+    assert {ranked.record.docid for ranked in ranking.records} <= set(hits.candidates)
     assert [ranked.rank for ranked in ranking.records] == list(range(1, len(ranking.records) + 1))
     assert bool(ranking.reason) == (not ranking.records)
     said = [event.sentence for event in events if isinstance(event, AnswerSentence)]
@@ -128,7 +128,7 @@ def test_every_question_gives_every_event_in_order(demo: Engine, strategy: Strat
     assert cited == {citation.number for citation in answer.citations}
     by_docid = {ranked.record.docid: ranked.record for ranked in ranking.records}
     for sentence in said:
-        assert sentence.sound
+        assert sentence.supported
         for citation in answer.citations:
             if citation.number in sentence.citations:
                 record = by_docid[citation.docid]
@@ -179,7 +179,7 @@ def test_whatever_a_model_writes_every_event_is_there_and_every_call_told(
         assert model.calls <= Ration().calls + 1  # the answer is owed beyond the ration
         told = sum(isinstance(event, ModelCall) for event in events)
         # Where a ration ends between a try and its repair, that try is not told.
-        assert told == model.calls or (told < model.calls and any(isinstance(event, CutShort) for event in events))
+        assert told == model.calls or (told < model.calls and any(isinstance(event, Truncated) for event in events))
 
 
 @pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
@@ -220,15 +220,15 @@ def test_a_setting_is_refused_where_it_would_be_passed_over_and_else_reaches_the
     elif setting == "languages":
         assert found.queries.queries
         assert not re.search("[가-힣]", str(found.queries.queries))
-    elif setting == "ladder":
+    elif setting == "queries":
         assert len(found.queries.queries) < len(engine.search(QUESTIONS[0], strategy=strategy.name).queries.queries)
     elif setting == "glossary":
-        assert not any(keyword.carried for keyword in found.keywords.keywords)
+        assert not any(keyword.translations for keyword in found.keywords.keywords)
     elif setting == "candidates":
         assert (found.queries.queries, found.hits.hits) == ((), ())
         assert found.hits.dense
     elif setting == "rerank":
-        assert found.ranking.reranker == "order of the pool"
+        assert found.ranking.reranker == "order of the candidates"
     elif setting == "depth":
         assert {len(hits) for hits in found.hits.hits} <= {0, 1, 2, 3}
 
@@ -249,8 +249,8 @@ def test_vectors_that_are_set_and_not_there_are_missed_before_anything_is_asked(
 
 def test_the_page_of_strategies_names_each_with_every_purpose_and_stage_there_is(demo: Engine) -> None:
     page = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
-    ways = {f"way-{number}" for number in range(2, 8)}  # the page says `way-1` … `way-8`
-    assert [name for name in STRATEGIES if name not in ways and f"`{name}`" not in page] == []
+    between = {f"pipeline-{number}" for number in range(2, 8)}  # the page says `pipeline-1` … `pipeline-8`
+    assert [name for name in STRATEGIES if name not in between and f"`{name}`" not in page] == []
     assert [purpose for purpose in get_args(Purpose) if f"| `{purpose}` |" not in page] == []
     lines = [strategy.name for strategy in WITH_MODEL]
     lines += ["expand(glossary) > retrieve(5) > dense(5) > rrf(5)"]

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from shrag.indexing.bm25 import Bm25, bm25_score, byte_length, idf
+from shrag.indexing.bm25 import Bm25, byte_length, idf
 from shrag.indexing.lexical.jvm import lucene
 from shrag.indexing.search_engine import FieldStatistics
+from tests.indexing.bm25_score import bm25_score
 
 
 def test_idf_falls_with_frequency_and_is_never_negative() -> None:

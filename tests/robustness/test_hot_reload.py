@@ -73,7 +73,7 @@ def read_answer(request: Request, text: str) -> tuple[int, bool, object]:
     if request.kind == "stream":
         events = [json.loads(block.partition("data: ")[2]) for block in text.strip().split("\n\n")]
         begun, *told, last = events
-        assert (begun["event"], last["event"]) == ("begun", "timings"), (begun, last)
+        assert (begun["event"], last["event"]) == ("started", "timings"), (begun, last)
         assert begun["cached"] == last["cached"]
         return begun["index_generation"], begun["cached"], told
     body = json.loads(text)
@@ -81,7 +81,7 @@ def read_answer(request: Request, text: str) -> tuple[int, bool, object]:
     generation, cached = found.pop("index_generation"), found.pop("cached")
     assert set(found["seconds"]) == {"cache"} if cached else "cache" not in found["seconds"]
     for own in (found, body):
-        own.pop("trace_id", None)
+        own.pop("request_id", None)
     found.pop("seconds")
     return generation, cached, body
 

@@ -125,7 +125,7 @@ def test_the_circuit_opens_after_three_failures_and_a_model_that_is_back_is_aske
         status, _, body = server.ask("GET", "/health/ready")
         assert status == 200
         said = json.loads(body)
-        return said["generator_status"], said["generation_failure"]
+        return said["generator_status"], said["generator_failure"]
 
     with modelled(demo, endpoint) as server:
         assert health() == ("ready", "")

@@ -25,7 +25,6 @@ from shrag.serving.events import (
     AnswerSentence,
     Assessment,
     Citation,
-    CutShort,
     Event,
     Fallback,
     Hits,
@@ -40,6 +39,7 @@ from shrag.serving.events import (
     Section,
     Sentence,
     Timings,
+    Truncated,
 )
 from shrag.serving.request import Question, Request, parse_request
 from shrag.serving.results import cached_ask
@@ -344,14 +344,14 @@ def test_an_answer_made_without_the_model_because_it_was_away_is_made_again(demo
 
 
 RECORD = Record("D-1", "그래핀 film", "본문 \u202e 😀 'q' " * 60, "ko", complete=True, authors=("김", "Lee"), year=1999)
-SENTENCE = Sentence("A sentence.", (1, 2), sound=False, doubt="number")
+SENTENCE = Sentence("A sentence.", (1, 2), supported=False, issue="number")
 
 EVERY: tuple[Event, ...] = (
     ModelCall("answer", "m", 1, 2, 3.0, 0.5, repaired=True),
     Fallback("keywords", "refused", "no"),
     Node(0, None, "question", "q?", assessment=Assessment(7, 80, 0.5, valid=True)),
     Node(1, 0, "bridging", "r?", "answered", (0,), "r", ("D-1",), "span", "D-1"),
-    CutShort("calls", 48.0),
+    Truncated("calls", 48.0),
     Keywords((Keyword("film", ("film",), 1.5, ("막",)),), ("zz",), "model", "m"),
     Queries((("a", "b"), ())),
     Hits(((ScoredDoc("D-1", 2.0), ScoredDoc("D-2", 1e-300)), ()), ("D-1",), ("D-2",), (ScoredDoc("D-1", -1.0),), "lsa"),

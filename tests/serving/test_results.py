@@ -5,7 +5,7 @@ import pytest
 from shrag.serving.answer_cache import AnswerCache, CachedAnswer
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientLeft
-from shrag.serving.events import Answer, CutShort, Ranking, Timings
+from shrag.serving.events import Answer, Ranking, Timings, Truncated
 from shrag.serving.request import Request, parse_question, parse_request
 from shrag.serving.results import ask_result, cached_ask, cached_search
 from tests.support.scripted_models import ScriptFile
@@ -38,10 +38,10 @@ def test_the_questions_asked_on_the_way_are_there_once_as_they_ended_also_where_
         (2, 1, "unanswered"),
         (3, 2, "unanswered"),
     ]
-    assert asked.cut_short == (CutShort("depth", 4),)
+    assert asked.truncated == (Truncated("depth", 4),)
     kept = engine.run(parse_request(HOPS, answered=True, strategy="tree"))
     assert isinstance(kept, CachedAnswer)
-    assert (cached_search(kept).nodes, cached_search(kept).cut_short) == (asked.nodes, asked.cut_short)
+    assert (cached_search(kept).nodes, cached_search(kept).truncated) == (asked.nodes, asked.truncated)
     assert engine.ask(QUESTION, strategy="bm25").search.nodes == ()
 
 

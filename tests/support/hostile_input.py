@@ -12,7 +12,7 @@ import msgspec
 
 from shrag.models.language_model import Completion, Message
 from shrag.serving.answer_cache import pack_events, unpack_events
-from shrag.serving.events import Answer, CutShort, Event, Hits, Keywords, Node, Queries, Ranking, Timings
+from shrag.serving.events import Answer, Event, Hits, Keywords, Node, Queries, Ranking, Timings, Truncated
 from shrag.serving.request import LETTERS
 from tests.support.scripted_models import ScriptedStream
 
@@ -82,14 +82,14 @@ def check_events(events: Sequence[Event], choices: int = 0) -> None:
     """Check the events of a question with so many ``choices`` that wants an answer."""
     assert [type(event) for event in events if type(event) in ONCE] == list(ONCE)
     answer, ranking = first(Answer, events), first(Ranking, events)
-    assert bool(answer.reason) == (not answer.sections) or answer.kind == "unaided"
+    assert bool(answer.reason) == (not answer.sections) or answer.kind == "closed_book"
     cited = {number for section in answer.sections for sentence in section.sentences for number in sentence.citations}
     assert cited == {citation.number for citation in answer.citations}
     assert {citation.docid for citation in answer.citations} <= {one.record.docid for one in ranking.records}
     assert answer.choice in ("", *LETTERS[:choices])
     numbers = {event.number for event in events if isinstance(event, Node)}
     assert numbers == set(range(len(numbers)))
-    spent = Counter(event.spent for event in events if isinstance(event, CutShort))
+    spent = Counter(event.exhausted for event in events if isinstance(event, Truncated))
     assert max(spent.values(), default=1) == 1
     assert list(unpack_events(pack_events(events))) == list(events)
     for event in events:

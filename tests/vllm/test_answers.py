@@ -39,10 +39,10 @@ def _holds(result: AskResult) -> None:
     for section in answer.sections:
         for sentence in section.sentences:
             assert set(sentence.citations) <= numbers
-            assert sentence.sound == (not sentence.doubt)
+            assert sentence.supported == (not sentence.issue)
     if answer.kind == "extractive":
         assert [each for each in result.search.fallbacks if each.stage == "answer"]
-        assert answer.precision == (None if answer.reason else 1.0)
+        assert answer.citation_precision == (None if answer.reason else 1.0)
 
 
 @pytest.mark.parametrize("question", [KOREAN, ENGLISH])

@@ -19,7 +19,7 @@ from shrag.models.model_server.served_model import ServedModel
 from shrag.models.model_server.server import ModelServer
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
-from shrag.serving.events import CutShort, Event, Fallback, ModelCall
+from shrag.serving.events import Event, Fallback, ModelCall, Truncated
 from shrag.serving.llm.call_budget import Ration
 from tests.conftest import DEMO
 from tests.support.hostile_input import check_events
@@ -115,7 +115,7 @@ def runs(request: pytest.FixtureRequest, demo: Engine, brief: ServedModel) -> li
             f"{strategy}: {len(mine)} questions, at most {max(run.calls for run in mine)} calls and "
             f"{max(run.seconds for run in mine):.1f} s; "
             f"{sum(isinstance(event, Fallback) for event in events)} fallbacks, "
-            f"{sum(isinstance(event, CutShort) for event in events)} cut short"
+            f"{sum(isinstance(event, Truncated) for event in events)} cut short"
         )
     return done
 

@@ -112,10 +112,10 @@ def _side_by_side(
         found = find_all([request.question, *map(parse_question, texts)], request, resources)
     for node, one in zip([root, *nodes], found, strict=True):
         yield from one.model_events
-        looked_up = replace(node, query=node.question, docids=one.hits.pool)
+        looked_up = replace(node, query=node.question, docids=one.hits.candidates)
         if node is root:
             root = looked_up
         else:
-            looked_up = replace(looked_up, state="answered" if one.hits.pool else "unanswered")
+            looked_up = replace(looked_up, state="answered" if one.hits.candidates else "unanswered")
         yield looked_up
     yield from conclude(root, found, request, resources, timer)

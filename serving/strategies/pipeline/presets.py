@@ -13,28 +13,28 @@ from shrag.serving.errors import CompositionRejected
 from shrag.serving.strategies.pipeline.syntax import Composition, parse_composition
 
 _LINES: Mapping[str, tuple[str, tuple[int, ...]]] = {
-    "way-1": ("retrieve({})", (5,)),
-    "way-2": ("retrieve({}) > rerank({})", (15, 5)),
-    "way-3": ("augment(2) > retrieve({}) > rrf({}) > rerank({})", (10, 15, 5)),
-    "way-4": ("hypothesis(2) > retrieve({}) > rrf({}) > rerank({})", (10, 15, 5)),
-    "way-5": ("augment(2) > hypothesis(2) > retrieve({}) > rrf({}) > rerank({})", (10, 15, 5)),
-    "way-6": ("augment(2) > retrieve({}) > rrf({}) > rerank({}) > filter(0.6)", (10, 15, 5)),
-    "way-7": ("augment(2) > hypothesis(2) > retrieve({}) > rrf({}) > rerank({}) > filter(0.6)", (10, 15, 5)),
-    "way-8": ("augment(2) > retrieve({}) > rrf({}) > temp_answer > answer_rerank({}) > filter(0.6)", (10, 15, 5)),
+    "pipeline-1": ("retrieve({})", (5,)),
+    "pipeline-2": ("retrieve({}) > rerank({})", (15, 5)),
+    "pipeline-3": ("augment(2) > retrieve({}) > rrf({}) > rerank({})", (10, 15, 5)),
+    "pipeline-4": ("hypothesis(2) > retrieve({}) > rrf({}) > rerank({})", (10, 15, 5)),
+    "pipeline-5": ("augment(2) > hypothesis(2) > retrieve({}) > rrf({}) > rerank({})", (10, 15, 5)),
+    "pipeline-6": ("augment(2) > retrieve({}) > rrf({}) > rerank({}) > filter(0.6)", (10, 15, 5)),
+    "pipeline-7": ("augment(2) > hypothesis(2) > retrieve({}) > rrf({}) > rerank({}) > filter(0.6)", (10, 15, 5)),
+    "pipeline-8": ("augment(2) > retrieve({}) > rrf({}) > temp_answer > answer_rerank({}) > filter(0.6)", (10, 15, 5)),
 }
 
-WAYS: Mapping[str, Composition] = {name: parse_composition(line.format(*ks)) for name, (line, ks) in _LINES.items()}
-"""The eight ways with the seed's own numbers."""
+PRESETS: Mapping[str, Composition] = {name: parse_composition(line.format(*ks)) for name, (line, ks) in _LINES.items()}
+"""The eight pipelines with the seed's own numbers."""
 
-_CALL = re.compile(r"\s*(way-[0-9]{1,3})\s*\(([0-9,\s]{1,60})\)\s*")
+_CALL = re.compile(r"\s*(pipeline-[0-9]{1,3})\s*\(([0-9,\s]{1,60})\)\s*")
 
 
-def read_way(line: str) -> Composition | None:
+def parse_preset(line: str) -> Composition | None:
     """Return the way that ``line`` names with numbers of its own, None where it names none.
 
     Raises :class:`CompositionRejected` for too many or too few numbers, and as a composition does.
 
-    >>> str(read_way("way-2(50, 10)"))
+    >>> str(parse_preset("pipeline-2(50, 10)"))
     'retrieve(50) > rerank(10)'
     """
     match = _CALL.fullmatch(line)
@@ -42,7 +42,7 @@ def read_way(line: str) -> Composition | None:
         return None
     name, given = match[1], [number.strip() for number in match[2].split(",")]
     if name not in _LINES:
-        raise CompositionRejected(f"There is no {name}: use way-1 to way-{len(_LINES)}.")
+        raise CompositionRejected(f"There is no {name}: use pipeline-1 to pipeline-{len(_LINES)}.")
     template, defaults = _LINES[name]
     if len(given) != len(defaults):
         usual = ", ".join(map(str, defaults))

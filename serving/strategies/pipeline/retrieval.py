@@ -65,8 +65,8 @@ def hits_event(lists: Sequence[List], pool: Pool, dense: VectorIndex | None) -> 
     """Return what is told of the search; the vectors' hits stand among the others, one list a query."""
     return Hits(
         hits=tuple(tuple(ScoredDoc(hit.docid, hit.score) for hit in one.hits) for one in lists),
-        pool=tuple(each.record.record.docid for each in pool.candidates),
-        left_out=tuple(pool.incomplete),
+        candidates=tuple(each.record.record.docid for each in pool.candidates),
+        incomplete=tuple(pool.incomplete),
         dense=next((tuple(ScoredDoc(*hit) for hit in one.hits) for one in lists if one.by_vectors), ()),
         encoder=dense.encoder.name if dense else "",
         encoder_is_model=dense.encoder.is_model if dense else False,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.answer import answer
 from shrag.serving.errors import ModelNeeded
-from shrag.serving.events import Answer, CutShort, Event, Node, Spent, Timings
+from shrag.serving.events import Answer, Budget, Event, Node, Timings, Truncated
 from shrag.serving.llm.call_budget import Ration, RationedModel
 from shrag.serving.request import Request
 from shrag.serving.strategies.planning.merging import merge
@@ -52,13 +52,13 @@ def ration_needed(
 
 def told_once(events: Generator[Event, None, None]) -> Generator[Event, None, None]:
     """Yield ``events``; what a plan has run out of is told once, however many of its steps that stops."""
-    told: set[Spent] = set()
+    told: set[Budget] = set()
     with closing(events):
         for event in events:
-            if isinstance(event, CutShort):
-                if event.spent in told:
+            if isinstance(event, Truncated):
+                if event.exhausted in told:
                     continue
-                told.add(event.spent)
+                told.add(event.exhausted)
             yield event
 
 

@@ -90,7 +90,7 @@ def find_first(
     with timer.stage("search"):
         found = find(request.question, request, resources)
     yield from found.model_events
-    root = replace(root, query=root.question, docids=found.hits.pool)
+    root = replace(root, query=root.question, docids=found.hits.candidates)
     yield root
     return root, found
 

@@ -127,7 +127,7 @@ class StepSolver:
         if searching is not None:
             self._first = searching.result()
             yield from self._first.model_events
-            self.root = replace(self.root, query=self._question.text, docids=self._first.hits.pool)
+            self.root = replace(self.root, query=self._question.text, docids=self._first.hits.candidates)
             yield self.root
         self._paces = [_Pace(Node(number, 0, "step", step.question), step) for number, step in enumerate(steps, 1)]
         yield from [pace.node for pace in self._paces]

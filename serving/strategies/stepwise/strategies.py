@@ -76,7 +76,7 @@ class StepwiseStrategy:
         if self._way.looks_up:
             yield from conclude(walk.root, walk.found(), request, resources, timer, walk.notes())
         else:
-            yield from _conclude_unaided(walk, request, resources, timer)
+            yield from _conclude_closed_book(walk, request, resources, timer)
 
     def _gate(self, resources: Resources) -> Gate | None:
         threshold = self._way.threshold
@@ -95,7 +95,7 @@ def stepwise_strategies() -> tuple[StepwiseStrategy, ...]:
     return tuple(StepwiseStrategy(way, thresholds) for way in WAYS)
 
 
-def _conclude_unaided(
+def _conclude_closed_book(
     walk: StepSolver, request: Request, resources: Resources, timer: StageTimer
 ) -> Generator[Event, None, None]:
     """Yield a search in which nothing was looked for, the model's own answer, and the timings."""

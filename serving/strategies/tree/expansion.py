@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from shrag.serving.concurrency import parallel_map
-from shrag.serving.errors import PlanSpent
-from shrag.serving.events import CutShort, Event, Node, Spent
+from shrag.serving.errors import BudgetExceeded
+from shrag.serving.events import Budget, Event, Node, Truncated
 from shrag.serving.request import Question, Request
 from shrag.serving.strategies.planning.answer_slots import NO_SPAN, AnswerSpan, fill, needed
 from shrag.serving.strategies.planning.merging import merge
@@ -43,7 +43,7 @@ class Twig:
     found: SubqueryResult | None = None
     span: AnswerSpan = NO_SPAN
     told: list[Event] = field(default_factory=list)
-    spent: PlanSpent | None = None
+    spent: BudgetExceeded | None = None
 
     @property
     def valid(self) -> bool:
@@ -61,7 +61,7 @@ class Growth:
         self._hand = hand
         self._limits = limits
         self._timer = timer
-        self._spent: set[Spent] = set()
+        self._spent: set[Budget] = set()
         self.twigs = [Twig(Node(0, None, "question", request.question.text), request.question.text, 1)]
 
     def grow(self) -> Generator[Event, None, None]:
@@ -128,7 +128,7 @@ class Growth:
             if twig.awaited:
                 twig.span, told = self._hand.span(question, found)
                 twig.told += told
-        except PlanSpent as spent:
+        except BudgetExceeded as spent:
             twig.spent = spent
             if twig.found is None:
                 twig.node = replace(twig.node, state="skipped")
@@ -150,7 +150,7 @@ class Growth:
                 response, told = self._hand.respond(self._request.question, gathered)
                 root.told += told
                 self._settle(root, self._request.question, response, replace(gathered, terms=root.found.terms))
-            except PlanSpent as spent:
+            except BudgetExceeded as spent:
                 root.spent = spent
         yield from self._tell(root)
         yield root.node
@@ -179,7 +179,7 @@ class Growth:
         question = Question(twig.node.question, self._request.question.language)
         try:
             branches, told = self._hand.branch(question, twig.found) if twig.found else (_NONE, [])
-        except PlanSpent as spent:
+        except BudgetExceeded as spent:
             twig.spent = spent
             return _NONE
         twig.told += told
@@ -207,11 +207,11 @@ class Growth:
         told, twig.told = twig.told, []
         yield from told
         if twig.spent is not None:
-            yield from self._run_out(twig.spent.spent, twig.spent.allowed)
+            yield from self._run_out(twig.spent.exhausted, twig.spent.allowed)
 
-    def _run_out(self, spent: Spent, allowed: float) -> Iterable[Event]:
+    def _run_out(self, spent: Budget, allowed: float) -> Iterable[Event]:
         self._spent.add(spent)
-        yield CutShort(spent, allowed)
+        yield Truncated(spent, allowed)
 
 
 def _best(found: SubqueryResult) -> SubqueryResult:

@@ -13,7 +13,7 @@ import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.models.errors import ModelError
-from shrag.serving.errors import PlanSpent
+from shrag.serving.errors import BudgetExceeded
 from shrag.serving.events import Assessment, Event, ModelCall, Purpose
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import fallback_events
@@ -112,7 +112,7 @@ class ModelHand:
     ) -> tuple[_Made, list[Event]]:
         try:
             made, calls = work()
-        except PlanSpent:
+        except BudgetExceeded:
             raise
         except ModelError as error:
             made, told = by_rules()

@@ -33,7 +33,7 @@ class Hand(Protocol):
     """Does the work at the nodes. Safe to share between threads.
 
     Every call returns what it made and what is to be told of it: the model's calls, or what was done without it. Raises
-    :class:`~shrag.serving.errors.PlanSpent` where the plan has run out of calls or time.
+    :class:`~shrag.serving.errors.BudgetExceeded` where the plan has run out of calls or time.
     """
 
     def query(self, question: Question) -> tuple[Question, list[Event]]:

@@ -32,7 +32,7 @@ qrels = "shrag:demo/qrels.txt"
 name = "or"
 [[conditions]]
 name = "and"
-settings = {ladder = "longest"}
+settings = {queries = "longest"}
 grid = {ands = [1, 9]}
 """
 

@@ -18,7 +18,7 @@ from shrag.evaluation.reports.html import render_report
 from shrag.evaluation.reports.markdown import render_document
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import SetTable, read_table
-from shrag.serving.strategies.pipeline.presets import WAYS
+from shrag.serving.strategies.pipeline.presets import PRESETS
 from tests.support.small_experiment import DEMO_SET, folders, run_small
 
 pytestmark = pytest.mark.slow
@@ -147,7 +147,7 @@ def test_every_strategy_that_works_without_a_model_answers() -> None:
     searched = {each.strategy for each in read_experiment(find_experiment("strategies")).conditions}
     # With vectors the same records are found, and a way with more than five records answers from the first five, too.
     assert searched - {each.strategy for each in conditions} - {"hybrid"} == {each for each in searched if "(" in each}
-    assert set(WAYS) < {each.strategy for each in conditions}
+    assert set(PRESETS) < {each.strategy for each in conditions}
     assert all(each.answers and each.model is False for each in conditions)
 
 

@@ -29,7 +29,7 @@ name = "or"
 [[conditions]]
 name = "and"
 label = "그리고"
-settings = {ladder = "longest"}
+settings = {queries = "longest"}
 grid = {ands = [1, 9], glossary = [true, false]}
 """
 
@@ -51,7 +51,7 @@ def test_a_grid_becomes_a_condition_for_each_combination_named_and_labelled_afte
     ]
     last = experiment.conditions[-1]
     assert last.label == "그리고, ands 9, glossary false"
-    assert last.settings == {"ladder": "longest", "ands": 9, "glossary": False}
+    assert last.settings == {"queries": "longest", "ands": 9, "glossary": False}
 
 
 @pytest.mark.parametrize("name", sorted(built_in_experiments()))

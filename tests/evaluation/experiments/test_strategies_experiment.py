@@ -10,7 +10,7 @@ from shrag.evaluation.experiments.spec import Experiment
 from shrag.evaluation.experiments.spec_file import find_experiment, narrow_experiment, read_experiment
 from shrag.evaluation.reports.table import SetTable
 from shrag.serving.engine import open_engine
-from shrag.serving.strategies.pipeline.presets import WAYS
+from shrag.serving.strategies.pipeline.presets import PRESETS
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from tests.support.small_experiment import run_small
 
@@ -49,16 +49,16 @@ def test_every_strategy_is_asked_without_a_model_or_said_to_need_what_is_not_the
 
 def test_each_way_stands_as_it_is_served_and_with_room_for_ten(experiment: Experiment) -> None:
     conditions = {each.name: each.strategy for each in experiment.conditions}
-    for name in WAYS:
+    for name in PRESETS:
         assert conditions[name] == name
         ten = find_strategy(conditions[f"{name}-ten"])
         assert "10)" in ten.name
-        assert str(WAYS[name]).replace("(5)", "(10)") == ten.name
+        assert str(PRESETS[name]).replace("(5)", "(10)") == ten.name
 
 
 def test_it_runs_and_a_way_of_five_cannot_hold_more_than_a_way_of_ten(demo: SetTable) -> None:
     means = {row.condition: row.cells["AllRecall@10"].mean for row in demo.rows}
-    assert set(WAYS) < set(means)
-    assert all(means[name] <= means[f"{name}-ten"] for name in ("way-1", "way-2"))
+    assert set(PRESETS) < set(means)
+    assert all(means[name] <= means[f"{name}-ten"] for name in ("pipeline-1", "pipeline-2"))
     assert all(row.errors == 0 for row in demo.rows)
     assert means["shrag"] > 0.5

@@ -17,15 +17,15 @@ def test_precision_is_over_citations_and_recall_over_sentences() -> None:
         _answer(
             Sentence("가", (1, 2)),
             Sentence("나", (3,)),
-            Sentence("다", (1,), sound=False, doubt="number"),
-            Sentence("라", (), sound=False, doubt="no_citation"),
+            Sentence("다", (1,), supported=False, issue="number"),
+            Sentence("라", (), supported=False, issue="no_citation"),
         )
     )
     assert found == (3 / 4, 2 / 4)
 
 
 def test_a_citation_of_a_record_that_is_not_there_counts_against_precision() -> None:
-    missing = Sentence("나", (), sound=False, doubt="no_such_record")
+    missing = Sentence("나", (), supported=False, issue="no_such_record")
     assert citation_support(_answer(Sentence("가", (1,)), missing)) == (0.5, 0.5)
 
 

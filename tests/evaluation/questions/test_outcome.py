@@ -24,10 +24,10 @@ def test_a_search_is_told_by_keywords_queries_pool_and_the_ranks_of_relevant_rec
         keyword.text for keyword in result.keywords.keywords
     ]
     assert outcome.queries == result.queries.queries
-    assert (outcome.num_candidates, outcome.num_retrieved) == (len(result.hits.pool), len(result.ranking.records))
+    assert (outcome.num_candidates, outcome.num_retrieved) == (len(result.hits.candidates), len(result.ranking.records))
     assert outcome.relevant[0] == RelevantRecord("DEMO-MAT-001", 2, 1)
     assert outcome.relevant[-1] == RelevantRecord("DEMO-NOT-THERE", 1, None)
-    assert outcome.num_relevant_candidates == len({"DEMO-MAT-001", "DEMO-AI-001"} & set(result.hits.pool))
+    assert outcome.num_relevant_candidates == len({"DEMO-MAT-001", "DEMO-AI-001"} & set(result.hits.candidates))
     assert [hit.docid for hit in asked.hits] == [ranked.record.docid for ranked in result.ranking.records]
     assert asked.hits[0].score == result.ranking.records[0].score
     assert asked.seconds == result.timings.seconds

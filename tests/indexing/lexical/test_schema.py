@@ -10,12 +10,13 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalysedRecord, pack
-from shrag.indexing.bm25 import Bm25, bm25_score
+from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.schema import SEPARATOR, join_texts, write_queries
 from shrag.indexing.lexical.searcher import LexicalReader
 from shrag.indexing.lexical.writer import LexicalWriter
-from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted, any_of
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
+from tests.indexing.bm25_score import bm25_score
 
 DOCUMENTS = {
     "d1": (["graphene"], [["graphene", "film", "shield"], ["film"]]),
@@ -162,7 +163,7 @@ def test_queries_asked_at_once_are_answered_as_each_alone(reader: LexicalReader)
         (Or(()), ["o0"]),
         (And((Term("a"), Or((And(()), Term("b"))))), ["a2", "ta", "o2", "a0", "tb"]),
         (Not(Term("a"), any_of(["b"])), ["n", "ta", "o1", "tb"]),
-        (Best((any_of(["a"]), Weighted(any_of(["b"]), 0.1))), ["b2", "o1", "ta", "w0.1", "o1", "tb"]),
+        (DisjunctionMax((any_of(["a"]), Boost(any_of(["b"]), 0.1))), ["b2", "o1", "ta", "w0.1", "o1", "tb"]),
     ],
 )
 def test_a_tree_is_written_node_by_node_with_its_clauses_behind_it(query: Query, parts: list[str]) -> None:

@@ -78,10 +78,15 @@ def test_the_text_of_a_search_is_its_results_as_json_or_the_reason_where_there_i
     assert json.loads(search_text(nothing)) == {"results": [], "message": nothing.message}
 
 
-def test_an_answer_says_who_wrote_it_what_is_doubted_and_what_it_cites(demo: Engine) -> None:
-    sentences = (Sentence("맞다.", (1,)), Sentence("틀리다.", (1,), sound=False, doubt="number"))
+def test_an_answer_says_who_wrote_it_what_is_unsupported_and_what_it_cites(demo: Engine) -> None:
+    sentences = (Sentence("맞다.", (1,)), Sentence("틀리다.", (1,), supported=False, issue="number"))
     answer = Answer(
-        "generated", "ko", (Section("body", sentences),), (Citation(1, "A#1", "제목"),), model="m", precision=0.5
+        "generated",
+        "ko",
+        (Section("body", sentences),),
+        (Citation(1, "A#1", "제목"),),
+        model="m",
+        citation_precision=0.5,
     )
     search = replace(
         demo.search(QUESTION),
@@ -90,8 +95,13 @@ def test_an_answer_says_who_wrote_it_what_is_doubted_and_what_it_cites(demo: Eng
         fallbacks=(Fallback("keywords", "unavailable", "no model"),),
     )
     reply = ask_reply(AskResult(answer, search))
-    assert (reply.index_generation, reply.precision, reply.fallbacks, reply.cached) == (3, 0.5, ("no model",), True)
-    assert [(each.text, each.sound, each.doubt) for each in reply.sentences] == [
+    assert (reply.index_generation, reply.citation_precision, reply.fallbacks, reply.cached) == (
+        3,
+        0.5,
+        ("no model",),
+        True,
+    )
+    assert [(each.text, each.supported, each.issue) for each in reply.sentences] == [
         ("맞다.", True, ""),
         ("틀리다.", False, "number"),
     ]

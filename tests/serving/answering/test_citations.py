@@ -6,12 +6,12 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalysedRecord, analyse_record
-from shrag.serving.answering.citations import check_quotes, doubt_about
+from shrag.serving.answering.citations import check_quotes, find_issue
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, Doubt, Section, Sentence
+from shrag.serving.events import Answer, Issue, Section, Sentence
 
 
-def test_only_what_stands_in_the_record_cited_is_sound(record: Record) -> None:
+def test_only_what_stands_in_the_record_cited_is_supported(record: Record) -> None:
     sentences = {
         "그래핀(graphene) 필름을 만들었다.": (1,),
         "그래핀 차폐재": (1,),
@@ -24,7 +24,7 @@ def test_only_what_stands_in_the_record_cited_is_sound(record: Record) -> None:
     }
     section = Section("body", tuple(Sentence(text, numbers) for text, numbers in sentences.items()))
     checked = check_quotes(Answer("extractive", "ko", (section,), ()), [record])
-    assert [sentence.sound for sentence in checked.sections[0].sentences] == [
+    assert [sentence.supported for sentence in checked.sections[0].sentences] == [
         True, True, True, False, False, False, False, True,
     ]  # fmt: skip
 
@@ -53,7 +53,7 @@ def evidence(demo: Engine) -> list[AnalysedRecord]:
 
 
 @pytest.mark.parametrize(
-    ("text", "citations", "doubt"),
+    ("text", "citations", "issue"),
     [
         ("그래핀 필름 1200장의 차폐 효율은 30.5 dB였다.", (1,), ""),
         ("그래핀 필름의 두께 3가지를 견주었다.", (1,), ""),
@@ -78,21 +78,21 @@ def evidence(demo: Engine) -> list[AnalysedRecord]:
         ("Film and telework: 30.5 dB for 412 parents.", (1, 2), ""),
     ],
 )
-def test_a_sentence_is_doubted_for_what_its_records_do_not_bear_out(
-    demo: Engine, evidence: list[AnalysedRecord], text: str, citations: tuple[int, ...], doubt: Doubt
+def test_a_sentence_is_unsupported_for_what_its_records_do_not_bear_out(
+    demo: Engine, evidence: list[AnalysedRecord], text: str, citations: tuple[int, ...], issue: Issue
 ) -> None:
-    assert doubt_about(Sentence(text, citations), evidence, demo.open_index) == doubt
+    assert find_issue(Sentence(text, citations), evidence, demo.open_index) == issue
 
 
 def test_every_sentence_of_a_record_is_borne_out_by_that_record(demo: Engine) -> None:
     index = demo.open_index
     ranked = demo.search("연구", k=60).ranking.records + demo.search("study", k=60).ranking.records
-    doubted = 0
+    unsupported = 0
     sentences = 0
     for each in ranked:
         (analysed,) = index.store.fetch([each.record.docid])
         assert analysed is not None
         for sentence in each.record.text.split(". "):
             sentences += 1
-            doubted += bool(doubt_about(Sentence(sentence, (1,)), [analysed], index))
-    assert (sentences > 200, doubted) == (True, 0)
+            unsupported += bool(find_issue(Sentence(sentence, (1,)), [analysed], index))
+    assert (sentences > 200, unsupported) == (True, 0)

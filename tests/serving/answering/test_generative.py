@@ -44,11 +44,11 @@ def test_a_generated_answer_says_who_wrote_it_and_how_much_of_it_holds(demo: Eng
     assert (answer.kind, answer.model, answer.complete, answer.reason) == ("generated", "scripted", True, "")
     title, body = answer.sections
     assert (title.part, title.sentences[0].text, body.part) == ("title", "재택근무와 갈등", "body")
-    assert [(each.sound, each.doubt, each.citations) for each in body.sentences] == [
+    assert [(each.supported, each.issue, each.citations) for each in body.sentences] == [
         (True, "", (1,)),
         (False, "number", (2,)),
     ]
-    assert answer.precision == 0.5
+    assert answer.citation_precision == 0.5
     assert [citation.number for citation in answer.citations] == [1, 2]
     said = [event.sentence for event in events if isinstance(event, AnswerSentence)]
     assert said == [each for section in answer.sections for each in section.sentences]
@@ -66,9 +66,9 @@ def test_a_citation_of_a_record_that_is_not_there_is_dropped_and_counts_against_
 ) -> None:
     answer = _engine(demo, f"{sentence} [1][7]. {sentence} [1]").ask(QUESTION).answer
     first, second = answer.sections[0].sentences
-    assert (first.citations, first.doubt, second.sound) == ((1,), "no_such_record", True)
+    assert (first.citations, first.issue, second.supported) == ((1,), "no_such_record", True)
     assert [citation.number for citation in answer.citations] == [1]
-    assert answer.precision == 0.5
+    assert answer.citation_precision == 0.5
 
 
 def test_the_model_may_say_that_the_records_do_not_answer(demo: Engine) -> None:
@@ -95,7 +95,7 @@ def test_where_the_model_fails_the_records_own_sentences_answer_and_it_is_said(
     (fallback,) = (event for event in events if isinstance(event, Fallback))
     assert (fallback.stage, fallback.cause) == ("answer", cause)
     (answer,) = (event for event in events if isinstance(event, Answer))
-    assert (answer.kind, answer.model, answer.precision) == ("extractive", "", 1.0)
+    assert (answer.kind, answer.model, answer.citation_precision) == ("extractive", "", 1.0)
     assert answer.citations
     # What was said before the model failed is taken back: behind the fallback the answer begins anew.
     behind = events[events.index(fallback) :]

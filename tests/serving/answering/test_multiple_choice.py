@@ -58,8 +58,8 @@ def test_choices_of_one_question_are_another_question(demo: Engine) -> None:
 
 
 def test_a_choice_that_no_record_bears_out_says_so() -> None:
-    unaided = Answer("unaided", "ko", (), (), choice="A")
-    assert choice_line(unaided, ["예", "아니오"]) == "답: A. 예 (뒷받침하는 기록이 없습니다)"
+    closed_book = Answer("closed_book", "ko", (), (), choice="A")
+    assert choice_line(closed_book, ["예", "아니오"]) == "답: A. 예 (뒷받침하는 기록이 없습니다)"
     refused = Answer("generated", "en", (), (), "nothing_fits", choice="B")
     assert choice_line(refused, ["yes", "no"]) == "Answer: B. no (no record bears this out)"
     assert choice_line(Answer("extractive", "en", (), ()), ["yes", "no"]) == "None of the choices was made."

@@ -162,6 +162,6 @@ def test_a_stream_of_answers_names_its_events(app: Any) -> None:  # noqa: ANN401
     paths = openapi_document(app.routes)["paths"]
     stream = paths["/v1/ask"]["post"]["responses"]["200"]["content"]["text/event-stream"]["schema"]
     names = stream["properties"]["event"]["enum"]
-    assert (names[0], names[-2:], "answer_sentence" in names) == ("begun", ["timings", "error"], True)
+    assert (names[0], names[-2:], "answer_sentence" in names) == ("started", ["timings", "error"], True)
     chunks = paths["/v1/chat/completions"]["post"]["responses"]["200"]["content"]["text/event-stream"]["schema"]
     assert list(chunks["properties"]) == ["data"]

@@ -41,7 +41,7 @@ def test_an_answer_streams_as_the_strategys_own_events_and_ends_with_the_timings
     assert (response.headers["cache-control"], response.headers["x-accel-buffering"]) == ("no-cache", "no")
     messages = _read(response.text)
     assert [name for name, _ in messages] == [
-        "begun", "model_call", "model_call", "keywords", "queries", "hits", "ranking", "answer_sentence",
+        "started", "model_call", "model_call", "keywords", "queries", "hits", "ranking", "answer_sentence",
         "answer_sentence", "model_call", "answer", "timings",
     ]  # fmt: skip
     assert all(data["event"] == name for name, data in messages)

@@ -8,7 +8,7 @@ import pytest
 
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import Completion, Message
-from shrag.serving.errors import PlanSpent
+from shrag.serving.errors import BudgetExceeded
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.call_budget import Ration, RationedModel
 from shrag.serving.llm.structured_call import PromptCall, ask
@@ -88,16 +88,16 @@ def test_who_asks_while_the_same_call_is_being_made_waits_for_it() -> None:
 def test_no_call_is_made_beyond_the_number_allowed_but_what_was_answered_still_is() -> None:
     rationed = _rationed(_Model(), calls=2)
     assert _ask(rationed, "one") == _ask(rationed, "two") == "a"
-    with pytest.raises(PlanSpent, match="used up the 2 calls") as spent:
+    with pytest.raises(BudgetExceeded, match="used up the 2 calls") as exceeded:
         _ask(rationed, "three")
-    assert (spent.value.spent, spent.value.allowed) == ("calls", 2)
+    assert (exceeded.value.exhausted, exceeded.value.allowed) == ("calls", 2)
     assert _ask(rationed, "one") == "a"
     assert rationed.calls == 2
 
 
 def test_none_allowed_means_none() -> None:
     model = _Model()
-    with pytest.raises(PlanSpent):
+    with pytest.raises(BudgetExceeded):
         _ask(_rationed(model, calls=0), "one")
     assert model.asked == []
 
@@ -105,7 +105,7 @@ def test_none_allowed_means_none() -> None:
 def test_no_call_is_begun_after_the_seconds_allowed_which_count_from_the_first_one() -> None:
     rationed = _rationed(_Model(), seconds=30.0, clock=(100.0, 130.0, 130.5))
     assert _ask(rationed, "one") == _ask(rationed, "two") == "a"
-    with pytest.raises(PlanSpent, match="used up the 30 seconds"):
+    with pytest.raises(BudgetExceeded, match="used up the 30 seconds"):
         _ask(rationed, "three")
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
-from shrag.serving.errors import PlanSpent, UnusableOutput
-from shrag.serving.events import CutShort, Event, Fallback, ModelCall
+from shrag.serving.errors import BudgetExceeded, UnusableOutput
+from shrag.serving.events import Event, Fallback, ModelCall, Truncated
 from shrag.serving.llm.request_model import attempt, fallback_events
 
 CALL = ModelCall("step", "m", 10, 2, 0.5, 0.1)
@@ -16,7 +16,7 @@ CALL = ModelCall("step", "m", 10, 2, 0.5, 0.1)
         (ModelUnavailable("away"), Fallback("step", "unavailable", "away")),
         (ModelRefused("too long"), Fallback("step", "refused", "too long")),
         (InvalidOutput("no JSON"), Fallback("step", "invalid_output", "no JSON")),
-        (PlanSpent("calls", 48), CutShort("calls", 48)),
+        (BudgetExceeded("calls", 48), Truncated("calls", 48)),
     ],
 )
 def test_a_stage_without_the_model_says_how_it_failed_or_what_ran_out(error: ModelError, told: Event) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from shrag.corpora.records import Record
-from shrag.serving.events import Assessment, CutShort, ModelCall, Node, RankedRecord, Timings
+from shrag.serving.events import Assessment, ModelCall, Node, RankedRecord, Timings, Truncated
 from shrag.serving.page.diagrams import (
     DiagramLine,
     Share,
@@ -31,7 +31,7 @@ FIRST = Node(
 SECOND = Node(2, 0, "bridging", "How good is [ANS_1] at [ANS_9]?", needs=(1,))
 
 
-def _seen(*events: Node | CutShort | Timings) -> Seen:
+def _seen(*events: Node | Truncated | Timings) -> Seen:
     seen = Seen("Q?", "en")
     for event in events:
         seen.add(event)
@@ -146,25 +146,25 @@ def test_a_judgement_that_the_final_answer_left_behind_is_told_from_one_of_it() 
 @pytest.mark.parametrize(
     ("cut", "english", "korean"),
     [
-        (CutShort("depth", 4), "the 4 levels it may have.", "깊이 4단계"),
-        (CutShort("nodes", 24), "the 24 there may be.", "24개"),
-        (CutShort("calls", 48), "the 48 times it may be.", "48번"),
-        (CutShort("seconds", 90.0), "The 90 seconds allowed", "90초"),
+        (Truncated("depth", 4), "the 4 levels it may have.", "깊이 4단계"),
+        (Truncated("nodes", 24), "the 24 there may be.", "24개"),
+        (Truncated("calls", 48), "the 48 times it may be.", "48번"),
+        (Truncated("seconds", 90.0), "The 90 seconds allowed", "90초"),
     ],
-    ids=lambda each: each.spent if isinstance(each, CutShort) else "",
+    ids=lambda each: each.exhausted if isinstance(each, Truncated) else "",
 )
-def test_the_bound_that_ended_a_tree_is_said_once_and_plainly(cut: CutShort, english: str, korean: str) -> None:
+def test_the_bound_that_ended_a_tree_is_said_once_and_plainly(cut: Truncated, english: str, korean: str) -> None:
     seen = _seen(ROOT, cut, replace(cut))
     assert _html(seen).count(english) == 1
     assert "The answer is from what was known by then." in _html(seen)
     assert korean in _html(seen, Asked("Q?", "ko"))
-    both = _html(_seen(ROOT, cut, CutShort("calls", 1)))
+    both = _html(_seen(ROOT, cut, Truncated("calls", 1)))
     assert both.count("what was known by then") == 1
     assert english in _html(_seen(cut))  # also of a plan that tells of no question
 
 
 def test_bounds_are_told_in_one_order_whichever_was_met_first() -> None:
-    calls, nodes = CutShort("calls", 48), CutShort("nodes", 24)
+    calls, nodes = Truncated("calls", 48), Truncated("nodes", 24)
     assert _html(_seen(ROOT, calls, nodes)) == _html(_seen(ROOT, nodes, calls))
     assert "24" in _html(_seen(ROOT, calls, nodes)).partition("48 times")[0]
 
@@ -172,7 +172,7 @@ def test_bounds_are_told_in_one_order_whichever_was_met_first() -> None:
 def test_a_tree_that_grew_nothing_says_so_once_it_is_whole() -> None:
     assert "It was asked as it is." not in _html(_seen(ROOT))
     assert "It was asked as it is." in _html(_seen(ROOT, Timings({"nodes": 0.1})))
-    assert "It was asked as it is." not in _html(_seen(CutShort("calls", 1), Timings({})))
+    assert "It was asked as it is." not in _html(_seen(Truncated("calls", 1), Timings({})))
 
 
 def test_the_tree_is_a_list_of_lists_with_a_name_and_a_title() -> None:
@@ -204,8 +204,8 @@ def test_the_longest_bar_fills_the_drawing_and_nothing_is_no_bar() -> None:
 
 def test_a_line_runs_from_the_row_before_to_the_row_after_re_ranking() -> None:
     ranked = [
-        RankedRecord(rank, pool_rank, 1.0, Record(docid, "t", "x", "ko", complete=True))
-        for rank, (docid, pool_rank) in enumerate([("A", 7), ("B", 2), ("C", 90)], 1)
+        RankedRecord(rank, candidate_rank, 1.0, Record(docid, "t", "x", "ko", complete=True))
+        for rank, (docid, candidate_rank) in enumerate([("A", 7), ("B", 2), ("C", 90)], 1)
     ]
     assert ranking_lines(ranked, {"B"}) == [
         DiagramLine(7, 1, 24.0, 8.0, cited=False),

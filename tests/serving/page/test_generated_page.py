@@ -1,4 +1,4 @@
-"""The HTTP interface and the page with a language model: who wrote what, what is doubted, what was done without it."""
+"""The HTTP interface and the page with a language model: who wrote what, what is unsupported, what fell back."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def test_the_interface_says_which_model_wrote_and_what_it_took(demo: Engine) -> 
     client = _client(demo)
     body = client.post("/v1/ask", json={"question": QUESTION, "keyword_order": "model"}).json()
     answer, search = body["answer"], body["search"]
-    assert (answer["kind"], answer["model"], answer["precision"]) == ("generated", "scripted", 0.5)
+    assert (answer["kind"], answer["model"], answer["citation_precision"]) == ("generated", "scripted", 0.5)
     assert answer["label"] == "생성 답변: 언어 모델 scripted이(가) 찾은 기록에 근거해 썼습니다."
-    assert [sentence["doubt"] for sentence in answer["sections"][1]["sentences"]] == ["", "number"]
+    assert [sentence["issue"] for sentence in answer["sections"][1]["sentences"]] == ["", "number"]
     assert (search["keyword_model"], search["keyword_order"], search["fallbacks"]) == ("scripted", "model", [])
     assert [call["stage"] for call in search["model_calls"]] == ["keywords", "keywords", "answer"]
     assert client.get("/health").json()["language_model"] == "scripted"
@@ -56,14 +56,14 @@ def test_an_unknown_format_or_order_is_refused(demo: Engine) -> None:
         assert client.post("/v1/ask", json={"question": QUESTION, **extra}).status_code == 422
 
 
-def test_the_page_marks_what_is_doubted_and_renders_nothing_a_model_wrote(demo: Engine) -> None:
+def test_the_page_marks_what_is_unsupported_and_renders_nothing_a_model_wrote(demo: Engine) -> None:
     page = _client(demo).get("/", params={"q": QUESTION, "ui": "ko"}).text
     assert "생성 답변" in page
     assert "&lt;b&gt;재택근무&lt;/b&gt;" in page
     assert "<b>재택근무" not in page
     assert "<img" not in page
     assert "a.b/c.png" not in page
-    assert '<bdi class="unsound">갈등은 987% 커졌다.</bdi>' in page
+    assert '<bdi class="unsupported">갈등은 987% 커졌다.</bdi>' in page
     assert "근거로 든 기록에 없는 수가 있습니다" in page
     assert "기록이 뒷받침하지 않는 문장 1개" in page
 

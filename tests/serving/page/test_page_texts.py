@@ -3,19 +3,19 @@ from __future__ import annotations
 import re
 from typing import get_args, get_type_hints
 
-from shrag.serving.answering.formats import DOUBTS, FALLBACKS, HEADINGS, REASONS, answer_label
+from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_label
 from shrag.serving.errors import Lack
 from shrag.serving.events import (
     Answer,
-    Doubt,
+    Budget,
     Fallback,
+    Issue,
     KeywordOrder,
     NodeKind,
     NodeState,
     Part,
     Purpose,
     Reason,
-    Spent,
 )
 from shrag.serving.page.facets import RECORD_KINDS
 from shrag.serving.page.rendering import PAGE_FOLDER, SAID, page_words
@@ -42,7 +42,7 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     in_words_of_the_error = {"index_damaged", "strategy_unavailable", "unknown_strategy"}
     computed |= {f"problem_{code}_detail" for code in {*SAID, "away"} - in_words_of_the_error}
     computed |= {f"kind_{kind}" for kind in RECORD_KINDS}
-    computed |= {f"step_{step}" for step in ("keywords", "pool", "ranking", "whole")}
+    computed |= {f"step_{step}" for step in ("keywords", "candidates", "ranking", "whole")}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
     computed |= {f"order_{order}" for order in get_args(KeywordOrder)}
     computed |= {f"stage_{stage}" for stage in _stages()}
@@ -50,7 +50,7 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     computed |= {f"node_{kind}" for kind in get_args(NodeKind)}
     computed |= {f"explain_{kind}" for kind in ("bridging", "intersection", "comparison", "hybrid")}
     computed |= {f"state_{state}" for state in (*get_args(NodeState), "found")}
-    computed |= {f"cut_{spent}" for spent in get_args(Spent)}
+    computed |= {f"cut_{spent}" for spent in get_args(Budget)}
     computed |= {f"lacks_{lack}{detail}" for lack in get_args(Lack) for detail in ("", "_detail")}
     computed |= {f"group_{group}" for group in (*{words["group"] for words in strategy_words().values()}, "own")}
     assert used | computed == page_words()["ko"].keys()
@@ -73,17 +73,17 @@ def test_every_strategy_has_its_words_in_both_languages_and_stands_in_its_group(
         assert all(said[language].keys() == {"name", "does"} for said in words.values())
         assert all(said[language]["does"].endswith(".") for said in words.values())
         assert len({said[language]["name"] for said in words.values()}) == len(words)
-    assert {said["group"] for name, said in words.items() if name.startswith("way-")} == {"ways"}
+    assert {said["group"] for name, said in words.items() if name.startswith("pipeline-")} == {"pipelines"}
 
 
 def test_every_part_and_reason_has_its_phrase_in_both_languages() -> None:
-    parts, reasons, doubts = (set(get_args(kind)) - {""} for kind in (Part, Reason, Doubt))
+    parts, reasons, issues = (set(get_args(kind)) - {""} for kind in (Part, Reason, Issue))
     causes = set(get_args(get_type_hints(Fallback)["cause"]))
     languages: tuple[AnswerLanguage, ...] = ("ko", "en")
     for language in languages:
         assert HEADINGS[language].keys() == parts
         assert REASONS[language].keys() == reasons
-        assert DOUBTS[language].keys() == doubts
+        assert ISSUES[language].keys() == issues
         assert FALLBACKS[language].keys() == causes
         labels = {answer_label(Answer(kind, language, (), (), model="M")) for kind in ("extractive", "generated")}
         assert len(labels) == 2

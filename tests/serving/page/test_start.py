@@ -62,9 +62,9 @@ def test_a_strategy_of_the_address_that_has_no_name_is_offered_too(demo: Engine)
 
 
 def test_a_composition_is_shown_by_its_line() -> None:
-    assert strategy_view("way-2", "en")["line"] == "retrieve(15) > rerank(5)"
-    assert strategy_view("way-2", "en")["name"] == "Way 2"
-    assert strategy_view("way-2(9, 3)", "en")["line"] == "retrieve(9) > rerank(3)"
+    assert strategy_view("pipeline-2", "en")["line"] == "retrieve(15) > rerank(5)"
+    assert strategy_view("pipeline-2", "en")["name"] == "Pipeline 2"
+    assert strategy_view("pipeline-2(9, 3)", "en")["line"] == "retrieve(9) > rerank(3)"
     assert strategy_view(f" {LINE}", "ko") == {"name": "", "does": "", "line": LINE, "code": f" {LINE}"}
     assert strategy_view("tree", "ko")["line"] == ""
     assert strategy_view("x" * 5_000, "ko")["line"] == ""
@@ -86,14 +86,14 @@ def test_the_form_keeps_the_strategy_and_says_why_another_cannot_be_asked(demo: 
 def test_the_page_answers_by_the_strategy_asked_for_and_shows_its_line(demo: Engine) -> None:
     client = TestClient(create_app(demo), base_url="http://127.0.0.1", raise_server_exceptions=False)
     asked = {"q": "재택근무와 갈등", "ui": "en"}
-    for strategy, line in (("way-6", "filter(0.6)"), (LINE, "retrieve(10) &gt; rerank(5)")):
+    for strategy, line in (("pipeline-6", "filter(0.6)"), (LINE, "retrieve(10) &gt; rerank(5)")):
         html = client.get("/", params=asked | {"strategy": strategy}).text
         assert f"{line}</code>" in html
-        assert "Ladder of queries" not in html
+        assert "OR queries" not in html
         assert "&amp;strategy=" in html  # the link that reproduces the question
     usual = client.get("/", params=asked | {"strategy": " "}).text
     assert "Search like a human" in usual
-    assert "Ladder of queries" in usual
+    assert "OR queries" in usual
     assert "strategy=" not in usual.replace('"strategy"', "")
 
 

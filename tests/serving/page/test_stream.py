@@ -12,7 +12,6 @@ from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
-    CutShort,
     Event,
     Fallback,
     Hits,
@@ -25,6 +24,7 @@ from shrag.serving.events import (
     ScoredDoc,
     Sentence,
     Timings,
+    Truncated,
 )
 from shrag.serving.page.rendering import render_page
 from shrag.serving.page.request import Asked
@@ -70,7 +70,7 @@ def test_the_page_grows_from_keywords_to_records_to_sentences_to_the_whole_answe
     assert "<h3>본론</h3>" in first
     assert '<span class="mark">[1]</span>' in first
     assert "<section" not in second
-    assert 'class="unsound"' in second
+    assert 'class="unsupported"' in second
     assert events[-1] == Whole("답변이 끝났습니다.")
 
 
@@ -125,8 +125,8 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
         ("chain", "steps", ["단계", "long Short-Term memory (LSTM)로 지하수위를 예측한 효율은 얼마인가?"]),
         ("rewrite", "rewrite", ["쉬운 말로", "LSTM 양파 도매가격 예측 오차"]),
         ("raise", "raise", ["단계", "4주 앞 예측의 오차는 7.8%이다.", "weekly wholesale onion prices", "DEMO-AGR-002"]),
-        ("way-8", "ways", ["더한 질의", "onion price forecasting LSTM", "ARIMA의 13.1%보다 작다."]),
-        ("way-4", "ways", ["짐작한 답", "기상 변수를 빼면 오차가 커진다."]),
+        ("pipeline-8", "pipelines", ["더한 질의", "onion price forecasting LSTM", "ARIMA의 13.1%보다 작다."]),
+        ("pipeline-4", "pipelines", ["짐작한 답", "기상 변수를 빼면 오차가 커진다."]),
     ],
 )
 def test_the_questions_of_every_strategy_that_plans_are_drawn_alike(
@@ -174,7 +174,7 @@ _DRAWN: dict[Event, list[str]] = {
     Fallback("step", "refused", "no"): ["step"],
     Node(0, None, "question", "q"): ["tree"],
     Node(1, 0, "part", "q"): ["node", "step"],
-    CutShort("calls", 1): ["tree"],
+    Truncated("calls", 1): ["tree"],
 }
 
 

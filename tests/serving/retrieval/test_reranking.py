@@ -50,10 +50,10 @@ def test_a_paper_is_shown_once_as_its_best_record_which_names_the_others(
     ranked: list[str], shown: list[tuple[str, tuple[str, ...]]]
 ) -> None:
     found = collapse_duplicates(_ranked(*ranked))
-    assert [(each.record.docid, each.also) for each in found] == shown
+    assert [(each.record.docid, each.duplicates) for each in found] == shown
     assert [each.rank for each in found] == list(range(1, len(shown) + 1))
     places = {text.partition("=")[0]: number for number, text in enumerate(ranked, 11)}
-    assert [each.pool_rank for each in found] == [places[each.record.docid] for each in found]
+    assert [each.candidate_rank for each in found] == [places[each.record.docid] for each in found]
 
 
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name not in ELSEWHERE])
@@ -62,9 +62,9 @@ def test_every_strategy_shows_a_paper_once_and_a_caller_may_have_every_record(de
     engine = Engine(demo.open_index, ScriptedModel(away, away))  # which some strategies do not begin without
     once = engine.search(QUESTION, strategy=strategy).ranking.records
     every = engine.search(QUESTION, strategy=strategy, every_record=True).ranking.records
-    assert (once[0].record.docid, once[0].also) in ((TWICE[0], TWICE[1:]), (TWICE[1], TWICE[:1]))
+    assert (once[0].record.docid, once[0].duplicates) in ((TWICE[0], TWICE[1:]), (TWICE[1], TWICE[:1]))
     assert {each.record.docid for each in every[:2]} == set(TWICE)
-    assert not any(each.also for each in every)
+    assert not any(each.duplicates for each in every)
     assert len({each.record.docid for each in once} & set(TWICE)) == 1
 
 
@@ -72,7 +72,7 @@ def test_every_strategy_shows_a_paper_once_and_a_caller_may_have_every_record(de
 def test_showing_a_paper_once_costs_no_place_in_a_list_of_k(demo: Engine, k: int) -> None:
     once = demo.search(QUESTION, k=k, strategy="bm25").ranking.records
     every = demo.search(QUESTION, k=k + 1, strategy="bm25", every_record=True).ranking.records
-    dropped = {docid for each in once for docid in each.also}
+    dropped = {docid for each in once for docid in each.duplicates}
     assert [each.record.docid for each in once] == [e.record.docid for e in every if e.record.docid not in dropped][:k]
 
 
@@ -87,10 +87,10 @@ def test_the_command_and_the_page_name_the_other_records(
     monkeypatch.setenv("SHRAG_HOME", str(demo_home))
     best = demo.search(QUESTION).ranking.records[0]
     assert run(["search", "demo", QUESTION, "-k", "1"]) == 0
-    assert capsys.readouterr().out.endswith(f"\n     also as {best.also[0]}\n")
+    assert capsys.readouterr().out.endswith(f"\n     also as {best.duplicates[0]}\n")
     for language, words in (("ko", "같은 논문"), ("en", "Also as")):
         html = render_page(demo, Asked(QUESTION, "ko" if language == "ko" else "en"))
-        assert re.search(rf'{words}: <a class="docid" href="[^"]+" [^>]+><bdi>{best.also[0]}</bdi></a>', html)
+        assert re.search(rf'{words}: <a class="docid" href="[^"]+" [^>]+><bdi>{best.duplicates[0]}</bdi></a>', html)
 
 
 def test_the_score_falls_with_the_place_and_says_nothing_else() -> None:

@@ -8,7 +8,7 @@ from shrag.models.errors import InvalidOutput, ModelError, ModelRefused
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
-from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking, Timings
+from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
 from shrag.serving.llm.call_budget import Ration
 from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.iterative import (
@@ -174,7 +174,7 @@ def test_what_runs_out_ends_the_turns_and_is_told_once(demo: Engine, walk: Itera
     strategy = IterativeStrategy("tried", walk, Ration(calls=calls))
     resources = Engine(demo.open_index, model=ScriptFile("iterative")).resources
     events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
-    assert [(event.spent, event.allowed) for event in events if isinstance(event, CutShort)] == [("calls", calls)]
+    assert [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)] == [("calls", calls)]
     assert _answer(events).kind == "generated"
     assert isinstance(events[-1], Timings)
 

@@ -14,15 +14,15 @@ from shrag.serving.strategies.shrag import COSINE_WEIGHT
 QUESTION = "LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?"
 
 
-def test_the_pool_is_the_ladders_and_the_vectors_fused_by_reciprocal_ranks(demo: Engine) -> None:
+def test_the_candidates_of_words_and_of_vectors_are_fused_by_reciprocal_ranks(demo: Engine) -> None:
     hits = demo.search(QUESTION, strategy="hybrid").hits
-    ladder = demo.search(QUESTION).hits
-    assert hits.hits == ladder.hits
+    lexical = demo.search(QUESTION).hits
+    assert hits.hits == lexical.hits
     assert len(hits.dense) == 10
     lists = [[hit.docid for found in hits.hits for hit in found], [hit.docid for hit in hits.dense]]
     fused = [docid for docid, _ in reciprocal_rank_fusion(lists)]
-    assert [docid for docid in fused if docid not in hits.left_out] == list(hits.pool)
-    assert len(set(hits.pool)) == len(hits.pool)
+    assert [docid for docid in fused if docid not in hits.incomplete] == list(hits.candidates)
+    assert len(set(hits.candidates)) == len(hits.candidates)
 
 
 def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None:
@@ -56,7 +56,7 @@ def test_a_record_without_a_word_of_the_question_is_found_by_its_vector(demo: En
     # Which records these are depends on the last bits of the decomposition, and so on the processor.
     by_vectors = {hit.docid for hit in found.dense} - by_words
     assert by_vectors
-    assert by_vectors <= {*found.pool, *found.left_out}
+    assert by_vectors <= {*found.candidates, *found.incomplete}
 
 
 def test_an_index_without_vectors_says_what_to_do(demo: Engine) -> None:

@@ -24,14 +24,14 @@ def test_a_question_finds_the_record_written_in_the_other_language(demo: Engine)
 
 def test_the_keywords_say_what_they_were_carried_over_to(demo: Engine) -> None:
     found = demo.search("machine learning with sensors")
-    carried = {keyword.text: keyword.carried for keyword in found.keywords.keywords}
+    carried = {keyword.text: keyword.translations for keyword in found.keywords.keywords}
     assert carried["sensors"][0] == "센서"
     assert any("센서" in query for query in found.queries.queries)
 
 
 def test_the_baseline_is_not_carried_over(demo: Engine) -> None:
     found = demo.search("machine learning with sensors", strategy="bm25")
-    assert all(keyword.carried == () for keyword in found.keywords.keywords)
+    assert all(keyword.translations == () for keyword in found.keywords.keywords)
     assert len(found.queries.queries) == 1
 
 
@@ -49,5 +49,5 @@ def test_a_question_of_one_language_is_judged_as_before_among_its_own_records(de
 
 def test_the_page_shows_what_a_keyword_was_carried_over_to(demo: Engine) -> None:
     page = render_page(demo, Asked("machine learning with sensors", "en"))
-    assert '<span class="carried">→ <bdi>센서</bdi></span>' in page
+    assert '<span class="translations">→ <bdi>센서</bdi></span>' in page
     assert "Behind the arrow" in page

@@ -35,12 +35,12 @@ def _answer(*citations: Citation) -> Answer:
     return Answer("extractive", "en", (Section("body", (sentence,)),), citations)
 
 
-def test_parts_have_headings_sentences_their_marks_and_doubts_their_words() -> None:
+def test_parts_have_headings_sentences_their_marks_and_issues_their_words() -> None:
     text = _text()
     said = [
         text.feed(AnswerSentence("title", Sentence("Work <b>at home</b>", (1,)))),
         text.feed(AnswerSentence("body", Sentence("It rose by 3%.", (1, 2)))),
-        text.feed(AnswerSentence("body", Sentence("It fell.", (), sound=False, doubt="no_citation"))),
+        text.feed(AnswerSentence("body", Sentence("It fell.", (), supported=False, issue="no_citation"))),
     ]
     assert said == [
         "## Work \\<b>at home\\</b>",

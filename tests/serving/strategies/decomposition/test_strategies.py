@@ -7,7 +7,7 @@ import pytest
 from shrag.models.errors import ModelRefused
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
-from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking
+from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Truncated
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
@@ -52,7 +52,7 @@ def test_a_question_in_parts_is_looked_up_whole_and_in_each(demo: Engine) -> Non
         "answer",
     ]
     (answer,) = [event for event in events if isinstance(event, Answer)]
-    assert (answer.kind, answer.precision) == ("generated", 1.0)
+    assert (answer.kind, answer.citation_precision) == ("generated", 1.0)
 
 
 def test_without_a_model_what_is_joined_is_taken_apart_and_what_is_one_is_left_alone(demo: Engine) -> None:
@@ -109,7 +109,7 @@ def test_an_integrator_that_fails_costs_its_words_alone(demo: Engine) -> None:
     model.fail("span", ModelRefused("The prompt is too long."))
     events = _events(demo, ONION, "chain", model)
     assert ("step", "refused") in [(event.stage, event.cause) for event in events if isinstance(event, Fallback)]
-    assert not [event for event in events if isinstance(event, CutShort)]
+    assert not [event for event in events if isinstance(event, Truncated)]
     assert _ranked(events)
 
 

@@ -15,7 +15,7 @@ from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.serving.engine import Engine
 from shrag.serving.errors import CompositionRejected, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import Answer, Event, Fallback, Hits, Keywords, ModelCall, Node, Queries, Ranking, Timings
-from shrag.serving.strategies.pipeline.presets import WAYS
+from shrag.serving.strategies.pipeline.presets import PRESETS
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from tests.support.scripted_models import ScriptFile
 
@@ -54,38 +54,38 @@ def _stages(events: Sequence[Event]) -> list[str]:
     return list(events[-1].seconds)
 
 
-# --- the eight ways with a scripted model ---
+# --- the eight pipelines with a scripted model ---
 
 CALLS = {
-    "way-1": [],
-    "way-2": [],
-    "way-3": ["augment"],
-    "way-4": ["hypotheses"],
-    "way-5": ["augment", "hypotheses"],
-    "way-6": ["augment"],
-    "way-7": ["augment", "hypotheses"],
-    "way-8": ["augment", "respond"],
+    "pipeline-1": [],
+    "pipeline-2": [],
+    "pipeline-3": ["augment"],
+    "pipeline-4": ["hypotheses"],
+    "pipeline-5": ["augment", "hypotheses"],
+    "pipeline-6": ["augment"],
+    "pipeline-7": ["augment", "hypotheses"],
+    "pipeline-8": ["augment", "respond"],
 }
 STAGES = {
-    "way-1": ["retrieve"],
-    "way-2": ["retrieve", "rerank"],
-    "way-3": ["augment", "retrieve", "rrf", "rerank"],
-    "way-4": ["hypothesis", "retrieve", "rrf", "rerank"],
-    "way-5": ["augment", "hypothesis", "retrieve", "rrf", "rerank"],
-    "way-6": ["augment", "retrieve", "rrf", "rerank", "filter"],
-    "way-7": ["augment", "hypothesis", "retrieve", "rrf", "rerank", "filter"],
-    "way-8": ["augment", "retrieve", "rrf", "temp_answer", "answer_rerank", "filter"],
+    "pipeline-1": ["retrieve"],
+    "pipeline-2": ["retrieve", "rerank"],
+    "pipeline-3": ["augment", "retrieve", "rrf", "rerank"],
+    "pipeline-4": ["hypothesis", "retrieve", "rrf", "rerank"],
+    "pipeline-5": ["augment", "hypothesis", "retrieve", "rrf", "rerank"],
+    "pipeline-6": ["augment", "retrieve", "rrf", "rerank", "filter"],
+    "pipeline-7": ["augment", "hypothesis", "retrieve", "rrf", "rerank", "filter"],
+    "pipeline-8": ["augment", "retrieve", "rrf", "temp_answer", "answer_rerank", "filter"],
 }
 # The right record is in English alone: by the question's own words another goes before it.
-FIRST = {"way-1": "DEMO-SOC-007"}
+FIRST = {"pipeline-1": "DEMO-SOC-007"}
 # A temporary answer that is a sentence of another record leads to that one.
-FIRST_ALONE = {**FIRST, "way-8": "DEMO-ENE-001"}
+FIRST_ALONE = {**FIRST, "pipeline-8": "DEMO-ENE-001"}
 PURPOSES = {"augment": "query", "hypotheses": "hypothesis", "respond": "step"}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", PRESETS)
 def test_each_way_asks_the_model_what_its_stages_need_and_names_every_call_and_stage(demo: Engine, way: str) -> None:
-    model = ScriptFile("ways")
+    model = ScriptFile("pipelines")
     events = _events(demo, way, model)
     assert sorted(model.asked) == CALLS[way]
     assert _calls(events) == [*((PURPOSES[prompt], 200, 20) for prompt in CALLS[way]), ("answer", 700, 80)]
@@ -98,7 +98,7 @@ def test_each_way_asks_the_model_what_its_stages_need_and_names_every_call_and_s
     assert answer.kind == ("generated" if _docids(events)[0] == RIGHT else "extractive")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", PRESETS)
 def test_each_way_works_without_a_model(demo: Engine, way: str) -> None:
     events = _events(demo, way)
     assert _stages(events) == ["keywords", *STAGES[way], "answer"]
@@ -114,29 +114,29 @@ def test_retrieving_ranks_by_bm25_as_many_as_it_is_told(demo: Engine) -> None:
     events = _events(demo, "retrieve(7)")
     assert len(_hits(events).hits[0]) == 7
     assert _ranking(events).reranker == "BM25"
-    assert _docids(events) == list(_hits(events).pool)
+    assert _docids(events) == list(_hits(events).candidates)
     assert [event for event in events if isinstance(event, Node)] == []
 
 
 def test_what_is_asked_for_bounds_what_is_shown_and_never_adds(demo: Engine) -> None:
     assert len(demo.search(QUESTION, k=3, strategy="retrieve(7)").ranking.records) == 3
     assert len(demo.search(QUESTION, k=100, strategy="retrieve(7)").ranking.records) == 7
-    assert len(demo.search(QUESTION, k=100, strategy="way-2(20, 12)").ranking.records) == 12
+    assert len(demo.search(QUESTION, k=100, strategy="pipeline-2(20, 12)").ranking.records) == 12
 
 
 def test_reranking_orders_the_pool_by_the_re_rankers_scores(demo: Engine) -> None:
     found, reranked = _events(demo, "retrieve(15)"), _events(demo, "retrieve(15) > rerank(5)")
     ranking = _ranking(reranked)
     assert ranking.reranker == "BM25 + best sentence"
-    assert {each.record.docid for each in ranking.records} <= set(_hits(found).pool)
+    assert {each.record.docid for each in ranking.records} <= set(_hits(found).candidates)
     scores = [each.score for each in ranking.records]
     assert scores == sorted(scores, reverse=True)
     for each in ranking.records:
-        assert _hits(found).pool[each.pool_rank - 1] == each.record.docid
+        assert _hits(found).candidates[each.candidate_rank - 1] == each.record.docid
 
 
 def test_augmenting_adds_the_models_queries_and_leaves_out_the_question_and_what_is_too_many(demo: Engine) -> None:
-    events = _events(demo, "augment(2) > retrieve(10) > rrf(15)", ScriptFile("ways"))
+    events = _events(demo, "augment(2) > retrieve(10) > rrf(15)", ScriptFile("pipelines"))
     assert _nodes(events) == [
         (0, "question", "open", QUESTION),
         (1, "augmentation", "answered", "onion price forecasting LSTM"),
@@ -149,7 +149,7 @@ def test_augmenting_adds_the_models_queries_and_leaves_out_the_question_and_what
 
 
 def test_supposing_searches_for_the_models_answers(demo: Engine) -> None:
-    events = _events(demo, "hypothesis(2) > retrieve(10) > rrf(15)", ScriptFile("ways"))
+    events = _events(demo, "hypothesis(2) > retrieve(10) > rrf(15)", ScriptFile("pipelines"))
     assert [node[1:] for node in _nodes(events)[1:3]] == [
         ("hypothesis", "answered", "LSTM의 오차는 ARIMA보다 작다."),
         ("hypothesis", "answered", "기상 변수를 빼면 오차가 커진다."),
@@ -157,7 +157,7 @@ def test_supposing_searches_for_the_models_answers(demo: Engine) -> None:
 
 
 def test_fusing_puts_first_what_several_queries_found(demo: Engine) -> None:
-    events = _events(demo, "augment(2) > retrieve(10) > rrf(4)", ScriptFile("ways"))
+    events = _events(demo, "augment(2) > retrieve(10) > rrf(4)", ScriptFile("pipelines"))
     hits, ranking = _hits(events), _ranking(events)
     assert len(ranking.records) == 4
     best = ranking.records[0]
@@ -166,7 +166,7 @@ def test_fusing_puts_first_what_several_queries_found(demo: Engine) -> None:
 
 
 def test_expanding_asks_in_the_other_language_by_the_glossary_without_a_model(demo: Engine) -> None:
-    model = ScriptFile("ways")
+    model = ScriptFile("pipelines")
     events = _events(demo, "expand(glossary) > retrieve(10) > rrf(15)", model)
     assert model.asked == []
     assert _nodes(events)[1] == (1, "expansion", "answered", "LSTM price prediction error")
@@ -191,7 +191,7 @@ def test_a_filter_that_lets_nothing_through_ends_in_a_refusal_that_says_so(demo:
 
 
 def test_a_temporary_answer_is_told_and_records_are_ranked_by_it(demo: Engine) -> None:
-    events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", ScriptFile("ways"))
+    events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", ScriptFile("pipelines"))
     (node,) = [event for event in events if isinstance(event, Node)]
     assert node.answer == "LSTM의 평균 절대 백분율 오차는 7.8%로 ARIMA의 13.1%보다 작다."
     ranked = _ranking(events)
@@ -201,7 +201,7 @@ def test_a_temporary_answer_is_told_and_records_are_ranked_by_it(demo: Engine) -
 
 
 def test_an_empty_temporary_answer_leaves_the_question_alone(demo: Engine) -> None:
-    model = ScriptFile("ways")
+    model = ScriptFile("pipelines")
     model.say("respond", '{"answer": "", "record": 0}')
     events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", model)
     assert _docids(events) == _docids(_events(demo, "retrieve(15) > rerank(5)"))
@@ -241,7 +241,7 @@ def test_vectors_that_an_index_does_not_have_are_refused_before_anything_is_aske
 def test_what_a_model_fails_in_is_done_without_it_and_that_is_told(
     demo: Engine, prompt: str, purpose: str, line: str
 ) -> None:
-    model = ScriptFile("ways")
+    model = ScriptFile("pipelines")
     model.fail(prompt, ModelRefused("The prompt is too long."))
     events = _events(demo, line, model)
     told = [(each.stage, each.cause) for each in events if isinstance(each, Fallback)]
@@ -251,7 +251,7 @@ def test_what_a_model_fails_in_is_done_without_it_and_that_is_told(
 
 
 def test_a_model_that_is_away_is_asked_once_and_everything_is_done_without_it(demo: Engine) -> None:
-    model = ScriptFile("ways")
+    model = ScriptFile("pipelines")
     for prompt in ("augment", "hypotheses", "respond"):
         model.fail(prompt, ModelUnavailable("Nothing answers."))
     events = _events(demo, "augment(2) > retrieve(10) > rrf(15) > temp_answer > answer_rerank(5)", model)
@@ -261,7 +261,7 @@ def test_a_model_that_is_away_is_asked_once_and_everything_is_done_without_it(de
 
 def test_queries_and_hypotheses_are_made_side_by_side(demo: Engine) -> None:
     together = threading.Barrier(2, timeout=20)
-    model = ScriptFile("ways")
+    model = ScriptFile("pipelines")
 
     def made(text: str) -> str:
         together.wait()  # neither ends before the other has begun
@@ -275,7 +275,7 @@ def test_queries_and_hypotheses_are_made_side_by_side(demo: Engine) -> None:
 
 
 def test_queries_that_say_the_same_are_searched_for_once(demo: Engine) -> None:
-    model = ScriptFile("ways")
+    model = ScriptFile("pipelines")
     model.say("augment", '{"queries": ["LSTM onion", "onion  LSTM", "…", " "]}')
     events = _events(demo, "augment(4) > retrieve(5) > rrf(5)", model)
     assert len(_hits(events).hits) == 2
@@ -287,29 +287,29 @@ def test_queries_that_say_the_same_are_searched_for_once(demo: Engine) -> None:
 @pytest.mark.parametrize(
     ("question", "reason"), [("…?!", "no_keywords"), ("zzzz qqqq", "unknown_words"), ("what is it?", "no_keywords")]
 )
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", PRESETS)
 def test_a_question_without_a_known_word_finds_nothing_and_says_why(
     demo: Engine, way: str, question: str, reason: str
 ) -> None:
     events = _events(demo, way, question=question)
     assert _ranking(events).reason == reason
-    assert _hits(events).pool == ()
+    assert _hits(events).candidates == ()
 
 
 def test_the_costliest_line_makes_sixteen_searches_and_keeps_a_thousand(demo: Engine) -> None:
-    model = ScriptFile("ways")
+    model = ScriptFile("pipelines")
     model.say("augment", '{"queries": [' + ", ".join(f'"onion {n}"' for n in range(16)) + "]}")
     model.say("hypotheses", '{"answers": [' + ", ".join(f'"LSTM {n}"' for n in range(16)) + "]}")
     events = _events(demo, "augment(8) > hypothesis(7) > retrieve(1000) > rrf(1000) > rerank(1000)", model)
     assert len(_hits(events).hits) == 16
-    assert len(_hits(events).pool) <= 1_000
+    assert len(_hits(events).candidates) <= 1_000
 
 
 def test_a_line_is_a_strategy_of_its_own_name_and_a_wrong_one_is_an_unknown_strategy() -> None:
     assert find_strategy("retrieve( 15 )>rerank(5)").name == "retrieve(15) > rerank(5)"
-    assert find_strategy("way-2(15, 5)").name == "retrieve(15) > rerank(5)"
-    assert find_strategy("way-2").name == "way-2"
-    assert set(WAYS) <= set(STRATEGIES)
+    assert find_strategy("pipeline-2(15, 5)").name == "retrieve(15) > rerank(5)"
+    assert find_strategy("pipeline-2").name == "pipeline-2"
+    assert set(PRESETS) <= set(STRATEGIES)
     with pytest.raises(CompositionRejected, match="did you mean augment"):
         find_strategy("augmnt(2) > retrieve(10)")
     with pytest.raises(CompositionRejected, match="The stage retrieve is not"):
@@ -342,8 +342,8 @@ def test_whatever_a_model_writes_every_way_ends_well_formed(
 ) -> None:
     import msgspec
 
-    for way in ("way-7", "way-8"):
-        model = ScriptFile("ways")
+    for way in ("pipeline-7", "pipeline-8"):
+        model = ScriptFile("pipelines")
         model.say("augment", augmented)
         model.say("hypotheses", msgspec.json.encode(supposed).decode())
         model.say("respond", msgspec.json.encode({"answer": answered[0], "record": answered[1]}).decode())
@@ -380,7 +380,7 @@ def test_an_index_too_small_to_learn_a_calibration_from_still_answers(tmp_path: 
     build_index(tmp_path / "corpora", tmp_path / "indexes", "one")
     engine = open_engine(tmp_path / "indexes", "one")
     try:
-        for way in WAYS:
+        for way in PRESETS:
             assert len(engine.ask("그래핀 필름의 차폐 효율은?", strategy=way).search.ranking.records) == 1
     finally:
         engine.close()

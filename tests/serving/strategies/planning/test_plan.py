@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from shrag.serving.engine import Engine
-from shrag.serving.errors import PlanSpent, StrategyUnavailable
-from shrag.serving.events import Answer, CutShort, Event, Node, NodeState, Reason, Timings
+from shrag.serving.errors import BudgetExceeded, StrategyUnavailable
+from shrag.serving.events import Answer, Event, Node, NodeState, Reason, Timings, Truncated
 from shrag.serving.llm.call_budget import Ration
 from shrag.serving.request import Request, parse_question
 from shrag.serving.search_settings import SearchSettings
@@ -25,7 +25,7 @@ def test_a_plan_has_a_model_of_its_own_with_a_ration_and_none_where_there_is_non
     resources, model = ration(modelled, Ration(calls=0))
     assert model is not None
     assert resources.model is model
-    with pytest.raises(PlanSpent, match="used up the 0 calls"):
+    with pytest.raises(BudgetExceeded, match="used up the 0 calls"):
         model.complete([])
 
 
@@ -46,8 +46,8 @@ def test_what_is_missing_is_said_before_anything_is_done(demo: Engine) -> None:
 
 
 def test_what_ran_out_is_told_once_and_all_else_as_it_comes() -> None:
-    events: list[Event] = [NODE, CutShort("calls", 48), NODE, CutShort("calls", 48), CutShort("depth", 4)]
-    assert list(told_once(_Events(events).run())) == [NODE, CutShort("calls", 48), NODE, CutShort("depth", 4)]
+    events: list[Event] = [NODE, Truncated("calls", 48), NODE, Truncated("calls", 48), Truncated("depth", 4)]
+    assert list(told_once(_Events(events).run())) == [NODE, Truncated("calls", 48), NODE, Truncated("depth", 4)]
 
 
 def test_who_stops_listening_stops_the_plan() -> None:

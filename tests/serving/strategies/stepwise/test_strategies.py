@@ -10,7 +10,6 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import (
     Answer,
-    CutShort,
     Event,
     Fallback,
     Hits,
@@ -20,6 +19,7 @@ from shrag.serving.events import (
     Queries,
     Ranking,
     Timings,
+    Truncated,
 )
 from shrag.serving.llm.call_budget import Ration
 from shrag.serving.request import Request, parse_question
@@ -86,7 +86,7 @@ def test_raise_looks_steps_up_by_what_would_explain_them_and_settles_each_with_t
     (ranking,) = [event for event in events if isinstance(event, Ranking)]
     assert {ranked.record.docid for ranked in ranking.records[:3]} >= {"DEMO-AGR-002", "DEMO-OCE-002"}
     answer = _answer(events)
-    assert (answer.kind, answer.precision, answer.choice) == ("generated", 1.0, "")
+    assert (answer.kind, answer.citation_precision, answer.choice) == ("generated", 1.0, "")
     assert "효율은 0.91이다." in model.streams[0]
     assert [event.stage for event in events if isinstance(event, ModelCall)] == [
         "decompose",
@@ -169,10 +169,10 @@ def test_baselines_without_records_cite_nothing_and_say_so(demo: Engine, strateg
     (ranking,) = [event for event in events if isinstance(event, Ranking)]
     assert (ranking.records, ranking.reason) == ((), "not_searched")
     answer = _answer(events)
-    assert (answer.kind, answer.citations, answer.precision, answer.reason) == ("unaided", (), None, "")
+    assert (answer.kind, answer.citations, answer.citation_precision, answer.reason) == ("closed_book", (), None, "")
     sentences = [each for section in answer.sections if section.part != "title" for each in section.sentences]
     assert len(sentences) == 3
-    assert {(each.citations, each.sound, each.doubt) for each in sentences} == {((), False, "no_citation")}
+    assert {(each.citations, each.supported, each.issue) for each in sentences} == {((), False, "no_citation")}
     assert all(not node.docids for node in _last(events).values())
     assert "⟦" not in "".join(text for _, text in model.told)
     told = [("What lies" in text or "시계열의 오차는" in text) for text in _said(model, "solve")]
@@ -245,13 +245,13 @@ def test_a_step_that_is_not_settled_leaves_the_others_and_the_answer(demo: Engin
     assert _answer(events).kind == "generated"
 
 
-def test_an_unaided_answer_that_fails_is_a_refusal(demo: Engine) -> None:
+def test_a_closed_book_answer_that_fails_is_a_refusal(demo: Engine) -> None:
     for text in ("", "##답변불가##", "…"):
         model = ScriptFile("raise")
         model.write(text)
         events = _events(demo, "cot", model, CHOICES)
         answer = _answer(events)
-        assert (answer.kind, answer.reason, answer.sections, answer.choice) == ("unaided", "not_searched", (), "B")
+        assert (answer.kind, answer.reason, answer.sections, answer.choice) == ("closed_book", "not_searched", (), "B")
         assert _fallbacks(events) == ([] if "##" in text else [("answer", "invalid_output")])
         assert _last(events)[0].state == "unanswered"
 
@@ -261,7 +261,7 @@ def test_what_runs_out_is_told_once_and_the_answer_is_still_given(demo: Engine) 
     strategy = StepwiseStrategy(WAYS[0], LearntThresholds(), Ration(calls=3))
     resources = Engine(demo.open_index, model=model).resources
     events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
-    assert [(event.spent, event.allowed) for event in events if isinstance(event, CutShort)] == [("calls", 3)]
+    assert [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)] == [("calls", 3)]
     assert len(model.asked) == 3
     assert _answer(events).kind == "generated"
 

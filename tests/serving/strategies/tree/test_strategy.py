@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from shrag.models.errors import ModelRefused
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, CutShort, Event, Fallback, ModelCall, Node, Ranking, Timings
+from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
 from shrag.serving.llm.call_budget import Ration
 from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.tree.expansion import Limits
@@ -37,7 +37,7 @@ def _last(events: Sequence[Event]) -> dict[int, Node]:
 
 
 def _cut(events: Sequence[Event]) -> list[tuple[str, float]]:
-    return [(event.spent, event.allowed) for event in events if isinstance(event, CutShort)]
+    return [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)]
 
 
 def test_a_tree_bridges_from_the_answer_of_one_question_to_the_next_and_back_to_the_readers(demo: Engine) -> None:
