@@ -30,7 +30,7 @@ from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import VectorCard, check_card, derived_beside, weights_beside
 from shrag.indexing.vectors.vector_index import VectorIndex
 
-State = Literal["whole", "checking", "damaged"]
+State = Literal["verified", "checking", "damaged"]
 
 
 class SealCheck:
@@ -38,7 +38,7 @@ class SealCheck:
 
     def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify) -> None:
         """Check now what ``verify`` says; raises :class:`IndexDamaged`."""
-        self.state: State = "whole"
+        self.state: State = "verified"
         self._problem: IndexDamaged | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
@@ -64,7 +64,7 @@ class SealCheck:
         self._closed.set()
 
     def _check(self, folder: Path, manifest: IndexManifest) -> None:
-        state: State = "whole"
+        state: State = "verified"
         try:
             check_files(folder, manifest)
         except IndexDamaged as damage:

@@ -246,7 +246,7 @@ class Engine:
             request=request,
         )
         # While its files are still being read through, what an index says is not known to be sound.
-        return cache.run(key, self, begin, cancel, lambda: self._index.seals.state == "whole")
+        return cache.run(key, self, begin, cancel, lambda: self._index.seals.state == "verified")
 
     def _run_named(
         self, cache: AnswerCache, request: Request, model: LanguageModel, begin: _Begin, cancel: Callable[[], None]

@@ -83,7 +83,7 @@ class DraftReader:
             self._parts.seen.add(record.docid, SeenRecord(digest, row.origin, self._parts.writer.rows))
             self._write(StoredRow(record, digest, row.origin))
             if done % REPORT_EVERY == 0:
-                self._report("records kept", done)
+                self._report("stored records copied", done)
 
     def read(self, path: Path, format: Format) -> None:
         """Read one file to its end."""

@@ -17,7 +17,7 @@ import msgspec
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.storage.checksums import open_sealed
 
-FILE = "words.sqlite"
+FILE = "tokens.sqlite"
 """File name in an index's folder."""
 
 _LONGEST_WORD = 40

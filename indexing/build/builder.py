@@ -125,8 +125,8 @@ def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None)
     """Run the steps that are not finished, and publish the result; ``before`` is the generation current until then."""
     build, index = job.workspace, job.workspace.folder.parent
     run_steps(build, steps)
-    with job.utilization.at("sealing"):
-        job.options.report("sealing", build.plan.records)
+    with job.utilization.at("checksums"):
+        job.options.report("checksums", build.plan.records)
         manifest = make_manifest(job)
     publish(index, build.index, manifest)
     drop_old(index, manifest.generation, before, job.options.keep)
@@ -146,7 +146,7 @@ def make_manifest(job: BuildJob) -> IndexManifest:
         bm25=build.plan.bm25,
         records=build.plan.records - rejected,
         rejected=rejected,
-        busy=job.utilization.shares(),
+        utilization=job.utilization.shares(),
         files=seal_files(build.index),
         versions=build.plan.versions,
         vectors=kept_card(build.stage),

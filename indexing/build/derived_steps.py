@@ -50,7 +50,7 @@ def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
 
     steps = [
         BuildStep("rejects", (REJECTS,), lambda: write_rejects(job)),
-        BuildStep("words", (TOKEN_STORE,), timed("token store", write_words)),
+        BuildStep("tokens", (TOKEN_STORE,), timed("token store", write_words)),
         BuildStep("golden", (golden.FILE,), lambda: golden.write_golden(job.workspace.index, job.workspace.plan.bm25)),
         BuildStep("glossary", (GLOSSARY, CORRECTIONS), timed("glossary", build_glossary)),
     ]

@@ -152,7 +152,7 @@ def _update_records(job: BuildJob, old: Path) -> IndexChanges:
             job.options.report("merging", source.records)
             # Not writer.count(): Lucene counts what is to be deleted until it merges.
             records = source.records - len(notes.rejects())
-            about = {"corpus": source.fingerprint, "read": str(source.records), "records": str(records)}
+            about = {"corpus": source.fingerprint, "processed": str(source.records), "records": str(records)}
             written = writer.commit(about)
         if written != records:
             raise IndexingError(

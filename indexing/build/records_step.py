@@ -159,7 +159,7 @@ def index_records(job: BuildJob, store: Path | None) -> None:
 
 def _done(folder: Path, writer: LexicalWriter, notes: BuildNotes) -> int:
     """Return how many records the last commit has dealt with."""
-    done = int(writer.about().get("read", "0"))
+    done = int(writer.about().get("processed", "0"))
     notes.forget_rejects_from(done)
     if writer.count() + len(notes.rejects()) != done:
         raise IndexingError(f"{folder} holds {writer.count()} of {done} records: delete that folder and run again.")
@@ -167,4 +167,4 @@ def _done(folder: Path, writer: LexicalWriter, notes: BuildNotes) -> int:
 
 
 def _about(job: BuildJob, done: int, records: int) -> dict[str, str]:
-    return {"corpus": job.workspace.plan.corpus, "read": str(done), "records": str(records)}
+    return {"corpus": job.workspace.plan.corpus, "processed": str(done), "records": str(records)}

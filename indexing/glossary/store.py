@@ -20,7 +20,7 @@ FILE = "glossary.sqlite"
 
 Language = Literal["ko", "en"]
 
-Source = Literal["brackets", "keywords", "general", "alignment", "sound", "user"]
+Source = Literal["parenthetical", "keywords", "general", "alignment", "transliteration", "user"]
 """Source of a pair: parentheticals ("한국어(English)"); keyword lists in both languages; general research terms; word
 alignment over bilingual records; transliteration of a loanword; the user's corrections."""
 

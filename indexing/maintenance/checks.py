@@ -52,10 +52,10 @@ _BATCH = 10_000
 
 
 class CheckFailure(NamedTuple):
-    """``file`` is relative to the index's folder; ``says`` is a sentence about it."""
+    """``file`` is relative to the index's folder; ``message`` is a sentence about it."""
 
     file: str
-    says: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class Contents:
 def check_seals(folder: Path, manifest: IndexManifest) -> Check:
     """Compare every file with its size and SHA-256, and look for files that do not belong there."""
     damages = find_damage(folder, manifest.files)
-    problems = tuple(CheckFailure(f"{folder.name}/{damage.file}", damage.says) for damage in damages)
-    return Check("seals", len(manifest.files), problems)
+    problems = tuple(CheckFailure(f"{folder.name}/{damage.file}", damage.message) for damage in damages)
+    return Check("checksums", len(manifest.files), problems)
 
 
 def check_postings(folder: Path) -> Check:

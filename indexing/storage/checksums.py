@@ -31,7 +31,7 @@ class Damage(NamedTuple):
     """One file, by its path in the generation's folder, and how it is not as it was sealed."""
 
     file: str
-    says: str
+    message: str
 
 
 def seal_files(folder: Path) -> dict[str, FileSeal]:

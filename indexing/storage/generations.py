@@ -120,7 +120,7 @@ def read_generation(index: Path, number: int) -> IndexManifest:
 def check_files(folder: Path, manifest: IndexManifest, *, contents: bool = True) -> None:
     """Compare every file with its seal; raises :class:`IndexDamaged` naming the first that differs."""
     for damage in find_damage(folder, manifest.files, contents=contents):
-        raise IndexDamaged(f"{damage.says}: {way_out(folder.parent)}.")
+        raise IndexDamaged(f"{damage.message}: {way_out(folder.parent)}.")
 
 
 def check_file(folder: Path, manifest: IndexManifest, name: str) -> None:

@@ -91,7 +91,7 @@ def index_identity(index: Path) -> dict[str, object]:
         "terms": counts,
         "run": run,
         "glossary": pairs,
-        "words": (folder / "words.sqlite").read_bytes(),
+        "words": (folder / "tokens.sqlite").read_bytes(),
         "rejects": (folder / "rejects.jsonl").read_bytes(),
     }
 

@@ -136,7 +136,7 @@ class Machine:
     def kill(self) -> None:
         if not self.model.corpus:
             return
-        stage = self.chance.choice(["records indexed", "sealing"])
+        stage = self.chance.choice(["records indexed", "checksums"])
         killed = subprocess.run([sys.executable, "-c", KILLED, str(self.home), stage], check=False)
         if stage == "records indexed" and killed.returncode == 0:
             # A build killed while it was sealed had read them all: this one went on from there, to its end.

@@ -227,8 +227,8 @@ def test_what_cannot_be_updated_is_refused_with_what_to_do(home: Path, monkeypat
         other.setattr(KoreanEnglishAnalyzer, "fingerprint", "rules 0")
         with pytest.raises(IndexMismatch, match=r"this process has \[rules 0\]: build it again with `shrag index c`"):
             update_index(home / "corpora", home / "indexes", "c")
-    (home / "indexes" / "c" / "gen-000001" / "words.sqlite").write_bytes(b"")
-    with pytest.raises(IndexDamaged, match=r"words\.sqlite has 0 bytes"):
+    (home / "indexes" / "c" / "gen-000001" / "tokens.sqlite").write_bytes(b"")
+    with pytest.raises(IndexDamaged, match=r"tokens\.sqlite has 0 bytes"):
         update_index(home / "corpora", home / "indexes", "c")
     assert list_generations(home / "indexes" / "c") == [1]
     assert not list((home / "indexes" / "c").glob("build-*"))

@@ -18,10 +18,10 @@ from shrag.indexing.glossary.store import Entry
 from shrag.serving.engine import Engine
 
 ENTRIES = [
-    Entry("인공 신경망", "neural network", ("인공", "신경망"), ("neural", "network"), 9, "brackets", 1.0),
+    Entry("인공 신경망", "neural network", ("인공", "신경망"), ("neural", "network"), 9, "parenthetical", 1.0),
     Entry("신경망", "network", ("신경망",), ("network",), 2, "alignment", 0.5),
-    Entry("우유", "milk", ("우유",), ("milk",), 40, "brackets", 1.0),
-    Entry("우유", "dairy", ("우유",), ("dairi",), 1, "brackets", 0.6),
+    Entry("우유", "milk", ("우유",), ("milk",), 40, "parenthetical", 1.0),
+    Entry("우유", "dairy", ("우유",), ("dairi",), 1, "parenthetical", 0.6),
 ]
 
 
