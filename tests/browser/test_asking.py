@@ -123,7 +123,7 @@ def test_a_stream_that_is_cut_is_marked_as_such(reader: Reader, serve: Serve) ->
     def cut(route: object) -> None:
         response = route.fetch()  # type: ignore[attr-defined]
         body = response.text()
-        route.fulfill(response=response, body=body[: body.index('"place":"answer"') - 40])  # type: ignore[attr-defined]
+        route.fulfill(response=response, body=body[: body.index('"region":"answer"') - 40])  # type: ignore[attr-defined]
 
     page.route("**/stream?*", cut)
     _ask(page)

@@ -164,7 +164,7 @@ def test_who_wants_no_motion_gets_none(reader: Reader, serve: Serve) -> None:
     expect(page.locator("#node-2")).to_be_visible()
     assert page.evaluate("getComputedStyle(document.getElementById('node-2')).animationName") == "none"
     page.emulate_media(reduced_motion="no-preference")
-    assert page.evaluate("getComputedStyle(document.getElementById('node-2')).animationName") == "sprout"
+    assert page.evaluate("getComputedStyle(document.getElementById('node-2')).animationName") == "appear"
     model.go_on("span")
     expect(page.locator(".answer.generated")).to_be_visible()
     assert page.evaluate("getComputedStyle(document.getElementById('node-2')).animationName") == "none"
