@@ -19,10 +19,9 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import NotServed, Stopping
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
-from shrag.serving.http.request_context import add_log_fields
+from shrag.serving.http.logging import add_log_fields
 from shrag.serving.request import Request, parse_request
-from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, ServerLimits
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, Deadline, ServerLimits
 from shrag.serving.runtime.event_feed import EventFeed, open_feed
 from shrag.serving.runtime.leases import EngineSource, Lease
 
