@@ -123,7 +123,7 @@ def run_experiment(
         identity = build_identity(experiment, questions, indexes, model)
         threads = options.threads or min(DEFAULT_MAX_THREADS, len(os.sched_getaffinity(0)))
         card = _start_session(folder, identity, Session(options.command, utc_now(), threads))
-        results = ResultFolder(folder, experiment, identity.chance)
+        results = ResultFolder(folder, experiment, identity.stochastic_conditions)
         for name, judged_questions in questions.items():
             write_questions(folder, name, judged_questions)
         # One pool for all parts: the JVM keeps every thread that called it until the process ends.
@@ -200,7 +200,7 @@ def _write_titles(results: ResultFolder, set_name: str, indexes: OpenIndexes) ->
     for condition in experiment.conditions:
         for part in results.parts(set_name, condition):
             for outcome in results.outcomes(part):
-                docids.update(outcome.top, (each.docid for each in outcome.relevant))
+                docids.update(outcome.top_docids, (each.docid for each in outcome.relevant))
     index = indexes[index_name(judged_set, experiment.conditions[0].encoder)]
     fetched = index.store.fetch(sorted(docids))
     titles = {each.record.docid: each.record.title for each in fetched if each is not None}

@@ -40,12 +40,12 @@ Values = Mapping[str, Mapping[str, float]]
 class ResultFolder:
     """A results folder. Its files are read when a method needs them.
 
-    ``chance`` names the conditions that are repeated.
+    ``stochastic_conditions`` names the conditions that are repeated.
     """
 
     folder: Path
     experiment: Experiment
-    chance: tuple[str, ...] = ()
+    stochastic_conditions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class ResultFolder:
 
     def parts(self, set_name: str, condition: Condition) -> list[ExperimentPart]:
         """Return the parts of a set under a condition: one for each repeat."""
-        if self.experiment.repeats == 1 or condition.name not in self.chance:
+        if self.experiment.repeats == 1 or condition.name not in self.stochastic_conditions:
             return [ExperimentPart(set_name, condition.name)]
         return [ExperimentPart(set_name, condition.name, repeat) for repeat in range(1, self.experiment.repeats + 1)]
 
@@ -130,7 +130,7 @@ def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
             raise ResultsMismatch(
                 f"The card of {folder} has the name {name!r}, which is not a valid file name: do not use this folder."
             )
-    results = ResultFolder(folder, experiment, card.identity.chance)
+    results = ResultFolder(folder, experiment, card.identity.stochastic_conditions)
     for part, _ in results.all_parts():
         if not is_done(folder, part):
             raise ResultsMismatch(

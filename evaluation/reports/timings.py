@@ -16,14 +16,14 @@ TIMES_FILE = "times.json"
 class PartTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Times of one part: seconds per question, mean seconds of each stage, tokens in total.
 
-    ``slowest_twentieth`` is the 95th percentile.
+    ``p95`` is the 95th percentile.
     """
 
     part: str
     questions: int
     mean: float
     median: float
-    slowest_twentieth: float
+    p95: float
     stages: dict[str, float]
     tokens: int
 
@@ -61,7 +61,7 @@ def summarise_times(part: str, stages: Sequence[dict[str, float]], tokens: int) 
         questions=len(timed),
         mean=statistics.fmean(totals) if totals else 0.0,
         median=statistics.median(totals) if totals else 0.0,
-        slowest_twentieth=totals[-(-len(totals) * 19 // 20) - 1] if totals else 0.0,
+        p95=totals[-(-len(totals) * 19 // 20) - 1] if totals else 0.0,
         stages={name: sum(each.get(name, 0.0) for each in timed) / len(timed) for name in names},
         tokens=tokens,
     )
