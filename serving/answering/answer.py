@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.citations import check_quotes
@@ -91,7 +91,7 @@ def _answer_closed_book(question: Question, resources: Resources, notes: str) ->
 
 
 def _choose(
-    question: Question, evidence: Sequence[AnalysedRecord], notes: str, model: LanguageModel
+    question: Question, evidence: Sequence[AnalyzedRecord], notes: str, model: LanguageModel
 ) -> Generator[Event, None, str]:
     """Return the letter of the model's choice, empty where the question has none or the model fails."""
     if not question.choices:

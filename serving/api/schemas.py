@@ -184,8 +184,8 @@ class Live:
 class Health:
     """Whether questions are answered, and over what.
 
-    ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on. Where
-    ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
+    ``files`` is ``checking`` while an index that was opened quickly is read through, and ``verified`` from then on.
+    Where ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
     ``index_problem`` says why the generation that is published is not the one that answers, empty where it is.
     """
 

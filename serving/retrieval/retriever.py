@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import Query
@@ -45,7 +45,7 @@ class RetrievalResult:
     queries: Queries
     hits: Hits
     ranking: Ranking
-    candidates: Sequence[AnalysedRecord]
+    candidates: Sequence[AnalyzedRecord]
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -75,7 +75,7 @@ def retrieve(
     """
     index, settings = resources.index, request.settings
     with timer.stage("keywords"):
-        question = analyze_question(request.question.text, index.analyzer, index.engine, index.glossary)
+        question = analyze_question(request.question.text, index.analyzer, index.searcher, index.glossary)
         terms = query_terms(question)
         own = choose_phrases(searchable(terms), question.text, settings.words)
     chosen = yield from choose_keywords(request, question, terms, own, resources, timer)
@@ -114,7 +114,7 @@ def search_candidates(
     nearest: Nearest | None = None,
     *,
     complete_only: bool = True,
-) -> tuple[Hits, list[AnalysedRecord]]:
+) -> tuple[Hits, list[AnalyzedRecord]]:
     """Run the queries; return what they found, and the records of the candidates in their order.
 
     Candidates are all hits in the order in which the queries first found them, each record once. With vectors, that
@@ -127,7 +127,7 @@ def search_candidates(
         nearest: What vectors found, best first.
         complete_only: Whether records that cannot support an answer are left out.
     """
-    lists = index.engine.search(queries, depth) if queries else []
+    lists = index.searcher.search(queries, depth) if queries else []
     docids = list(dict.fromkeys([hit.docid for found in lists for hit in found]))
     if nearest is not None and nearest.hits:
         docids = [docid for docid, _ in reciprocal_rank_fusion([docids, [hit.docid for hit in nearest.hits]])]

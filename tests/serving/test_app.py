@@ -146,9 +146,9 @@ def test_health_says_what_is_served(client: TestClient) -> None:
         "index_generation": 1,
         "index_problem": "",
         "records": 170,
-        "files": "whole",
+        "files": "verified",
     }
-    ready |= {"files": "whole", "generator_status": "extractive", "generator_failure": "", "language_model": None}
+    ready |= {"files": "verified", "generator_status": "extractive", "generator_failure": "", "language_model": None}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 

@@ -74,7 +74,7 @@ class CompositionStrategy:
     ) -> Generator[Event, None, None]:
         timer, index, question = StageTimer(), resources.index, request.question
         with timer.stage("keywords"):
-            analyzed = analyze_question(question.text, index.analyzer, index.engine, index.glossary)
+            analyzed = analyze_question(question.text, index.analyzer, index.searcher, index.glossary)
             words = query_terms(analyzed)
             asked = query_of_question(analyzed, words)
         keywords = _keywords(words)
