@@ -29,8 +29,7 @@ from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.query_builder import filter_languages
 from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, searchable, text_terms
 from shrag.serving.search_settings import WordChoice
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 LEAST, MOST = 2, 5
 """How many keywords a model is asked for in each language, as in the paper."""

@@ -26,8 +26,7 @@ from shrag.serving.retrieval.ranking import (
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 if TYPE_CHECKING:
     from shrag.models.encoder import Encoder

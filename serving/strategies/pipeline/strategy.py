@@ -40,8 +40,7 @@ from shrag.serving.strategies.pipeline.retrieval import (
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_POOL, Composition, Stage
 from shrag.serving.strategies.planning.plan import closing_with, ration, told_once
-from shrag.serving.strategy import Resources, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, require_vectors
 
 
 class CompositionStrategy:

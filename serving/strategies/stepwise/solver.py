@@ -33,8 +33,7 @@ from shrag.serving.strategies.stepwise.model_steps import (
 )
 from shrag.serving.strategies.stepwise.similarity_threshold import Similarity, model_vectors
 from shrag.serving.strategies.stepwise.variants import Way
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 RECORDS = 5
 """Records of a step that it is settled from. The paper's ten are passages of 100 words; an abstract has twice that."""
