@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.citations import check_quotes
@@ -16,8 +17,7 @@ from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 def answer(
@@ -33,7 +33,7 @@ def answer(
         notes: What a strategy that works a question out in steps tells the model that writes the answer.
     """
     if request.answered:
-        yield from timer.time_iter("answer", _answer(request.question, found, resources, notes))
+        yield from _timed(timer, _answer(request.question, found, resources, notes))
     yield Timings(timer.seconds)
 
 
@@ -43,8 +43,19 @@ def answer_closed_book(request: Request, resources: Resources, timer: StageTimer
     Where it gives none, there is no answer without it either.
     """
     if request.answered:
-        yield from timer.time_iter("answer", _answer_closed_book(request.question, resources, notes))
+        yield from _timed(timer, _answer_closed_book(request.question, resources, notes))
     yield Timings(timer.seconds)
+
+
+def _timed(timer: StageTimer, events: Generator[Event, None, None]) -> Iterator[Event]:
+    """Yield the events, timing how long each takes to come; what the caller does between two does not count."""
+    with closing(events):
+        while True:
+            with timer.stage("answer"):
+                event = next(events, None)
+            if event is None:
+                return
+            yield event
 
 
 def _answer(
@@ -91,7 +102,7 @@ def _answer_closed_book(question: Question, resources: Resources, notes: str) ->
 
 
 def _choose(
-    question: Question, evidence: Sequence[AnalysedRecord], notes: str, model: LanguageModel
+    question: Question, evidence: Sequence[AnalyzedRecord], notes: str, model: LanguageModel
 ) -> Generator[Event, None, str]:
     """Return the letter of the model's choice, empty where the question has none or the model fails."""
     if not question.choices:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language, split_sentences
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.events import Answer, Citation, Part, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
@@ -58,7 +58,7 @@ class _Candidate(NamedTuple):
     score: float
 
 
-def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Sequence[AnalysedRecord]) -> Answer:
+def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Sequence[AnalyzedRecord]) -> Answer:
     """Return the answer that ``evidence``, numbered from 1 in its order, gives to ``question``.
 
     ``words`` are the question's. Where no record fits, the answer has no section, no citation, and says why.
@@ -79,7 +79,7 @@ def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Seq
 
 
 def _fitting_sentences(
-    number: int, analysed: AnalysedRecord, language: AnswerLanguage, words: Sequence[QueryTerm]
+    number: int, analysed: AnalyzedRecord, language: AnswerLanguage, words: Sequence[QueryTerm]
 ) -> list[_Candidate]:
     """Return the record's usable sentences, or none where the record does not fit the question."""
     record = analysed.record

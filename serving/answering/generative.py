@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import Completion, LanguageModel, Message
@@ -43,7 +43,7 @@ NO_WORK = AnswerNotes()
 
 def generate_answer(
     question: Question,
-    evidence: Sequence[AnalysedRecord],
+    evidence: Sequence[AnalyzedRecord],
     index: OpenIndex,
     model: LanguageModel,
     work: AnswerNotes = NO_WORK,
@@ -154,7 +154,7 @@ def _endless(name: str) -> str:
     return f"{wrote}: see that its endpoint keeps to max_tokens."
 
 
-def _checked(said: Said, evidence: Sequence[AnalysedRecord], index: OpenIndex) -> Said:
+def _checked(said: Said, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> Said:
     return said if said.part == "title" else Said(said.part, check_support(said.sentence, evidence, index))
 
 
@@ -167,7 +167,7 @@ def _sections(said: Sequence[Said]) -> tuple[Section, ...]:
     )
 
 
-def _citations(said: Sequence[Said], evidence: Sequence[AnalysedRecord]) -> tuple[Citation, ...]:
+def _citations(said: Sequence[Said], evidence: Sequence[AnalyzedRecord]) -> tuple[Citation, ...]:
     cited = sorted({number for each in said for number in each.sentence.citations})
     return tuple(
         Citation(number, evidence[number - 1].record.docid, evidence[number - 1].record.title) for number in cited

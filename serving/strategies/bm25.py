@@ -13,8 +13,7 @@ from shrag.serving.retrieval.query_terms import query_terms, why_nothing
 from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
 from shrag.serving.retrieval.retriever import RetrievalResult, search_candidates
 from shrag.serving.search_settings import refuse_unused
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 class Bm25Strategy:
@@ -34,7 +33,7 @@ class Bm25Strategy:
     def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         timer, index = StageTimer(), resources.index
         with timer.stage("keywords"):
-            question = analyze_question(request.question.text, index.analyzer, index.engine)
+            question = analyze_question(request.question.text, index.analyzer, index.searcher)
             words = query_terms(question)
         known = [word for word in words if word.known]
         keywords = Keywords(

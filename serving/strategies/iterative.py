@@ -27,8 +27,7 @@ from shrag.serving.request import LONGEST_QUESTION, Question, Request, parse_que
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration_needed, told_once
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_first, question_key, write_query
 from shrag.serving.strategies.stepwise.model_steps import NOTHING, Worked, notes_text, readable, settle
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 class Thought(NamedTuple):

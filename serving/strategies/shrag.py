@@ -17,8 +17,7 @@ from shrag.serving.events import Event
 from shrag.serving.request import Request
 from shrag.serving.retrieval.retriever import retrieve
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, require_vectors
 
 COSINE_WEIGHT = 2.0
 """Weight of the cosine beside the re-ranker's score, which is in units of idf; ``docs/vectors.md`` has the figures."""

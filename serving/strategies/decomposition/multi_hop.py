@@ -14,8 +14,7 @@ from shrag.serving.strategies.decomposition.coordination import parse_sentence, 
 from shrag.serving.strategies.planning.answer_slots import NO_SPAN, AnswerSpan, fill, needed, pick_span
 from shrag.serving.strategies.planning.bridge_entities import arrivals, find_bridges
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 RECORDS = 3
 """Records of a step that its answer is looked for in."""

@@ -14,8 +14,7 @@ from shrag.serving.strategies.decomposition.multi_hop import walk_bridges, walk_
 from shrag.serving.strategies.decomposition.planner import plan_parts, plan_rewrite, plan_steps
 from shrag.serving.strategies.planning.plan import conclude, need_candidates, ration, ration_needed, told_once
 from shrag.serving.strategies.planning.subquery import find_all, find_first
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 Planner = Callable[[Question, RationedModel], tuple[list[str], list[ModelCall]]]
 

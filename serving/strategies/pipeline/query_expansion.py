@@ -22,9 +22,8 @@ from shrag.serving.events import ModelCall, NodeKind
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import PromptCall, ask
 from shrag.serving.request import AnswerLanguage, Question
-from shrag.serving.retrieval.keywords import rank_keywords
 from shrag.serving.retrieval.query_builder import reduce_translated_query
-from shrag.serving.retrieval.query_terms import QueryTerm, matched_share, query_terms, searchable
+from shrag.serving.retrieval.query_terms import QueryTerm, matched_share, query_terms, rank_keywords, searchable
 
 LONGEST_QUERY = 300
 """Characters of a text that is searched for beside the question."""
@@ -41,7 +40,7 @@ class ExpandedQuery(NamedTuple):
 
 def query_of_text(text: str, index: OpenIndex, kind: NodeKind) -> ExpandedQuery:
     """Return the query that a text is: all its terms, as a bag of words."""
-    analyzed = analyze_question(text, index.analyzer, index.engine)
+    analyzed = analyze_question(text, index.analyzer, index.searcher)
     known = (word.text for word in query_terms(analyzed) if word.known)
     return ExpandedQuery(text, tuple(analyzed.terms), tuple(known), kind)
 
@@ -126,7 +125,7 @@ def augment_by_words(
 def _candidates(words: Sequence[QueryTerm], language: AnswerLanguage, index: OpenIndex) -> Iterator[ExpandedQuery]:
     yield from translated(words, language, "augmentation")
     yield from _in_other_words(words, index)
-    ranked = [word for word, _ in rank_keywords(searchable(words), "tfidf", index.engine)]
+    ranked = [word for word, _ in rank_keywords(searchable(words), "tfidf", index.searcher)]
     if len(ranked) < _FEWEST:
         return
     half = -(-len(ranked) // 2)
@@ -185,7 +184,7 @@ def suppose_by_sentences(
     """
     if not asked.terms:
         return []
-    (hits,) = index.engine.search([any_of(asked.terms)], FIRST_SEARCH)
+    (hits,) = index.searcher.search([any_of(asked.terms)], FIRST_SEARCH)
     best: list[tuple[float, ExpandedQuery]] = []
     for analysed in index.store.fetch([hit.docid for hit in hits]):
         if analysed is None or not analysed.record.complete or not analysed.sentence_terms:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
 from shrag.serving.events import Event, ModelCall, Node, Ranking, Reason
@@ -25,14 +25,14 @@ from shrag.serving.strategy import Resources
 
 
 def answer_by_model(
-    question: Question, pool: Sequence[AnalysedRecord], model: RationedModel
+    question: Question, pool: Sequence[AnalyzedRecord], model: RationedModel
 ) -> tuple[str, list[ModelCall]]:
     """Return what a model answers from the best of ``pool``, empty where they do not answer; raises as :func:`ask`."""
     response, calls = respond(question, [analysed.record for analysed in pool[:EVIDENCE]], model)
     return response.text, calls
 
 
-def answer_by_sentences(question: Question, words: Sequence[QueryTerm], pool: Sequence[AnalysedRecord]) -> str:
+def answer_by_sentences(question: Question, words: Sequence[QueryTerm], pool: Sequence[AnalyzedRecord]) -> str:
     """Return one sentence of the best record that fits the question, as the extractive answer has it, or nothing.
 
     One, since a record that words one sentence of a long answer says little of the rest: of the first 80 questions of

@@ -34,7 +34,7 @@ def find_by_words(queries: Sequence[ExpandedQuery], depth: int, index: OpenIndex
     asked = [query for query in queries if query.terms]
     if not asked:
         return []
-    found = index.engine.search([any_of(query.terms) for query in asked], depth)
+    found = index.searcher.search([any_of(query.terms) for query in asked], depth)
     return [List(query, hits, by_vectors=False) for query, hits in zip(asked, found, strict=True)]
 
 

@@ -15,8 +15,7 @@ from shrag.serving.events import Event, Keywords, ModelCall, Node, NodeState, Pu
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import Question, Request
-from shrag.serving.retrieval.keywords import keyword_of
-from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, why_nothing
+from shrag.serving.retrieval.query_terms import QueryTerm, keyword_of, query_terms, why_nothing
 from shrag.serving.retrieval.retriever import RetrievalResult
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategies.pipeline.query_expansion import (
@@ -40,8 +39,7 @@ from shrag.serving.strategies.pipeline.retrieval import (
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_POOL, Composition, Stage
 from shrag.serving.strategies.planning.plan import closing_with, ration, told_once
-from shrag.serving.strategy import Resources, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, require_vectors
 
 
 class CompositionStrategy:
@@ -74,7 +72,7 @@ class CompositionStrategy:
     ) -> Generator[Event, None, None]:
         timer, index, question = StageTimer(), resources.index, request.question
         with timer.stage("keywords"):
-            analyzed = analyze_question(question.text, index.analyzer, index.engine, index.glossary)
+            analyzed = analyze_question(question.text, index.analyzer, index.searcher, index.glossary)
             words = query_terms(analyzed)
             asked = query_of_question(analyzed, words)
         keywords = _keywords(words)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.request import LONGEST_QUESTION, Question
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.strategies.planning.subquery import SubqueryResult
@@ -66,7 +66,7 @@ def arrivals(bridge: Bridge, found: SubqueryResult, analyzer: Analyzer) -> Subqu
     return found.only(kept)
 
 
-def _bridge(analysed: AnalysedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
+def _bridge(analysed: AnalyzedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
     record = analysed.record
     told = _told(record.text, found.terms, analyzer)
     matched = frozenset().union(*_terms([record.title, *told], analyzer))

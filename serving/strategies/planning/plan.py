@@ -14,8 +14,7 @@ from shrag.serving.llm.call_budget import Ration, RationedModel
 from shrag.serving.request import Request
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.subquery import SubqueryResult
-from shrag.serving.strategy import Resources, choose_candidates, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
 
 
 def need_model(strategy: str, resources: Resources) -> LanguageModel:

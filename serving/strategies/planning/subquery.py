@@ -10,7 +10,7 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries, RankedRecord, Ranking
 from shrag.serving.llm.call_budget import RationedModel
@@ -18,8 +18,7 @@ from shrag.serving.llm.structured_call import PromptCall, ask
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult, retrieve
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources, choose_candidates
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, choose_candidates
 
 _Done = TypeVar("_Done")
 
@@ -34,7 +33,7 @@ class SubqueryResult(RetrievalResult):
     question: Question
     model_events: tuple[Event, ...]
 
-    def records(self, most: int) -> list[AnalysedRecord]:
+    def records(self, most: int) -> list[AnalyzedRecord]:
         """Return the best ``most`` records, in the order of the ranking."""
         records = {each.record.docid: each for each in self.candidates}
         return [records[ranked.record.docid] for ranked in self.ranking.records[:most]]

@@ -17,7 +17,7 @@ from cachetools import FIFOCache, cachedmethod
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.manifest import manifest_digest
@@ -112,13 +112,13 @@ _QUERY_SENTENCES = 2  # a logical query has two or three
 _KEPT = 32
 
 
-def learn_threshold(sample: Sequence[AnalysedRecord], similarity: Similarity, quantile: float = QUANTILE) -> float:
+def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, quantile: float = QUANTILE) -> float:
     """Return the ``quantile`` of the similarities of each record's first two sentences and every other record.
 
     Between two pairs it is interpolated. Without a pair there is nothing to go by, and it is minus infinity: nothing
     is dropped.
     """
-    passages = [as_passage(analysed) for analysed in sample]
+    passages = [to_passage(analysed) for analysed in sample]
     values: list[float] = []
     for place, analysed in enumerate(sample):
         text = analysed.record.text

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
-from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node, Purpose
 from shrag.serving.llm.call_budget import RationedModel
@@ -33,8 +33,7 @@ from shrag.serving.strategies.stepwise.model_steps import (
 )
 from shrag.serving.strategies.stepwise.similarity_threshold import Similarity, model_vectors
 from shrag.serving.strategies.stepwise.variants import Way
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 RECORDS = 5
 """Records of a step that it is settled from. The paper's ten are passages of 100 words; an abstract has twice that."""
@@ -50,7 +49,7 @@ class Gate:
     def sift(self, found: SubqueryResult) -> SubqueryResult:
         """Return ``found`` with those records alone; their places are counted anew."""
         records = [ranked.record.docid for ranked in found.ranking.records]
-        passages = {each.record.docid: as_passage(each) for each in found.candidates}
+        passages = {each.record.docid: to_passage(each) for each in found.candidates}
         near = self.similarity.of(found.question.text, [passages[docid] for docid in records])
         kept = [ranked for ranked, value in zip(found.ranking.records, near, strict=True) if value >= self.threshold]
         return found.only(kept)

@@ -26,8 +26,7 @@ from shrag.serving.strategies.stepwise.similarity_threshold import (
 )
 from shrag.serving.strategies.stepwise.solver import Gate, StepSolver
 from shrag.serving.strategies.stepwise.variants import WAYS, Way
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 class StepwiseStrategy:

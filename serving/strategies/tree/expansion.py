@@ -18,8 +18,7 @@ from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.sub_answers import Response
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, question_key
 from shrag.serving.strategies.tree.policy import RECORDS, Branches, Hand
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 _NONE = Branches("bridging", ())
 

@@ -11,8 +11,7 @@ from shrag.serving.strategies.planning.plan import conclude, need_candidates, ra
 from shrag.serving.strategies.tree.expansion import Growth, Limits
 from shrag.serving.strategies.tree.model_policy import ModelHand
 from shrag.serving.strategies.tree.policy import Hand, RuleHand
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 class TreeStrategy:

@@ -362,7 +362,7 @@ def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) 
     from dataclasses import replace
 
     index = replace(demo.open_index, glossary=None)
-    bare = Engine(index, reranker=LexicalReranker(index.analyzer, index.engine, index.manifest.bm25))
+    bare = Engine(index, reranker=LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25))
     events = list(bare.events(QUESTION, strategy="expand(glossary) > retrieve(10) > rrf(15) > rerank(5)"))
     assert len(_hits(events).hits) == 1
     assert len(_docids(events)) == 5
