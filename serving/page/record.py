@@ -21,23 +21,23 @@ _LOOKED_AT = 20
 """Records that are looked through for the same paper under another number; a paper's title finds all of them first."""
 
 
-def render_record(engine: Engine, asked: PageRequest, docid: str, part: int = 1) -> str:
+def render_record(engine: Engine, request: PageRequest, docid: str, part: int = 1) -> str:
     """Return the page of the record ``docid``, ``part`` of its text shown; raises :class:`DocumentMissing`.
 
     A part has :data:`~shrag.serving.page.snippets.PART` characters; one beyond the last is the last.
     """
     record = _fetch(engine, docid)
-    view = _view(engine, asked, record, part)
-    switched = replace(asked, language="en" if asked.language == "ko" else "ko")
+    view = _view(engine, request, record, part)
+    switched = replace(request, language="en" if request.language == "ko" else "ko")
     return render_full_page(
-        "record.html", engine, asked, record=view, switch_url=switched.record_url(docid, view["part"])
+        "record.html", engine, request, record=view, switch_url=switched.record_url(docid, view["part"])
     )
 
 
-def render_text(engine: Engine, asked: PageRequest, docid: str) -> str:
+def render_text(engine: Engine, request: PageRequest, docid: str) -> str:
     """Return the first part of a record's text as a piece of a page; raises :class:`DocumentMissing`."""
     record = _fetch(engine, docid)
-    return render("record_text.html", asked, record=_text_view(engine, asked, record, 1))
+    return render("record_text.html", request, record=_text_view(engine, request, record, 1))
 
 
 def other_numbers(engine: Engine, record: Record) -> list[str]:
@@ -63,9 +63,9 @@ def _fetch(engine: Engine, docid: str) -> Record:
     return record
 
 
-def _view(engine: Engine, asked: PageRequest, record: Record, part: int) -> dict[str, Any]:
+def _view(engine: Engine, request: PageRequest, record: Record, part: int) -> dict[str, Any]:
     return {
-        **_text_view(engine, asked, record, part),
+        **_text_view(engine, request, record, part),
         "docid": record.docid,
         "title": shorten(record.title or record.docid, PART),
         "heading": shorten(record.title or record.docid, LONGEST_TITLE),
@@ -78,27 +78,27 @@ def _view(engine: Engine, asked: PageRequest, record: Record, part: int) -> dict
         "keywords": [shorten(keyword, LONGEST_NAME) for keyword in record.keywords[:_SHOWN_KEYWORDS]],
         "link": shorten(record.link, _SHOWN_LINK),
         "complete": record.complete,
-        "others": [(docid, asked.record_url(docid)) for docid in other_numbers(engine, record)],
+        "others": [(docid, request.record_url(docid)) for docid in other_numbers(engine, record)],
     }
 
 
-def _text_view(engine: Engine, asked: PageRequest, record: Record, part: int) -> dict[str, Any]:
+def _text_view(engine: Engine, request: PageRequest, record: Record, part: int) -> dict[str, Any]:
     parts = max(1, -(-len(record.text) // PART))
     part = min(max(part, 1), parts)
     text = record.text[(part - 1) * PART : part * PART]
     return {
-        "text": mark_matches(text, _terms(engine, asked), engine.open_index.analyzer) if text else [],
+        "text": mark_matches(text, _terms(engine, request), engine.open_index.analyzer) if text else [],
         "part": part,
         "parts": parts,
         "characters": len(record.text),
-        "before": asked.record_url(record.docid, part=part - 1) if part > 1 else "",
-        "next": asked.record_url(record.docid, part=part + 1) if part < parts else "",
+        "before": request.record_url(record.docid, part=part - 1) if part > 1 else "",
+        "next": request.record_url(record.docid, part=part + 1) if part < parts else "",
     }
 
 
-def _terms(engine: Engine, asked: PageRequest) -> set[str]:
+def _terms(engine: Engine, request: PageRequest) -> set[str]:
     try:
-        question = parse_question(asked.question or "")
+        question = parse_question(request.question or "")
     except QuestionError:
         return set()
     return {term for terms in engine.open_index.analyzer.terms([question.text]) for term in terms}

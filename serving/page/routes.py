@@ -51,16 +51,16 @@ class ReferencesQuery(Struct, frozen=True):
 async def page(request: Request) -> HTMLResponse:
     """Return the page, with the answer where there is a question."""
     service: Service = request.app.state.service
-    asked = _page_request(request)
+    page_request = _page_request(request)
     # The page without a question asks no model: it does not wait behind those that do.
-    queue = service.searches if asked.question is None else service.asks
+    queue = service.searches if page_request.question is None else service.asks
     cancellation = CancellationToken()
     return await _html_response(
         service,
         queue,
         request,
-        asked,
-        lambda engine: render_page(engine, asked, cancellation),
+        page_request,
+        lambda engine: render_page(engine, page_request, cancellation),
         cancellation.cancel,
     )
 
@@ -69,11 +69,11 @@ async def page(request: Request) -> HTMLResponse:
 async def stream(request: Request) -> SSEResponse:
     """Return the fragments of the page as the question is answered."""
     service: Service = request.app.state.service
-    asked = _page_request(request)
+    page_request = _page_request(request)
     deadline = service.deadline(request.is_disconnected)
-    parsed = parse_request(asked.question or "", answered=True, k=asked.k, strategy=asked.strategy)
+    parsed = parse_request(page_request.question or "", answered=True, k=page_request.k, strategy=page_request.strategy)
     feed = await service.page_events(
-        parsed, lambda run, engine: page_events(run, engine, asked, parsed.question), deadline
+        parsed, lambda run, engine: page_events(run, engine, page_request, parsed.question), deadline
     )
     return SSEResponse(stream_events(feed.events(deadline.without_disconnect())), feed.leave)
 
@@ -98,13 +98,13 @@ async def references(request: Request, query: ReferencesQuery) -> Response:
 async def record(request: Request, query: RecordQuery) -> HTMLResponse:
     """Return the page of a record."""
     service: Service = request.app.state.service
-    asked = _page_request(request)
+    page_request = _page_request(request)
     return await _html_response(
         service,
         service.searches,
         request,
-        asked,
-        lambda engine: render_record(engine, asked, query.docid, query.part),
+        page_request,
+        lambda engine: render_record(engine, page_request, query.docid, query.part),
     )
 
 
@@ -112,26 +112,26 @@ async def record(request: Request, query: RecordQuery) -> HTMLResponse:
 async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
     """Return the text of a record, which the list of records unfolds."""
     service: Service = request.app.state.service
-    asked = _page_request(request)
+    page_request = _page_request(request)
 
     def work() -> str:
         with service.index.use() as engine:
-            return render_text(engine, asked, query.docid)
+            return render_text(engine, page_request, query.docid)
 
     return HTMLResponse(await service.run(service.searches, work, request.is_disconnected), headers=_HEADERS)
 
 
 def _page_request(request: Request) -> PageRequest:
-    """Return what the page is asked for, in the language that the address or the browser wants."""
-    asked = parse_page_request(request.query_params, request.headers.get("accept-language", ""))
-    return replace(asked, signed_in=COOKIE in request.cookies)
+    """Return what the page is page_request for, in the language that the address or the browser wants."""
+    page_request = parse_page_request(request.query_params, request.headers.get("accept-language", ""))
+    return replace(page_request, signed_in=COOKIE in request.cookies)
 
 
 async def _html_response(
     service: Service,
     queue: AdmissionQueue,
     request: Request,
-    asked: PageRequest,
+    page_request: PageRequest,
     render: Callable[[Engine], str],
     cancel: Callable[[], None] = lambda: None,
 ) -> HTMLResponse:
@@ -150,7 +150,7 @@ async def _html_response(
         raise
     except Exception as error:
         with service.index.use() as engine:
-            status, html, headers = render_problem(engine, asked, error)
+            status, html, headers = render_problem(engine, page_request, error)
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure()
         return HTMLResponse(html, status, headers={**headers, **_HEADERS})
