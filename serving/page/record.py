@@ -1,4 +1,4 @@
-"""A record's page."""
+"""The page of a record."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from shrag.corpora.records import Record
+from shrag.serving.api.service import find_record
 from shrag.serving.engine import Engine
-from shrag.serving.errors import DocumentMissing, QuestionError
+from shrag.serving.errors import QuestionError
 from shrag.serving.page.facets import kind_of
 from shrag.serving.page.rendering import render, render_full_page
 from shrag.serving.page.request import PageRequest
@@ -17,17 +18,17 @@ from shrag.serving.request import parse_question
 _SHOWN_AUTHORS = 100
 _SHOWN_KEYWORDS = 50
 _SHOWN_LINK = 500
-_LOOKED_AT = 20
-"""Records that are looked through for the same paper under another number; a paper's title finds all of them first."""
+_DUPLICATE_SEARCH = 20
+"""Records searched for the same paper under another number; a paper's title finds all of them first."""
 
 
 def render_record(engine: Engine, request: PageRequest, docid: str, part: int = 1) -> str:
-    """Return the page of the record ``docid``, ``part`` of its text shown; raises :class:`DocumentMissing`.
+    """Return the page of a record with one part of its text; a number beyond the last part means the last.
 
-    A part has :data:`~shrag.serving.page.snippets.PART` characters; one beyond the last is the last.
+    Raises:
+        DocumentMissing: The index has no such record.
     """
-    record = _fetch(engine, docid)
-    view = _view(engine, request, record, part)
+    view = _record_view(engine, request, find_record(engine, docid), part)
     switched = replace(request, language="en" if request.language == "ko" else "ko")
     return render_full_page(
         "record.html", engine, request, record=view, switch_url=switched.record_url(docid, view["part"])
@@ -35,35 +36,27 @@ def render_record(engine: Engine, request: PageRequest, docid: str, part: int = 
 
 
 def render_text(engine: Engine, request: PageRequest, docid: str) -> str:
-    """Return the first part of a record's text as a piece of a page; raises :class:`DocumentMissing`."""
-    record = _fetch(engine, docid)
-    return render("record_text.html", request, record=_text_view(engine, request, record, 1))
+    """Return the first part of a record's text as an HTML fragment; raises :class:`DocumentMissing`."""
+    return render("record_text.html", request, record=_text_view(engine, request, find_record(engine, docid), 1))
 
 
-def other_numbers(engine: Engine, record: Record) -> list[str]:
-    """Return the docids under which the index has the same paper too, the first one of the corpus first.
+def duplicate_docids(engine: Engine, record: Record) -> list[str]:
+    """Return the docids of other records of the same paper, the first one of the corpus first.
 
-    Records of the same paper name the first of them; those that name this one, or the same one, are found by the title.
+    Each of them names the first in ``duplicate_of``; a search for the title finds them.
     """
     paper = record.duplicate_of or record.docid
     found = {paper}
     try:
         title = shorten(record.title or record.text, LONGEST_TITLE)
-        ranked = engine.search(title, k=_LOOKED_AT, strategy="bm25", every_record=True).ranking.records
-    except QuestionError:  # a title of nothing that can be searched for
+        ranked = engine.search(title, k=_DUPLICATE_SEARCH, strategy="bm25", every_record=True).ranking.records
+    except QuestionError:  # the title has no searchable term
         ranked = ()
     found |= {each.record.docid for each in ranked if (each.record.duplicate_of or each.record.docid) == paper}
     return sorted(found - {record.docid}, key=lambda docid: (docid != paper, docid))
 
 
-def _fetch(engine: Engine, docid: str) -> Record:
-    record = engine.document(docid)
-    if record is None:
-        raise DocumentMissing(f"Index {engine.name} has no document {shorten(docid, LONGEST_NAME)!r}.")
-    return record
-
-
-def _view(engine: Engine, request: PageRequest, record: Record, part: int) -> dict[str, Any]:
+def _record_view(engine: Engine, request: PageRequest, record: Record, part: int) -> dict[str, Any]:
     return {
         **_text_view(engine, request, record, part),
         "docid": record.docid,
@@ -78,7 +71,7 @@ def _view(engine: Engine, request: PageRequest, record: Record, part: int) -> di
         "keywords": [shorten(keyword, LONGEST_NAME) for keyword in record.keywords[:_SHOWN_KEYWORDS]],
         "link": shorten(record.link, _SHOWN_LINK),
         "complete": record.complete,
-        "others": [(docid, request.record_url(docid)) for docid in other_numbers(engine, record)],
+        "duplicates": [(docid, request.record_url(docid)) for docid in duplicate_docids(engine, record)],
     }
 
 
