@@ -15,7 +15,6 @@ from shrag.corpora.files import DiskFull
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.records import Record, RecordChanges
 from shrag.corpora.store.parquet import read_parquet, record_digest
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.incremental import IndexedDigests, update_index
@@ -226,7 +225,7 @@ def test_what_cannot_be_updated_is_refused_with_what_to_do(home: Path, monkeypat
         update_index(home / "corpora", home / "elsewhere", "c")
     _add(home, {"z": ("carbon", "film")})
     with monkeypatch.context() as other:
-        other.setattr(KoreanEnglishAnalyzer, "fingerprint", "rules 0")
+        other.setattr("shrag.indexing.build.incremental.analyzer_fingerprint", lambda dictionary: "rules 0")
         with pytest.raises(IndexMismatch, match=r"this process has \[rules 0\]: build it again with `shrag index c`"):
             update_index(home / "corpora", home / "indexes", "c")
     (home / "indexes" / "c" / "gen-000001" / "tokens.sqlite").write_bytes(b"")
