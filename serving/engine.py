@@ -26,7 +26,7 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, parse_re
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
-from shrag.serving.strategies.registry import STRATEGIES, compose_strategy
+from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from shrag.serving.strategy import Resources
 
 _Begin = Callable[[], Generator[Event, None, None]]
@@ -180,7 +180,7 @@ class Engine:
         seals = self._index.seals
         if seals.state == "damaged":
             seals.raise_if_damaged()
-        strategy = STRATEGIES.get(request.strategy) or compose_strategy(request.strategy)
+        strategy = find_strategy(request.strategy)
         resources = self._resources if request.settings.glossary else self._resources.without_glossary()
         cancel = _nothing
         if resources.model is not None:

@@ -48,8 +48,8 @@ class UnknownStrategy(ServingError):
     """There is no strategy of that name."""
 
 
-class CompositionRejected(UnknownStrategy):
-    """A line that composes stages cannot be run; the message says what to change in it."""
+class PipelineRejected(UnknownStrategy):
+    """A line of pipeline stages cannot be run."""
 
 
 class BudgetExceeded(ModelUnavailable):

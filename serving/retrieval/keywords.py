@@ -24,7 +24,7 @@ from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import Event, Fallback, Keyword, KeywordOrder, Keywords, ModelCall
 from shrag.serving.llm.request_model import fallback_events
-from shrag.serving.llm.structured_call import PromptCall, ask
+from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.query_builder import filter_languages
 from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, searchable, text_terms
@@ -187,7 +187,7 @@ def extract_keywords(
         words: Whether a keyword of several words is split, as in the paper, stays whole, or is both.
 
     Raises:
-        ModelError: As :func:`~shrag.serving.llm.structured_call.ask` raises it, for either language.
+        ModelError: As :func:`~shrag.serving.llm.structured_call.call_model` raises it, for either language.
     """
     languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
     asked = parallel_map(lambda language: _ask(question.text, language, model), languages)
@@ -229,7 +229,7 @@ def _ask(
     """Return the keywords in one language, or why what was written is none, and the calls."""
     values = {"question": question, "least": str(LEAST), "most": str(MOST)}
     try:
-        return ask(model, PromptCall("keywords", "keywords", language, values, max_tokens=1024), KeywordList)
+        return call_model(model, PromptCall("keywords", "keywords", language, values, max_tokens=1024), KeywordList)
     except UnusableOutput as error:
         return error, error.calls
 

@@ -21,7 +21,7 @@ from shrag.serving.page.facets import RECORD_KINDS
 from shrag.serving.page.rendering import PAGE_FOLDER, SAID, page_words
 from shrag.serving.page.start import strategy_words
 from shrag.serving.request import AnswerLanguage
-from shrag.serving.strategies.pipeline.syntax import KINDS
+from shrag.serving.strategies.pipeline.syntax import STAGE_KINDS
 from shrag.serving.strategies.registry import STRATEGIES
 
 
@@ -61,7 +61,7 @@ def _stages() -> set[str]:
     sources = (path.read_text(encoding="utf-8") for path in PAGE_FOLDER.parent.rglob("*.py"))
     named = {stage for text in sources for stage in re.findall(r'(?:\.stage|\.time_iter)\(\s*"(\w+)"', text)}
     assert len(named) > 5
-    return named | set(KINDS) | {"cache"}
+    return named | set(STAGE_KINDS) | {"cache"}
 
 
 def test_every_strategy_has_its_words_in_both_languages_and_stands_in_its_group() -> None:
