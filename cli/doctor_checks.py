@@ -23,9 +23,9 @@ _MEMORY_LOW = 2 * 2**30
 class CheckResult(NamedTuple):
     """The result of one check; ``exit_status`` is the doctor's because of it, 0 without a problem."""
 
-    what: str
+    check: str
     status: Literal["ok", "note", "fail"]
-    says: str
+    message: str
     exit_status: int = 0
 
 

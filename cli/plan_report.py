@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import asdict
 
 import click
 
@@ -28,7 +27,7 @@ def print_plan(plan: MemoryPlan, difference: UseDifference | None) -> None:
     click.echo(f"Model   {model.name}{f' ({about})' if about else ''}\n")
     for part in plan.parts:
         kind = "exact" if part.exact else "estimate"
-        click.echo(f"{gib(part.size):>10}  {kind:<8}  {part.name:<40}  {part.says}")
+        click.echo(f"{gib(part.size):>10}  {kind:<8}  {part.name:<40}  {part.source}")
     total = sum(part.size for part in plan.parts)
     click.echo(f"{gib(total):>10}            in all, {gib(request.limit - total)} left over\n")
     fits = ", ".join(f"{plan.sequences(tokens)} × {tokens:,}" for tokens in _lengths(plan))
@@ -47,12 +46,14 @@ def print_json_plan(plan: MemoryPlan, command: str, difference: UseDifference | 
     """Print the plan as one JSON object, sizes in bytes."""
     request = plan.request
     report = {
-        "card": {"name": request.card.name, "usable": request.card.usable, "estimated": request.card.estimated},
-        "budget": request.budget,
-        "limit": request.limit,
+        "card": {"name": request.card.name, "usable_bytes": request.card.usable, "estimated": request.card.estimated},
+        "budget_bytes": request.budget,
+        "limit_bytes": request.limit,
         "model": request.model.name,
         "licence": request.model.licence,
-        "parts": [part._asdict() for part in plan.parts],
+        "parts": [
+            {"name": part.name, "bytes": part.size, "exact": part.exact, "source": part.source} for part in plan.parts
+        ],
         "max_model_len": request.context,
         "max_num_seqs": plan.max_num_seqs,
         "gpu_memory_utilization": plan.gpu_memory_utilization,
@@ -68,7 +69,13 @@ def print_json_plan(plan: MemoryPlan, command: str, difference: UseDifference | 
         "notes": list(plan_notes(plan)),
         "flags": list(memory_flags(plan)),
         "command": command,
-        "compared": None if difference is None else {**asdict(difference), "share": round(difference.share, 4)},
+        "comparison": None
+        if difference is None
+        else {
+            "planned_bytes": difference.planned,
+            "used_bytes": difference.used,
+            "excess": round(difference.excess, 4),
+        },
     }
     click.echo(json.dumps(report, ensure_ascii=False))
 

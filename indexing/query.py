@@ -36,21 +36,21 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class DisjunctionMax:
     """Documents that match any clause; scored by the clause that scores highest: ways to say one thing count once."""
 
     clauses: tuple[Query, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Weighted:
+class Boost:
     """Documents that match ``query``, its score times ``weight``, which must be positive."""
 
     query: Query
     weight: float
 
 
-Query = Term | Or | And | Not | Best | Weighted
+Query = Term | Or | And | Not | DisjunctionMax | Boost
 
 
 def any_of(terms: Iterable[str]) -> Or:
@@ -63,9 +63,9 @@ def count_terms(tree: Query) -> int:
     match tree:
         case Term():
             return 1
-        case Or(clauses) | And(clauses) | Best(clauses):
+        case Or(clauses) | And(clauses) | DisjunctionMax(clauses):
             return sum(count_terms(clause) for clause in clauses)
         case Not(wanted, unwanted):
             return count_terms(wanted) + count_terms(unwanted)
-        case Weighted(query):
+        case Boost(query):
             return count_terms(query)

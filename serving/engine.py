@@ -11,7 +11,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
-from shrag.indexing.storage.vector_card import weights_beside
+from shrag.indexing.storage.vector_card import weights_folder
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
@@ -177,9 +177,7 @@ class Engine:
             UnknownStrategy: There is no such strategy.
             IndexDamaged: A check that goes on while questions are answered has found damage.
         """
-        seals = self._index.seals
-        if seals.state == "damaged":
-            seals.raise_if_damaged()
+        self._index.checksums.raise_if_damaged()
         strategy = find_strategy(request.strategy)
         resources = self._resources if request.settings.glossary else self._resources.without_glossary()
         cancel = _nothing
@@ -224,7 +222,7 @@ class Engine:
 
     def document(self, docid: str) -> Record | None:
         """Return the record of ``docid``, None where the index has none."""
-        self._index.seals.raise_if_damaged()
+        self._index.checksums.raise_if_damaged()
         (found,) = self._index.store.fetch([docid])
         return found.record if found else None
 
@@ -246,7 +244,7 @@ class Engine:
             request=request,
         )
         # While its files are still being read through, what an index says is not known to be sound.
-        return cache.run(key, self, begin, cancel, lambda: self._index.seals.state == "whole")
+        return cache.run(key, self, begin, cancel, lambda: self._index.checksums.state == "verified")
 
     def _run_named(
         self, cache: AnswerCache, request: Request, model: LanguageModel, begin: _Begin, cancel: Callable[[], None]
@@ -282,7 +280,7 @@ def open_engine(
     check_reranker(reranker, min_score)
     index = open_index(indexes, name, first_question, verify)
     try:
-        return Engine(index, model, open_reranker(reranker, index, weights_beside(indexes), min_score), cache)
+        return Engine(index, model, open_reranker(reranker, index, weights_folder(indexes), min_score), cache)
     except BaseException:
         index.close()
         raise

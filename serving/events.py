@@ -176,15 +176,15 @@ class ScoredDoc:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What each query found, best first; the pool they make together; what was left out of it as incomplete.
+    """Hits of each query, best first; docids of the candidates they make together, and of those left out as incomplete.
 
-    ``dense`` is what was found by vectors, best first, scored by cosine, and part of the pool; ``encoder`` names what
-    made them, empty where vectors were not asked, and ``encoder_is_model`` says whether that is a model.
+    ``dense`` are the hits of the vectors, best first, scored by cosine; they are candidates too. ``encoder`` names what
+    made the vectors, empty where they were not searched, and ``encoder_is_model`` says whether that is a model.
     """
 
     hits: tuple[tuple[ScoredDoc, ...], ...]
-    pool: tuple[str, ...]
-    left_out: tuple[str, ...]
+    candidates: tuple[str, ...]
+    incomplete: tuple[str, ...]
     dense: tuple[ScoredDoc, ...] = ()
     encoder: str = ""
     encoder_is_model: bool = False
@@ -193,13 +193,13 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class RankedRecord:
-    """A record in its final place. ``pool_rank`` is its place before re-ranking; both ranks count from 1.
+    """A record in its final place. ``candidate_rank`` is its place before re-ranking; both ranks count from 1.
 
     ``duplicates`` are the docids of the same paper's other records, which have no place of their own.
     """
 
     rank: int
-    pool_rank: int
+    candidate_rank: int
     score: float
     record: Record
     duplicates: tuple[str, ...] = ()

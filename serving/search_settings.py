@@ -31,8 +31,9 @@ class SearchSettings:
     (``required``). ``words``: single words, ``compound`` keywords of two neighbours, or both. ``languages``: those of
     the queries. ``queries``: all that query reduction makes, or the longest alone. ``glossary``: whether keywords are
     translated into the other language. ``candidates``: found by words, by vectors, by both, or as the strategy does by
-    default. ``rerank``: whether the pool is re-ranked, or left in the order in which it was found. ``keyword_order``:
-    what keywords are ranked by. ``depth``: hits each query is asked for; 0 for ten, or ``k`` where that is more.
+    default. ``rerank``: whether candidates are re-ranked, or stay in the order in which they were found.
+    ``keyword_order``: what keywords are ranked by. ``depth``: hits each query is asked for; 0 for ten, or ``k`` where
+    that is more.
     """
 
     keywords: int = 10

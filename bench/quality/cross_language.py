@@ -74,7 +74,7 @@ def measure(home: Path, name: str, records: Path, questions: Sequence[Question])
     index = open_index(home / "indexes", name)
     assert isinstance(index.glossary, Glossary)
     sources = dict(Counter(entry.source for entry in index.glossary.entries()))
-    share = manifest.busy["glossary"]
+    share = manifest.utilization["glossary"]
     print(
         f"{name}: {len(index.glossary):,} pairs {sources}, in {share:.0%} of the build's time; "
         f"{len(questions)} questions"

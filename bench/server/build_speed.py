@@ -59,7 +59,7 @@ def compare_speed(folder: Path, count: int) -> None:
     print(
         f"  {baseline / ours:.1f} times as fast, with {baseline_work / our_work:.1f} times less work; {memory:,.0f} MiB"
     )
-    print(f"  {busy(output)}\n")
+    print(f"  {utilization(output)}\n")
 
 
 def compare_quality(folder: Path) -> None:
@@ -90,13 +90,13 @@ def measure_growth(folder: Path, count: int) -> None:
     seconds, work, memory, output = run([*SHRAG, "index", f"grown-{count}"])
     print(
         f"{count:>9,} resampled passages: {count / seconds:,.0f} passages/s, {work / count * 1e6:,.0f} processor "
-        f"microseconds each, {memory:,.0f} MiB in all processes, Java's included\n  {busy(output)}"
+        f"microseconds each, {memory:,.0f} MiB in all processes, Java's included\n  {utilization(output)}"
     )
 
 
-def busy(output: str) -> str:
+def utilization(output: str) -> str:
     """Return the line of a build's output with the utilization of its stages."""
-    found = re.search(r"^busy: .*$", output, re.MULTILINE)
+    found = re.search(r"^utilization: .*$", output, re.MULTILINE)
     return found.group() if found else ""
 
 

@@ -48,7 +48,7 @@ PYSERINI_PORT = 8392
 MOST_GROWTH = 1.10
 """Largest ratio of the last third's mean memory to the first third's; Java's heap grows a little in a short run."""
 
-_VARYING_FIELDS = {"seconds", "trace_id", "cached"}
+_VARYING_FIELDS = {"seconds", "request_id", "cached"}
 
 
 def main() -> None:

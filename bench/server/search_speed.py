@@ -94,8 +94,8 @@ def compare_queries(engine: Engine, questions: Sequence[str]) -> None:
     index = engine.open_index
     query_lists = []
     for question in questions:
-        words = searchable(query_terms(analyze_question(question, index.analyzer, index.engine)))
-        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][: PRODUCT.keywords]
+        words = searchable(query_terms(analyze_question(question, index.analyzer, index.searcher)))
+        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.searcher)][: PRODUCT.keywords]
         if len(keywords) == PRODUCT.keywords:
             query_lists.append(build_subqueries(keywords))
     print(f"{engine.manifest.records:,} passages, {len(query_lists)} questions of {PRODUCT.keywords} keywords:")

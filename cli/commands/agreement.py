@@ -26,13 +26,13 @@ def command(file: Path, level: float, as_json: bool) -> None:
     from shrag.evaluation.statistics.agreement import agreement
     from shrag.evaluation.statistics.annotations import read_annotations
 
-    figures = agreement(read_annotations(file), level=level)
+    statistics = agreement(read_annotations(file), level=level)
     if not as_json:
-        click.echo("figure\tannotators\titems\tvalue\tlow\thigh")
-    for each in figures:
+        click.echo("statistic\tannotators\titems\tvalue\tlow\thigh")
+    for each in statistics:
         if as_json:
             print_json(each._asdict())
             continue
         interval = [f"{end:.4f}" for end in each.interval or ()] or ["", ""]
         value = "undefined" if each.value is None else f"{each.value:.4f}"
-        click.echo("\t".join([each.figure, ", ".join(each.annotators), str(each.items), value, *interval]))
+        click.echo("\t".join([each.statistic, ", ".join(each.annotators), str(each.items), value, *interval]))

@@ -102,9 +102,9 @@ def print_comparison(
             print_json(each._asdict())
         for change in changes:
             asked = {"question": questions[change.qid]} if change.qid in questions else {}
-            print_json({"by": measure, **change._asdict(), **asked})
+            print_json({"measure": measure, **change._asdict(), **asked})
         return
-    click.echo("measure\tA\tB\tdifference\tlow\thigh\tp\tholm\twins\tties\tlosses")
+    click.echo("measure\tA\tB\tdifference\tlow\thigh\tp\tp_holm\twins\tties\tlosses")
     for each in differences:
         means = f"{each.mean_a:.4f}\t{each.mean_b:.4f}\t{each.difference:+.4f}"
         interval = f"{each.interval.low:+.4f}\t{each.interval.high:+.4f}"

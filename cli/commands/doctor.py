@@ -35,5 +35,5 @@ def command(ctx: click.Context, as_json: bool) -> None:
             click.echo(json.dumps(result._asdict(), ensure_ascii=False))
         else:
             mark, colour = _MARKS[result.status]
-            click.echo(f"{click.style(f'{mark:>4}', fg=colour)}  {result.what:<20} {result.says}")
+            click.echo(f"{click.style(f'{mark:>4}', fg=colour)}  {result.check:<20} {result.message}")
     ctx.exit(max((result.exit_status for result in results), default=0))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @qrels_option
 @click.option("--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run file; repeatable.")
-@click.option("--against", type=click.Path(path_type=Path), help="A run file that the others are tested against.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="A run file that the others are tested against.")
 @measures_option
 @click.option("--intervals", is_flag=True, help="Add the confidence interval of every mean.")
 @level_option
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def command(
     qrels: Path,
     runs: tuple[Path, ...],
-    against: Path | None,
+    baseline: Path | None,
     measures: str,
     intervals: bool,
     level: float,
@@ -37,16 +37,16 @@ def command(
 ) -> None:
     """Evaluate runs: one line per run, one column per measure, separated by tabs.
 
-    --intervals adds the columns .low and .high to each measure; --against adds .difference, .p and .holm (p of a paired
-    randomisation test, and p after Holm's correction for all tests of the table).
+    --intervals adds the columns .low and .high to each measure; --baseline adds .difference, .p and .p_holm (p of a
+    paired randomisation test, and p after Holm's correction for all tests of the table).
 
     Example: shrag evaluate --qrels corpora/demo/qrels.txt --run demo.run --intervals
     """
     from shrag.evaluation.reports.run_table import run_table
 
-    if per_topic and (intervals or against):
-        raise click.UsageError("--per-topic excludes --intervals and --against.")
-    paths = [*([against] if against else []), *runs]
+    if per_topic and (intervals or baseline):
+        raise click.UsageError("--per-topic excludes --intervals and --baseline.")
+    paths = [*([baseline] if baseline else []), *runs]
     if not paths:
         raise click.UsageError("Missing option '--run': give at least one run.")
     names = split_measures(measures)
@@ -54,7 +54,7 @@ def command(
     if per_topic:
         lines = _topic_lines(judged, names, as_json)
     else:
-        table = run_table(judged, intervals=intervals, against=str(against) if against else None, level=level)
+        table = run_table(judged, intervals=intervals, baseline=str(baseline) if baseline else None, level=level)
         lines = map(_json_line, *zip(*table.items(), strict=True)) if as_json else _table_lines(table, names)
     for line in lines:
         click.echo(line)
@@ -78,19 +78,19 @@ def _table_lines(table: Mapping[str, Mapping[str, RunCell]], names: Iterable[str
     if any(cell.interval for cell in cells):
         parts += [".low", ".high"]
     if any(cell.difference for cell in cells):
-        parts += [".difference", ".p", ".holm"]
+        parts += [".difference", ".p", ".p_holm"]
     yield "\t".join(["run", *(name + part for name in names for part in parts)])
     for run, row in table.items():
         yield "\t".join([run, *(_values(row[name])[part] for name in names for part in parts)])
 
 
 def _values(cell: RunCell) -> dict[str, str]:
-    columns = {"": f"{cell.mean:.4f}", ".difference": "", ".p": "", ".holm": ""}
+    columns = {"": f"{cell.mean:.4f}", ".difference": "", ".p": "", ".p_holm": ""}
     if cell.interval:
         columns |= {".low": f"{cell.interval.low:.4f}", ".high": f"{cell.interval.high:.4f}"}
     if cell.difference:
         columns[".difference"] = f"{cell.difference.difference:+.4f}"
-        columns |= {".p": f"{cell.difference.p:.4g}", ".holm": f"{cell.difference.p_holm:.4g}"}
+        columns |= {".p": f"{cell.difference.p:.4g}", ".p_holm": f"{cell.difference.p_holm:.4g}"}
     return columns
 
 
@@ -101,8 +101,9 @@ def _json_line(run: str, row: Mapping[str, RunCell]) -> str:
         if cell.interval:
             measures[name]["interval"] = list(cell.interval)
         if cell.difference:
-            fields = ("difference", "interval", "p", "p_holm", "wins", "ties", "losses")
-            measures[name]["against"] = {
-                key: value for key, value in cell.difference._asdict().items() if key in fields
+            difference = cell.difference._asdict()
+            fields = ("interval", "p", "p_holm", "wins", "ties", "losses")
+            measures[name]["difference"] = {"mean": cell.difference.difference} | {
+                key: difference[key] for key in fields
             }
     return json_line({"run": run, "measures": measures})

@@ -132,8 +132,8 @@ def build(
     done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"
     click.echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")
     if what:
-        shares = ", ".join(f"{stage} {share:.0%}" for stage, share in manifest.busy.items())
-        click.echo(f"busy: {shares}", err=True)
+        shares = ", ".join(f"{stage} {share:.0%}" for stage, share in manifest.utilization.items())
+        click.echo(f"utilization: {shares}", err=True)
     if manifest.rejected:
         click.echo(f"{manifest.rejected:,} records were left out: see rejects.jsonl in its folder", err=True)
     click.echo(f'next: shrag ask {name} "…", or shrag-serve {name}', err=True)
@@ -157,7 +157,7 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     with progress() as report:
         found = verify_index(home.indexes, name, generation, report)
     for problem in found.problems:
-        _print(problem._asdict(), f"{problem.file}: {problem.says}", as_json)
+        _print(problem._asdict(), f"{problem.file}: {problem.message}", as_json)
     for check in found.checks:
         state = f"{len(check.problems)} wrong" if check.problems else "ok"
         line = {"check": check.name, "examined": check.examined, "problems": len(check.problems)}
@@ -165,7 +165,7 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     for what in found.skipped:
         _print({"check": what, "skipped": True}, f"{what:>16}  not examined: what it reads is damaged", as_json)
     if as_json:
-        click.echo(json.dumps({"index": name, "generation": found.generation, "whole": not found.problems}))
+        click.echo(json.dumps({"index": name, "generation": found.generation, "verified": not found.problems}))
     elif not found.problems:
         click.echo(f"index {name}: generation {found.generation} is intact")
     if found.problems:

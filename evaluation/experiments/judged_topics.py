@@ -47,15 +47,15 @@ class JudgedQuestions:
         topics: In the file's order: those that are judged or known to have no answer; in a set without judgements,
             those that have a reference.
         qrels: The judgements of these topics.
-        unjudged: Number of topics in the file that have no judgement.
-        unasked: Number of judged topics that have no question text.
+        unjudged_topics: Number of topics in the file that have no judgement.
+        missing_topics: Number of judged topics that have no question text.
         references: The references of those topics that have one.
     """
 
     topics: tuple[Topic, ...]
     qrels: tuple[Qrel, ...]
-    unjudged: int
-    unasked: int
+    unjudged_topics: int
+    missing_topics: int
     references: tuple[Reference, ...] = ()
 
     @cached_property
@@ -82,7 +82,7 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     """Read the questions of a set.
 
     Args:
-        judged_set: The set; its ``only`` and ``sample`` are applied.
+        judged_set: The set; its ``subset`` and ``sample`` are applied.
         data: The folder that its paths are relative to.
         seed: The seed of the sample.
 
@@ -100,16 +100,16 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     }
     evaluated = judged | without_judgement
     asked = [topic for topic in topics if topic.qid in evaluated]
-    unasked = len((judged or evaluated) - {topic.qid for topic in topics})
-    if judged_set.only is not None:
-        listed = _listed(judged_set.only, data)
+    missing_topics = len((judged or evaluated) - {topic.qid for topic in topics})
+    if judged_set.subset is not None:
+        listed = _listed(judged_set.subset, data)
         missing = sorted(listed - {topic.qid for topic in asked})
         if missing:
             raise ExperimentRejected(
-                f"{judged_set.only.path} lists {missing[0]!r}, which is not in {judged_set.topics} or not "
+                f"{judged_set.subset.path} lists {missing[0]!r}, which is not in {judged_set.topics} or not "
                 f"judged in {judged_set.qrels}: name the files that the list belongs to."
             )
-        asked, unasked = [topic for topic in asked if topic.qid in listed], 0
+        asked, missing_topics = [topic for topic in asked if topic.qid in listed], 0
     if judged_set.sample is not None:
         asked = sample_topics(asked, judged_set.sample, seed)
     if not asked:
@@ -121,8 +121,8 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     return JudgedQuestions(
         topics=tuple(asked),
         qrels=tuple(qrel for qrel in qrels if qrel.qid in qids),
-        unjudged=sum(topic.qid not in evaluated for topic in topics),
-        unasked=unasked,
+        unjudged_topics=sum(topic.qid not in evaluated for topic in topics),
+        missing_topics=missing_topics,
         references=tuple(references[topic.qid] for topic in asked if topic.qid in references),
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.engines import ModelChoice, OpenIndexes, index_name
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions
@@ -28,7 +28,7 @@ from shrag.prompts.prompt import prompts_fingerprint
 
 CARD_FILE = "card.json"
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Version of the layout of a results folder; increased with every change of it."""
 
 
@@ -49,12 +49,15 @@ class IndexIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QuestionsIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The questions of a set: ``digest`` covers their texts, judgements and references; ``asked`` is their number."""
+    """The questions of a set: ``digest`` covers their texts, judgements and references; ``topics`` is their number.
+
+    The other two numbers are those of :class:`~shrag.evaluation.experiments.judged_topics.JudgedQuestions`.
+    """
 
     digest: str
-    asked: int
-    unjudged: int
-    unasked: int
+    topics: int
+    unjudged_topics: int
+    missing_topics: int
 
 
 class ModelIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,12 +70,12 @@ class ModelIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that affects a figure of a result.
 
-    ``chance`` names the conditions that depend on chance (:func:`uses_model`) and are therefore repeated.
+    ``stochastic_conditions`` use a language model (:func:`uses_model`), so they depend on chance and are repeated.
     """
 
     format_version: int
     experiment: Experiment
-    chance: tuple[str, ...]
+    stochastic_conditions: tuple[str, ...]
     questions: dict[str, QuestionsIdentity]
     indexes: dict[str, IndexIdentity]
     prompts: str
@@ -139,11 +142,11 @@ def utc_now() -> str:
 
 def write_card(folder: Path, card: RunCard) -> None:
     """Write ``card`` into the results folder."""
-    replace_durably(folder / CARD_FILE, msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
+    write_atomically(folder / CARD_FILE, msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
 
 
 def read_card(folder: Path) -> RunCard:
-    """Return the folder's card; raise :class:`ResultsMismatch` where it is missing or of another layout."""
+    """Return the folder's card; raise :class:`ResultsMismatch` where it is missing or of another format."""
     path = folder / CARD_FILE
     try:
         data = path.read_bytes()
@@ -153,12 +156,27 @@ def read_card(folder: Path) -> RunCard:
             "`shrag experiment` wrote."
         ) from None
     try:
+        version = msgspec.json.decode(data, type=_Format).identity.format_version
+        if version != FORMAT_VERSION:
+            raise ResultsMismatch(
+                f"{folder} holds results of format {version}, and this version of SHRAG reads format {FORMAT_VERSION}: "
+                "run the experiment again into another folder."
+            )
         return msgspec.json.decode(data, type=RunCard)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ResultsMismatch(
-            f"{path} is not a run card of this version of SHRAG ({error}): run the experiment again into another "
-            "folder."
+            f"{path} is not a run card ({error}): run the experiment again into another folder."
         ) from None
+
+
+class _FormatVersion(msgspec.Struct):
+    format_version: int
+
+
+class _Format(msgspec.Struct):
+    """The part of a card that says which format it has."""
+
+    identity: _FormatVersion
 
 
 def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> None:
@@ -197,19 +215,19 @@ def build_identity(
     model: ModelChoice | None,
 ) -> RunIdentity:
     """Return the identity of the experiment's results; this opens and checks every index it uses."""
-    chance = tuple(each.name for each in experiment.conditions if uses_model(each, model))
+    stochastic = tuple(each.name for each in experiment.conditions if uses_model(each, model))
     names = sorted({index_name(judged_set, encoder) for judged_set, encoder in required_indexes(experiment)})
     return RunIdentity(
         format_version=FORMAT_VERSION,
         experiment=experiment,
-        chance=chance,
+        stochastic_conditions=stochastic,
         questions={
-            name: QuestionsIdentity(each.digest, len(each.topics), each.unjudged, each.unasked)
+            name: QuestionsIdentity(each.digest, len(each.topics), each.unjudged_topics, each.missing_topics)
             for name, each in questions.items()
         },
         indexes={name: index_identity(indexes[name].manifest) for name in names},
         prompts=prompts_fingerprint(),
-        model=ModelIdentity(model.name, model.fingerprint) if model and chance else ModelIdentity(),
+        model=ModelIdentity(model.name, model.fingerprint) if model and stochastic else ModelIdentity(),
         code=code_digest(),
         versions=package_versions(),
     )

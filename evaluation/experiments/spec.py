@@ -44,7 +44,7 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         index: The name of an existing index.
         encoder: The encoder of the vectors of the index built from ``corpus``; empty for none.
         sample: Number of evaluated questions, drawn by the experiment's seed; None for all.
-        only: A list that limits the questions.
+        subset: A list that limits the questions.
         references: The file of reference answers, or its path alone; empty for none.
     """
 
@@ -55,7 +55,7 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     index: str = ""
     encoder: str = ""
     sample: int | None = None
-    only: Selection | None = None
+    subset: Selection | None = None
     references: ReferenceSource | str = ""
 
     @property
@@ -109,15 +109,15 @@ class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A hypothesis: the baseline's mean of ``measure`` is higher (with ``lower``: lower) than that of each of ``over``.
+    """A hypothesis: the baseline's mean of ``measure`` is better than that of each of ``over``.
 
-    ``over`` names conditions or groups; empty means all other conditions.
+    Better is higher, unless ``lower_is_better``. ``over`` names conditions or groups; empty means all other conditions.
     """
 
     text: str
     measure: str
     over: tuple[str, ...] = ()
-    lower: bool = False
+    lower_is_better: bool = False
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

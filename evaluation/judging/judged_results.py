@@ -1,4 +1,4 @@
-"""Have a language model judge the answers of a results folder; marks are stored one JSON line each, resumably."""
+"""Have a language model judge the answers of a results folder; scores are stored one JSON line each, resumably."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JUDGEMENTS_FILE = "judgements.jsonl"
 
 
 class JudgedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of :data:`JUDGEMENTS_FILE`: a judge's marks of the answer to a question under a condition."""
+    """One line of :data:`JUDGEMENTS_FILE`: a judge's scores of the answer to a question under a condition."""
 
     set: str
     condition: str
@@ -30,7 +30,7 @@ class JudgedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JudgedCondition(NamedTuple):
-    """Summary of one judge's marks of a condition's answers over a set.
+    """Summary of one judge's scores of a condition's answers over a set.
 
     ``refused`` is the number of questions without an answer, which are not judged.
     """

@@ -1,8 +1,8 @@
 """A language model as judge of answers: relevance, answerability, validity.
 
-The three marks are those of ToQ's evaluator (semantic coherence, answerability, response validity); the prompts are
-SHRAG's own. A model's opinion of an answer is not a measurement: compare it with people's marks by ``shrag agreement``
-first, and never compare the marks of two judges.
+The three scores are those of ToQ's evaluator (semantic coherence, answerability, response validity); the prompts are
+SHRAG's own. A model's opinion of an answer is not a measurement: compare it with people's scores by ``shrag agreement``
+first, and never compare the scores of two judges.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LONGEST_ANSWER = 6_000
 """Most characters of an answer, and of its references together, in the judge's prompt."""
 
 
-class Marks(msgspec.Struct, frozen=True):
-    """A judge's marks: relevance from 1 to 10, answerability in per cent, and whether the answer is valid."""
+class JudgeScores(msgspec.Struct, frozen=True):
+    """A judge's scores: relevance from 1 to 10, answerability in per cent, and whether the answer is valid."""
 
     relevance: Annotated[int, msgspec.Meta(ge=1, le=10)]
     answerability: Annotated[int, msgspec.Meta(ge=0, le=100)]
@@ -32,23 +32,23 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer's marks by the model ``judge``; None, with the reason, where its reply could not be parsed."""
+    """One answer's scores by the model ``judge``; None, with the reason, where its reply could not be parsed."""
 
     judge: str
-    marks: Marks | None
+    scores: JudgeScores | None
     reason: str = ""
 
 
 class JudgeSummary(NamedTuple):
-    """Means of one judge's marks with their 95 % intervals; None without marks.
+    """Means of one judge's scores with their 95 % intervals; None without scores.
 
-    ``answerability`` and ``valid`` are shares from 0 to 1. ``unmarked`` is the number of answers whose marks could not
+    ``answerability`` and ``valid`` are shares from 0 to 1. ``unscored`` is the number of answers whose scores could not
     be parsed; they are left out of the means.
     """
 
     judge: str
-    marked: int
-    unmarked: int
+    scored: int
+    unscored: int
     relevance: tuple[float, Interval] | None
     answerability: tuple[float, Interval] | None
     valid: tuple[float, Interval] | None
@@ -59,7 +59,7 @@ def judge_answer(
 ) -> Judgement:
     """Have ``model`` mark one answer by a prompt in ``language``, with reference answers if there are any.
 
-    Marks that cannot be parsed are requested once more, then left out with the reason.
+    JudgeScores that cannot be parsed are requested once more, then left out with the reason.
 
     Raises:
         ModelUnavailable, ModelRefused: The model fails.
@@ -68,14 +68,14 @@ def judge_answer(
     # The text to judge must not contain the marks that delimit it in the prompt.
     shown = {name: remove_fence_marks(value[:LONGEST_ANSWER]) for name, value in values.items()}
     try:
-        marks, _ = call_model(model, PromptCall("evaluate", "judge", language, shown, max_tokens=128), Marks)
+        scores, _ = call_model(model, PromptCall("evaluate", "judge", language, shown, max_tokens=128), JudgeScores)
     except InvalidOutput as error:
         return Judgement(model.name, None, str(error))
-    return Judgement(model.name, marks)
+    return Judgement(model.name, scores)
 
 
 def summarise_judgements(judge: str, given: Iterable[Judgement], seed: int = 0) -> JudgeSummary:
-    """Return the means of one judge's marks.
+    """Return the means of one judge's scores.
 
     Raises:
         ValueError: A judgement is by another judge.
@@ -83,18 +83,18 @@ def summarise_judgements(judge: str, given: Iterable[Judgement], seed: int = 0) 
     judgements = list(given)
     if others := {each.judge for each in judgements} - {judge}:
         raise ValueError(
-            f"there are marks of {', '.join(sorted(others))}, not only of {judge}: summarise each judge separately"
+            f"there are scores of {', '.join(sorted(others))}, not only of {judge}: summarise each judge separately"
         )
-    marks = [each.marks for each in judgements if each.marks is not None]
+    scores = [each.scores for each in judgements if each.scores is not None]
 
     def mean(values: Sequence[float]) -> tuple[float, Interval] | None:
         return (statistics.fmean(values), mean_interval(values, seed=seed)) if values else None
 
     return JudgeSummary(
         judge,
-        marked=len(marks),
-        unmarked=len(judgements) - len(marks),
-        relevance=mean([float(each.relevance) for each in marks]),
-        answerability=mean([each.answerability / 100 for each in marks]),
-        valid=mean([float(each.valid) for each in marks]),
+        scored=len(scores),
+        unscored=len(judgements) - len(scores),
+        relevance=mean([float(each.relevance) for each in scores]),
+        answerability=mean([each.answerability / 100 for each in scores]),
+        valid=mean([float(each.valid) for each in scores]),
     )

@@ -2,11 +2,10 @@
 
 Which questions a figure covers depends on the references alone, never on the answers, so any two conditions are
 compared over the same questions. A question that was refused or could not be asked has the value 0, except by
-``choice_or_draw``.
+``choice_accuracy_with_guessing``.
 
-Measures are of the ranking, which is cut at k; process figures are of the uncut set of candidates. ``pool_recall`` is
-the y-axis of the SHRAG paper's figure 3, ``pool_success`` its equation 6 over all candidates (query_success.py has
-both for a ranking).
+The candidates are those before the ranking is cut at k. ``candidate_recall`` is the y-axis of the SHRAG paper's figure
+3, ``candidate_success`` its equation 6 over all candidates (query_success.py has both for a ranking).
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def _has_answers(reference: Reference) -> bool:
 
 
 def _has_short(reference: Reference) -> bool:
-    return bool(reference.short)
+    return bool(reference.short_answers)
 
 
 def _is_answerable(reference: Reference) -> bool:
@@ -81,37 +80,48 @@ def _is_answerable(reference: Reference) -> bool:
 _FIGURES: Mapping[str, _Figure] = {
     "rouge_l": _Figure(_has_answers, _rouge),
     "rouge_l_characters": _Figure(_has_answers, _rouge_characters),
-    "short_answer": _Figure(_has_short, lambda case: string_match(case.answer.plain, case.reference.short)),
-    "exact": _Figure(
+    "string_match": _Figure(_has_short, lambda case: string_match(case.answer.plain, case.reference.short_answers)),
+    "exact_match": _Figure(
         _has_short,
-        lambda case: exact_match(case.answer.plain, (*case.reference.short, *case.reference.answers), case.split),
+        lambda case: exact_match(
+            case.answer.plain, (*case.reference.short_answers, *case.reference.answers), case.split
+        ),
     ),
-    "yes_no": _Figure(
-        lambda reference: reference.yes is not None,
-        lambda case: yes_no_accuracy(case.answer.plain, bool(case.reference.yes)),
+    "yes_no_accuracy": _Figure(
+        lambda reference: reference.yes_no is not None,
+        lambda case: yes_no_accuracy(case.answer.plain, bool(case.reference.yes_no)),
     ),
     "citation_precision": _Figure(_is_answerable, lambda case: case.answer.precision or 0.0),
     "citation_recall": _Figure(_is_answerable, lambda case: case.answer.recall or 0.0),
     "choice_accuracy": _Figure(_has_choices, _is_right),
-    "choice_made": _Figure(_has_choices, lambda case: float(bool(case.answer.choice))),
-    "choice_or_draw": _Figure(
+    "choice_rate": _Figure(_has_choices, lambda case: float(bool(case.answer.choice))),
+    "choice_accuracy_with_guessing": _Figure(
         _has_choices,
         lambda case: _is_right(case) if case.answer.choice else _chance_of_draw(case.reference),
         _chance_of_draw,
     ),
-    "form": _Figure(_is_answerable, lambda case: float(answer_form(case.answer.text, case.answer.language).correct)),
+    "well_formed": _Figure(
+        _is_answerable, lambda case: float(answer_form(case.answer.text, case.answer.language).correct)
+    ),
 }
 
-REFUSAL, RETRIEVAL_RATIO = "refusal", "retrieval_ratio"
+REFUSAL, RETRIEVAL_RATIO = "refusal_accuracy", "retrieval_ratio"
 
 ANSWER_FIGURES = (*_FIGURES, REFUSAL, RETRIEVAL_RATIO)
-"""``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
-``short_answer``: 1 if the answer contains a short reference. ``exact``: 1 if it equals a reference. ``yes_no``: 1 if it
-begins with the right one. ``choice_accuracy``: 1 if the right choice was made; ``choice_made``: 1 if any was;
-``choice_or_draw``: the first, or the probability of drawing the right choice if none was made. ``citation_precision``
-and ``citation_recall``: shares of supported citations and sentences. ``form``: 1 if sections and language are right.
-``refusal``: 1 if an unanswerable question was refused or an answerable one was not. ``retrieval_ratio``: the share of
-the k requested records that were found; the ScienceON challenge has a criterion of this name but no formula."""
+"""The names of all measures of answers:
+
+``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
+``rouge_l_characters``: the same in letters and digits.
+``string_match``: 1 if the answer contains a short reference; ``exact_match``: 1 if it equals a reference.
+``yes_no_accuracy``: 1 if it begins with the right one.
+``citation_precision``, ``citation_recall``: shares of supported citations and sentences.
+``choice_accuracy``: 1 if the right choice was made; ``choice_rate``: 1 if any was.
+``choice_accuracy_with_guessing``: the first, or the probability of guessing the right choice if none was made.
+``well_formed``: 1 if sections and language are right.
+``refusal_accuracy``: 1 if an unanswerable question was refused or an answerable one was not.
+``retrieval_ratio``: the share of the k requested records that were found; the ScienceON challenge has a criterion of
+this name but no formula.
+"""
 
 
 def answer_figures(
@@ -132,7 +142,7 @@ def answer_figures(
         for name, figure in _FIGURES.items():
             figures[name] = {o.qid: _value(figure, o, r, split) for o, r in answered if figure.over(r)}
         figures[REFUSAL] = {o.qid: float(_refused(o) != r.answerable and not o.error) for o, r in answered}
-    figures[RETRIEVAL_RATIO] = {o.qid: min(1.0, o.found / k) for o, _ in known}
+    figures[RETRIEVAL_RATIO] = {o.qid: min(1.0, o.num_retrieved / k) for o, _ in known}
     return {name: values for name, values in figures.items() if values}
 
 
@@ -147,30 +157,32 @@ def _refused(outcome: QuestionOutcome) -> bool:
 
 
 def _recall(outcome: QuestionOutcome) -> float:
-    return outcome.relevant_collected / len(outcome.relevant) if outcome.relevant else 0.0
+    return outcome.num_relevant_candidates / len(outcome.relevant) if outcome.relevant else 0.0
 
 
 PROCESS_FIGURES: Mapping[str, Callable[[QuestionOutcome], float]] = {
-    "collected": lambda outcome: float(outcome.collected),
-    "pool_recall": _recall,
-    "pool_success": lambda outcome: float(outcome.relevant_collected > 0),
+    "num_candidates": lambda outcome: float(outcome.num_candidates),
+    "candidate_recall": _recall,
+    "candidate_success": lambda outcome: float(outcome.num_relevant_candidates > 0),
 }
-"""Figure → function of an outcome. ``collected``: distinct candidates. ``pool_recall``: share of the relevant documents
-among them. ``pool_success``: 1 if at least one is among them, else 0. Plots name them like measures."""
+"""Measure of the candidates → function of an outcome: their number, the share of the relevant documents among them,
+and 1 if at least one is among them. Plots name them like other measures."""
 
 
-class ChoiceLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Baselines of choice accuracy: of random choices, and of always choosing the most frequent ``letter``."""
+class ChoiceBaselines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Baselines of choice accuracy: of random choices, and of always choosing the most frequent ``majority_letter``."""
 
-    chance: float
-    constant: float
-    letter: str
+    random: float
+    majority: float
+    majority_letter: str
 
 
-def choice_levels(references: Iterable[Reference]) -> ChoiceLevels | None:
+def choice_baselines(references: Iterable[Reference]) -> ChoiceBaselines | None:
     """Return the baselines over the references that have choices, None without such references."""
     multiple_choice = [reference for reference in references if reference.choice]
     if not multiple_choice:
         return None
     ((letter, count),) = Counter(sorted(each.choice for each in multiple_choice)).most_common(1)
-    return ChoiceLevels(fmean(1 / len(each.choices) for each in multiple_choice), count / len(multiple_choice), letter)
+    return ChoiceBaselines(
+        fmean(1 / len(each.choices) for each in multiple_choice), count / len(multiple_choice), letter
+    )

@@ -62,11 +62,11 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         reason: Why nothing was found; empty where something was.
         keywords: The keywords, with the first translation behind an arrow.
         queries: The keywords of each query.
-        collected: Number of candidates.
-        relevant_collected: Number of relevant candidates.
-        found: Number of ranked records.
+        num_candidates: Number of candidates.
+        num_relevant_candidates: Number of relevant candidates.
+        num_retrieved: Number of ranked records.
         relevant: The relevant records, by rank.
-        top: The first docids of the ranking.
+        top_docids: The first docids of the ranking.
         fallbacks: Stages done without the language model because it failed.
         answer: The answer; None where the question was only searched for.
     """
@@ -76,11 +76,11 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
     keywords: tuple[str, ...] = ()
     queries: tuple[tuple[str, ...], ...] = ()
-    collected: int = 0
-    relevant_collected: int = 0
-    found: int = 0
+    num_candidates: int = 0
+    num_relevant_candidates: int = 0
+    num_retrieved: int = 0
     relevant: tuple[RelevantRecord, ...] = ()
-    top: tuple[str, ...] = ()
+    top_docids: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
     answer: AnswerRecord | None = None
 
@@ -111,11 +111,11 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
             for keyword in result.keywords.keywords
         ),
         queries=result.queries.queries,
-        collected=len(result.hits.pool),
-        relevant_collected=len({each.docid for each in relevant} & set(result.hits.pool)),
-        found=len(ranking),
+        num_candidates=len(result.hits.candidates),
+        num_relevant_candidates=len({each.docid for each in relevant} & set(result.hits.candidates)),
+        num_retrieved=len(ranking),
         relevant=relevant,
-        top=tuple(docid for docid, _ in ranking[:TOP_RECORDS]),
+        top_docids=tuple(docid for docid, _ in ranking[:TOP_RECORDS]),
         fallbacks=tuple(fallback.stage for fallback in result.fallbacks),
     )
     tokens = sum(call.prompt_tokens + call.completion_tokens for call in result.model_calls)
@@ -136,11 +136,11 @@ def record_ranking(qid: str, hits: Sequence[Hit], judged: Mapping[str, int]) -> 
     outcome = QuestionOutcome(
         qid=qid,
         reason="" if hits else "nothing_found",
-        collected=len(docids),
-        relevant_collected=sum(each.rank is not None for each in relevant),
-        found=len(docids),
+        num_candidates=len(docids),
+        num_relevant_candidates=sum(each.rank is not None for each in relevant),
+        num_retrieved=len(docids),
         relevant=relevant,
-        top=tuple(docids[:TOP_RECORDS]),
+        top_docids=tuple(docids[:TOP_RECORDS]),
     )
     return QuestionRecord(outcome, tuple((hit.docid, hit.score) for hit in hits))
 

@@ -22,8 +22,8 @@ class Reference(msgspec.Struct, frozen=True):
     Attributes:
         qid: The question.
         answers: Complete right answers.
-        short: Short right answers; an answer should contain one of them.
-        yes: The answer to a yes-or-no question; None for other questions.
+        short_answers: Short right answers; an answer should contain one of them.
+        yes_no: True or false, the answer to a yes-or-no question; None for other questions.
         answerable: False where the corpus has no answer, so that refusing is right.
         choices: The choices of a multiple-choice question.
         choice: The letter of the right choice.
@@ -31,8 +31,8 @@ class Reference(msgspec.Struct, frozen=True):
 
     qid: str
     answers: tuple[str, ...] = ()
-    short: tuple[str, ...] = ()
-    yes: bool | None = None
+    short_answers: tuple[str, ...] = ()
+    yes_no: bool | None = None
     answerable: bool = True
     choices: tuple[str, ...] = ()
     choice: str = ""
@@ -59,7 +59,7 @@ def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict
 
     A line is a JSON object with the fields of :class:`Reference` (others are ignored), or a qid and its answers
     separated by tabs. An object may list several questions under ``qas``. ``answers`` may be one string, and ``choice``
-    a letter or the text of the choice. If all answers are the one word for yes, or for no, ``yes`` is set.
+    a letter or the text of the choice. If all answers are the one word for yes, or for no, ``yes_no`` is set.
 
     Args:
         path: The file.
@@ -104,14 +104,14 @@ def _json(path: Path, number: int, text: str, source: ReferenceSource) -> Iterat
 
 def _invalid_reference(path: Path, number: int, reason: str) -> ExperimentRejected:
     return ExperimentRejected(
-        f"{path} line {number} is not a reference ({reason}): expected an object with qid, and answers, short, yes, "
-        "choices and choice, or answerable."
+        f"{path} line {number} is not a reference ({reason}): expected an object with qid, and answers, "
+        "short_answers, yes_no, choices and choice, or answerable."
     )
 
 
 def _rename_keys(fields: Mapping[str, Any], source: ReferenceSource) -> dict[str, Any]:
     """Return an object's fields by the names of :class:`Reference`."""
-    renamed = {name: fields[name] for name in ("qid", "short", "yes", "answerable") if name in fields}
+    renamed = {name: fields[name] for name in ("qid", "short_answers", "yes_no", "answerable") if name in fields}
     answers, choice = fields.get(source.answers, ()), fields.get(source.choice, "")
     renamed["answers"] = [answers] if isinstance(answers, str) else answers
     renamed["choice"] = choice[0] if isinstance(choice, list) and len(choice) == 1 else choice
@@ -125,10 +125,12 @@ def _tabs(path: Path, number: int, text: str) -> Reference:
 
 
 def _checked(path: Path, number: int, given: Reference) -> Reference:
-    answers, short = (tuple(each.strip() for each in texts if each.strip()) for texts in (given.answers, given.short))
+    answers, short = (
+        tuple(each.strip() for each in texts if each.strip()) for texts in (given.answers, given.short_answers)
+    )
     # One word only: an answer that merely begins with yes or no says more.
     verdicts = {read_yes_no(answer) if len(answer.split()) == 1 else None for answer in answers}
-    yes = next(iter(verdicts)) if given.yes is None and len(verdicts) == 1 else given.yes
+    yes = next(iter(verdicts)) if given.yes_no is None and len(verdicts) == 1 else given.yes_no
     choices = tuple(plain_line(each) for each in given.choices)
     choice = _letter(given.choice, choices)
     is_multiple_choice = bool(choices or given.choice)

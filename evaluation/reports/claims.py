@@ -56,20 +56,20 @@ def judge_claim(claim: Claim, table: ResultTable) -> list[Verdict]:
 
 
 def _verdict(claim: Claim, baseline: str, each: SetTable) -> Iterator[Verdict]:
-    direction = -1 if claim.lower else 1
+    direction = -1 if claim.lower_is_better else 1
     own_cell = next((row.cells.get(claim.measure) for row in each.rows if row.condition == baseline), None)
-    others = [(row, against) for row in each.rows if (against := _against(claim, row)) is not None]
+    others = [(row, difference) for row in each.rows if (difference := _difference(claim, row)) is not None]
     if own_cell is None or not others:
         return
-    rival, against = max(others, key=lambda other: direction * other[1].mean)
-    ends = sorted((-direction * against.low, -direction * against.high))
-    signs = [against.sign for _, against in others]
-    wins, losses = ("+", "-") if claim.lower else ("-", "+")
+    rival, difference = max(others, key=lambda other: direction * other[1].mean)
+    ends = sorted((-direction * difference.low, -direction * difference.high))
+    signs = [difference.sign for _, difference in others]
+    wins, losses = ("+", "-") if claim.lower_is_better else ("-", "+")
     yield Verdict(
         set=each.set,
         baseline_mean=own_cell.mean,
         rival=rival,
-        margin=-direction * against.mean,
+        margin=-direction * difference.mean,
         low=ends[0],
         high=ends[1],
         better=signs.count(wins),
@@ -78,9 +78,9 @@ def _verdict(claim: Claim, baseline: str, each: SetTable) -> Iterator[Verdict]:
     )
 
 
-def _against(claim: Claim, row: ResultRow) -> BaselineDifference | None:
+def _difference(claim: Claim, row: ResultRow) -> BaselineDifference | None:
     """Return the row's difference from the baseline, None where the claim is not about the row."""
     cell = row.cells.get(claim.measure)
     if cell is None or (claim.over and not {row.condition, row.group} & set(claim.over)):
         return None
-    return cell.against
+    return cell.difference

@@ -13,7 +13,7 @@ from pathlib import Path
 from shrag.corpora.text.sentences import detect_language
 from shrag.evaluation.experiments.run_card import IndexIdentity, RunCard
 from shrag.evaluation.questions.outcome import QuestionOutcome
-from shrag.evaluation.reports.markdown import cell_text, counts_text, levels_text
+from shrag.evaluation.reports.markdown import cell_text, choice_baselines_text, counts_text
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results
 from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable, read_table
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
@@ -34,8 +34,8 @@ def _card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
     for name, questions in identity.questions.items():
         yield (
             f"questions of {name}",
-            f"{questions.asked:,} asked; left out: {questions.unjudged:,} without judgement, "
-            f"{questions.unasked:,} judged but without text; {questions.digest}",
+            f"{questions.topics:,} asked; left out: {questions.unjudged_topics:,} without judgement, "
+            f"{questions.missing_topics:,} judged but without text; {questions.digest}",
         )
     for name, index in identity.indexes.items():
         yield f"index {name}", _index(index)
@@ -115,14 +115,14 @@ class QuestionView:
 class SetView:
     """The table of one set, and those of its ``total`` questions that differ most by the measure ``primary``.
 
-    ``levels`` are the baselines of choice accuracy in words, empty without choices.
+    ``choice_baselines`` are the baselines of choice accuracy in words, empty without choices.
     """
 
     name: str
     total: int
     columns: tuple[str, ...]
     rows: tuple[RowView, ...]
-    levels: str
+    choice_baselines: str
     primary: str
     questions: tuple[QuestionView, ...]
 
@@ -171,7 +171,7 @@ def _set_view(results: ResultFolder, table: ResultTable, each: SetTable, count: 
         total=each.questions,
         columns=columns,
         rows=tuple(_row_view(row, columns, table.baseline) for row in each.rows),
-        levels=levels_text(each.levels) if each.levels else "",
+        choice_baselines=choice_baselines_text(each.choice_baselines) if each.choice_baselines else "",
         primary=primary,
         questions=_questions(results, each.set, primary, count),
     )
@@ -185,12 +185,12 @@ def _row_view(row: ResultRow, columns: Sequence[str], baseline: str) -> RowView:
 def _cell_view(cell: ResultCell | None) -> CellView:
     if cell is None:
         return CellView("–", "", "", "", -1.0)
-    against = cell.against
-    if against is None:
+    difference = cell.difference
+    if difference is None:
         return CellView(cell_text(cell), "", "", "", cell.mean)
-    difference = f"Δ {against.mean:+.3f} [{against.low:+.3f}, {against.high:+.3f}]".replace("-", "−")
-    test = f"p {against.p_holm:.2g}; {against.wins} / {against.ties} / {against.losses}"
-    return CellView(cell_text(cell), difference, test, against.sign, cell.mean)
+    shown = f"Δ {difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]".replace("-", "−")
+    test = f"p {difference.p_holm:.2g}; {difference.wins} / {difference.ties} / {difference.losses}"
+    return CellView(cell_text(cell), shown, test, difference.sign, cell.mean)
 
 
 def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -> tuple[QuestionView, ...]:
@@ -220,7 +220,9 @@ def _trace(label: str, value: float, outcome: QuestionOutcome, titles: dict[str,
     relevant = tuple(
         (str(each.rank or "–"), each.docid, titles.get(each.docid, ""), each.relevance) for each in outcome.relevant
     )
-    return TraceView(label, value, outcome, relevant, tuple((docid, titles.get(docid, "")) for docid in outcome.top))
+    return TraceView(
+        label, value, outcome, relevant, tuple((docid, titles.get(docid, "")) for docid in outcome.top_docids)
+    )
 
 
 def _plots(results: ResultFolder, table: ResultTable) -> tuple[PlotView, ...]:

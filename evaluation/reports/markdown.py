@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shrag.evaluation.experiments.run_card import RunCard
 from shrag.evaluation.experiments.spec import Claim
-from shrag.evaluation.questions.figures import ChoiceLevels
+from shrag.evaluation.questions.figures import ChoiceBaselines
 from shrag.evaluation.reports.claims import Verdict, judge_claim
 from shrag.evaluation.reports.result_folder import ResultFolder, open_results
 from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable, read_table
@@ -31,7 +31,7 @@ def cell_text(cell: ResultCell) -> str:
     """Return a mean with its interval, and ``+`` or ``−`` for a significant difference from the baseline."""
     spread = f" ± {cell.spread:.3f}" if cell.spread is not None else ""
     text = f"{_number(cell.mean)}{spread} [{_number(cell.low)}, {_number(cell.high)}]"
-    sign = cell.against.sign if cell.against else ""
+    sign = cell.difference.sign if cell.difference else ""
     return f"{text} {sign.replace('-', '−')}".rstrip()
 
 
@@ -41,11 +41,11 @@ def counts_text(row: ResultRow) -> str:
     return ", ".join(f"{count} {what}" for count, what in counts if count > 0) or "–"
 
 
-def levels_text(levels: ChoiceLevels) -> str:
+def choice_baselines_text(baselines: ChoiceBaselines) -> str:
     """Return the baselines of choice accuracy in words."""
     return (
-        f"Random choices have an expected accuracy of {levels.chance:.3f}; always choosing {levels.letter}, the most "
-        f"frequent one, has {levels.constant:.3f}."
+        f"Random choices have an expected accuracy of {baselines.random:.3f}; always choosing "
+        f"{baselines.majority_letter}, the most frequent one, has {baselines.majority:.3f}."
     )
 
 
@@ -81,9 +81,9 @@ def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterat
         mark = " (baseline)" if row.condition == table.baseline else ""
         cells = " | ".join(cell_text(row.cells[column]) if column in row.cells else "–" for column in columns)
         yield f"| {escape_markdown(row.label)}{mark} | {cells} | {counts_text(row)} |"
-    if each.levels is not None:
+    if each.choice_baselines is not None:
         yield ""
-        yield levels_text(each.levels)
+        yield choice_baselines_text(each.choice_baselines)
 
 
 _INTRODUCTION = """\
@@ -93,9 +93,9 @@ This file is written by `shrag report --markdown` from results folders, without 
 what produced it. In brackets: 95 % interval over the questions (bootstrap; Wilson's for shares). After ±: standard
 deviation over repeats. `+` and `−` mark conditions that are higher or lower than the baseline by a paired randomisation
 test, p < 0.05 after Holm's correction over all conditions and measures of the set; "no difference shown" does not prove
-that there is none. [evaluation.md](evaluation.md) explains the measures, [experiments.md](experiments.md) the figures
-of the candidates (`collected`, `pool_recall`, `pool_success`). Times include the effect of other work on the
-machine."""
+that there is none. [evaluation.md](evaluation.md) explains the measures, [experiments.md](experiments.md) those of
+the candidates (`num_candidates`, `candidate_recall`, `candidate_success`). Times include the effect of other work on
+the machine."""
 
 
 def render_document(folders: Sequence[Path]) -> str:
@@ -135,7 +135,7 @@ def _claim_lines(claim: Claim, verdicts: Sequence[Verdict]) -> Iterator[str]:
         return
     measure = escape_markdown(claim.measure)
     yield ""
-    rival, by = ("lowest", "lower by") if claim.lower else ("best", "better by")
+    rival, by = ("lowest", "lower by") if claim.lower_is_better else ("best", "better by")
     yield f"| set | baseline, {measure} | {rival} of the others | {by} | verdict |"
     yield "| --- | ---: | --- | ---: | --- |"
     for each in verdicts:
@@ -155,7 +155,7 @@ def _summary(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     return (
         f"Of {len(verdicts)} sets, shown against every other condition on {held}, against some of them on {part}, not "
         f"shown on {len(verdicts) - held - part - contrary}, contradicted on {contrary}. The baseline's mean is no "
-        f"{'higher than the lowest' if claim.lower else 'worse than the best'} of the others on {ahead}."
+        f"{'higher than the lowest' if claim.lower_is_better else 'worse than the best'} of the others on {ahead}."
     )
 
 
@@ -177,10 +177,10 @@ def _difference_lines(table: ResultTable, measure: str) -> Iterator[str]:
 
 def _difference(row: ResultRow, measure: str) -> str:
     cell = row.cells.get(measure)
-    if cell is None or cell.against is None:
+    if cell is None or cell.difference is None:
         return "–"
-    text = _signed(cell.against.mean)
-    return f"**{text}**" if cell.against.sign else text
+    text = _signed(cell.difference.mean)
+    return f"**{text}**" if cell.difference.sign else text
 
 
 def _signed(value: float) -> str:
@@ -198,7 +198,7 @@ def _time_lines(times: Sequence[PartTimes]) -> Iterator[str]:
 
 def _card_lines(card: RunCard) -> Iterator[str]:
     identity, machine = card.identity, card.hardware
-    asked = ", ".join(f"{name} {each.asked:,}" for name, each in identity.questions.items())
+    asked = ", ".join(f"{name} {each.topics:,}" for name, each in identity.questions.items())
     commands = "; ".join(dict.fromkeys(f"`{shlex.join(each.command)}`" for each in card.sessions))
     threads = max(each.threads for each in card.sessions)
     changed = " with changes" if card.code.dirty else ""

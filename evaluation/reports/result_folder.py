@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.files import is_name, replace_durably
+from shrag.corpora.files import is_name, write_atomically
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.records import Qrel, Topic
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
@@ -40,12 +40,12 @@ Values = Mapping[str, Mapping[str, float]]
 class ResultFolder:
     """A results folder. Its files are read when a method needs them.
 
-    ``chance`` names the conditions that are repeated.
+    ``stochastic_conditions`` names the conditions that are repeated.
     """
 
     folder: Path
     experiment: Experiment
-    chance: tuple[str, ...] = ()
+    stochastic_conditions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class ResultFolder:
 
     def parts(self, set_name: str, condition: Condition) -> list[ExperimentPart]:
         """Return the parts of a set under a condition: one for each repeat."""
-        if self.experiment.repeats == 1 or condition.name not in self.chance:
+        if self.experiment.repeats == 1 or condition.name not in self.stochastic_conditions:
             return [ExperimentPart(set_name, condition.name)]
         return [ExperimentPart(set_name, condition.name, repeat) for repeat in range(1, self.experiment.repeats + 1)]
 
@@ -130,7 +130,7 @@ def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
             raise ResultsMismatch(
                 f"The card of {folder} has the name {name!r}, which is not a valid file name: do not use this folder."
             )
-    results = ResultFolder(folder, experiment, card.identity.chance)
+    results = ResultFolder(folder, experiment, card.identity.stochastic_conditions)
     for part, _ in results.all_parts():
         if not is_done(folder, part):
             raise ResultsMismatch(
@@ -164,11 +164,11 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
             raise EvaluationError(
                 f"Topic {qid!r} of the set {set_name} has a tab in its qid or a line break in its text: remove it."
             )
-    replace_durably(set_folder / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
+    write_atomically(set_folder / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
     if questions.qrels:
-        replace_durably(set_folder / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
+        write_atomically(set_folder / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
     if questions.references:
-        replace_durably(set_folder / REFERENCES_FILE, encode_references(questions.references))
+        write_atomically(set_folder / REFERENCES_FILE, encode_references(questions.references))
 
 
 def file_digests(folder: Path) -> dict[str, str]:

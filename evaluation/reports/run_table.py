@@ -23,7 +23,7 @@ def run_table(
     judged: Mapping[str, TopicScores],
     *,
     intervals: bool = False,
-    against: str | None = None,
+    baseline: str | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> dict[str, dict[str, RunCell]]:
@@ -32,20 +32,20 @@ def run_table(
     Args:
         judged: Run → measure → qid → value.
         intervals: Compute the interval of every mean.
-        against: The run that all others are tested against, with p corrected over all of them
+        baseline: The run that all others are tested against, with p corrected over all of them
             (:func:`shrag.evaluation.statistics.comparison.compare_all`).
         level: Confidence level.
         seed: Seed of bootstrap and tests.
 
     Raises:
-        EvaluationError: ``against`` is not one of the runs.
+        EvaluationError: ``baseline`` is not one of the runs.
     """
     differences: dict[str, list[Difference]] = {}
-    if against is not None:
-        if against not in judged:
-            raise EvaluationError(f"{against} is not one of the runs: give it as a run.")
-        others = {name: each for name, each in judged.items() if name != against}
-        differences = compare_all(judged[against], others, seed=seed, level=level)
+    if baseline is not None:
+        if baseline not in judged:
+            raise EvaluationError(f"{baseline} is not one of the runs: give it as a run.")
+        others = {name: each for name, each in judged.items() if name != baseline}
+        differences = compare_all(judged[baseline], others, seed=seed, level=level)
     return {
         name: {
             measure: RunCell(

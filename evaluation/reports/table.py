@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Condition
-from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES, ChoiceLevels, choice_levels
+from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES, ChoiceBaselines, choice_baselines
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values
 from shrag.evaluation.statistics import comparison
@@ -64,7 +64,7 @@ class ResultCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     low: float
     high: float
     repeats: tuple[float, ...]
-    against: BaselineDifference | None = None
+    difference: BaselineDifference | None = None
 
     @property
     def spread(self) -> float | None:
@@ -91,19 +91,19 @@ class ResultRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rows of one set, in the order of the conditions; ``levels`` are its baselines of choice accuracy."""
+    """The rows of one set, in the order of the conditions; ``choice_baselines`` are None without choices."""
 
     set: str
     questions: int
     rows: tuple[ResultRow, ...]
-    levels: ChoiceLevels | None = None
+    choice_baselines: ChoiceBaselines | None = None
 
 
 class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The results of an experiment.
 
-    ``measures`` are the experiment's measures, ``figures`` the process figures, ``answers`` the figures of answers
-    (none without references). A row has only the cells that its condition and set have values for.
+    ``measures`` are the experiment's; ``answer_measures`` is empty without references. A row has only the cells that
+    its condition and set have values for.
     """
 
     title: str
@@ -111,14 +111,14 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     baseline: str
     measures: tuple[str, ...]
-    figures: tuple[str, ...]
+    candidate_measures: tuple[str, ...]
     sets: tuple[SetTable, ...]
-    answers: tuple[str, ...] = ()
+    answer_measures: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All measures and figures, in display order."""
-        return (*self.measures, *self.figures, *self.answers)
+        """All measures, in display order."""
+        return (*self.measures, *self.candidate_measures, *self.answer_measures)
 
     def columns_of(self, each: SetTable) -> tuple[str, ...]:
         """Return the columns that some row of the set has."""
@@ -137,15 +137,15 @@ def make_table(results: ResultFolder) -> ResultTable:
         source=experiment.source,
         baseline=experiment.baseline,
         measures=experiment.measures,
-        figures=tuple(PROCESS_FIGURES),
+        candidate_measures=tuple(PROCESS_FIGURES),
         sets=sets,
-        answers=tuple(name for name in ANSWER_FIGURES if name in present),
+        answer_measures=tuple(name for name in ANSWER_FIGURES if name in present),
     )
 
 
 def write_table(folder: Path, table: ResultTable) -> None:
     """Write the table as JSON."""
-    replace_durably(folder / TABLE_FILE, msgspec.json.format(msgspec.json.encode(table), indent=2) + b"\n")
+    write_atomically(folder / TABLE_FILE, msgspec.json.format(msgspec.json.encode(table), indent=2) + b"\n")
 
 
 def read_table(folder: Path) -> ResultTable:
@@ -166,11 +166,11 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
         for condition in experiment.conditions
     }
     means = {name: mean_values(values) for name, values in repeats.items()}
-    against: dict[tuple[str, str], BaselineDifference] = {}
+    differences: dict[tuple[str, str], BaselineDifference] = {}
     if experiment.baseline:
         # The experiment's claims are about its measures, so figures are corrected separately.
         for family in (experiment.measures, tuple(PROCESS_FIGURES), ANSWER_FIGURES):
-            against |= _differences(means, family, experiment.baseline, experiment.seed)
+            differences |= _differences(means, family, experiment.baseline, experiment.seed)
     rows = []
     for condition in experiment.conditions:
         outcomes = [outcome for part in results.parts(set_name, condition) for outcome in results.outcomes(part)]
@@ -178,14 +178,14 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
             measure: _cell(
                 list(values.values()),
                 [each[measure] for each in repeats[condition.name]],
-                against.get((condition.name, measure)),
+                differences.get((condition.name, measure)),
                 experiment.seed,
             )
             for measure, values in means[condition.name].items()
         }
         rows.append(_row(condition, outcomes, cells))
-    levels = choice_levels(results.references(set_name).values())
-    return SetTable(set_name, len(results.topics(set_name)), tuple(rows), levels)
+    baselines = choice_baselines(results.references(set_name).values())
+    return SetTable(set_name, len(results.topics(set_name)), tuple(rows), baselines)
 
 
 def _row(condition: Condition, outcomes: Sequence[QuestionOutcome], cells: dict[str, ResultCell]) -> ResultRow:
@@ -196,14 +196,14 @@ def _row(condition: Condition, outcomes: Sequence[QuestionOutcome], cells: dict[
         settings=condition.settings,
         questions=len(outcomes),
         errors=sum(bool(outcome.error) for outcome in outcomes),
-        empty=sum(not outcome.found for outcome in outcomes),
+        empty=sum(not outcome.num_retrieved for outcome in outcomes),
         fallbacks=sum(bool(outcome.fallbacks) for outcome in outcomes),
         cells=cells,
     )
 
 
 def _cell(
-    values: Sequence[float], repeats: Sequence[Mapping[str, float]], against: BaselineDifference | None, seed: int
+    values: Sequence[float], repeats: Sequence[Mapping[str, float]], difference: BaselineDifference | None, seed: int
 ) -> ResultCell:
     interval = mean_interval(values, seed=seed, level=LEVEL)
     return ResultCell(
@@ -211,7 +211,7 @@ def _cell(
         low=interval.low,
         high=interval.high,
         repeats=tuple(statistics.fmean(each.values()) for each in repeats),
-        against=against,
+        difference=difference,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.evaluation.reports.result_folder import ResultFolder
 
 TIMES_FILE = "times.json"
@@ -16,14 +16,14 @@ TIMES_FILE = "times.json"
 class PartTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Times of one part: seconds per question, mean seconds of each stage, tokens in total.
 
-    ``slowest_twentieth`` is the 95th percentile.
+    ``p95`` is the 95th percentile.
     """
 
     part: str
     questions: int
     mean: float
     median: float
-    slowest_twentieth: float
+    p95: float
     stages: dict[str, float]
     tokens: int
 
@@ -37,7 +37,7 @@ def write_times(results: ResultFolder) -> None:
             summarise_times(part.stem, [each.seconds for each in measured], sum(each.tokens for each in measured))
         )
     data = msgspec.json.format(msgspec.json.encode(times), indent=2) + b"\n"
-    replace_durably(results.folder / TIMES_FILE, data)
+    write_atomically(results.folder / TIMES_FILE, data)
 
 
 def read_times_file(results: ResultFolder) -> list[PartTimes]:
@@ -61,7 +61,7 @@ def summarise_times(part: str, stages: Sequence[dict[str, float]], tokens: int) 
         questions=len(timed),
         mean=statistics.fmean(totals) if totals else 0.0,
         median=statistics.median(totals) if totals else 0.0,
-        slowest_twentieth=totals[-(-len(totals) * 19 // 20) - 1] if totals else 0.0,
+        p95=totals[-(-len(totals) * 19 // 20) - 1] if totals else 0.0,
         stages={name: sum(each.get(name, 0.0) for each in timed) / len(timed) for name in names},
         tokens=tokens,
     )

@@ -126,9 +126,9 @@ _CORRELATIONS: dict[str, Callable[..., Correlation | None]] = {
 
 
 class Agreement(NamedTuple):
-    """One figure over ``items`` items. ``value`` is None where it is not defined, such as all labels being one."""
+    """One statistic over ``items`` items. ``value`` is None where it is not defined, such as all labels being one."""
 
-    figure: str
+    statistic: str
     annotators: tuple[str, ...]
     items: int
     value: float | None

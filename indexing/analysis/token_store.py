@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 
 from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.storage.checksums import open_sealed
+from shrag.indexing.storage.checksums import open_readonly
 
-FILE = "words.sqlite"
+FILE = "tokens.sqlite"
 """File name in an index's folder."""
 
 _LONGEST_WORD = 40
@@ -29,7 +29,7 @@ class TokenStore:
     """A token store, open for reading. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        self._database = open_sealed(path)
+        self._database = open_readonly(path)
         self._lock = threading.Lock()
 
     def get(self, word: str) -> tuple[Token, ...] | None:

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
@@ -228,10 +228,10 @@ class _Miner:
         score = self._score(candidate, count, total, english, meaning)
         if score >= _MIN_SCORE:
             korean = " ".join(candidate.words)
-            yield Entry(korean, english, candidate.terms, english_terms, count, "brackets", score)
+            yield Entry(korean, english, candidate.terms, english_terms, count, "parenthetical", score)
             expansion = self._expansions.get(english_terms[0]) if len(english_terms) == 1 else None
             if expansion and mean_confidence(candidate.terms, expansion.terms, self._confidence) >= _MIN_CONFIDENCE:
-                yield Entry(korean, expansion.phrase, candidate.terms, expansion.terms, count, "brackets", score)
+                yield Entry(korean, expansion.phrase, candidate.terms, expansion.terms, count, "parenthetical", score)
 
     def _score(self, candidate: Candidate, count: int, total: int, english: str, meaning: tuple[str, ...]) -> float:
         agreement = mean_confidence(candidate.terms, meaning, self._confidence)
@@ -328,7 +328,7 @@ class _Miner:
             pair = self._aligned.get((korean, stem))
             together = pair is not None and pair.association >= _MIN_LOANWORD_ASSOCIATION
             if (clear and 0 < alike >= distance) or (together and distance <= _MAX_ASSOCIATED_DISTANCE):
-                yield Entry(korean, word, (korean,), (stem,), count, "sound", max(0.0, 0.95 - 3 * distance))
+                yield Entry(korean, word, (korean,), (stem,), count, "transliteration", max(0.0, 0.95 - 3 * distance))
 
     def _loanword_candidates(self) -> list[tuple[str, int]]:
         words = [
@@ -368,7 +368,7 @@ def _bitext(entry: Entry) -> Bitext:
     return Bitext(korean, frozenset(entry.english_terms), entry.records)
 
 
-_RANK: Mapping[Source, int] = {"brackets": 0, "keywords": 1, "general": 2, "alignment": 3, "sound": 4, "user": 5}
+_RANK: Mapping[Source, int] = {source: rank for rank, source in enumerate(get_args(Source))}
 
 
 def _merged(first: Entry, second: Entry) -> Entry:

@@ -260,7 +260,7 @@ def _translate(
 
 
 def _choose(phrase: Sequence[str], entries: Sequence[Entry], words: int) -> list[PhraseTranslation]:
-    most = max((entry.records for entry in entries if entry.source == "brackets"), default=0)
+    most = max((entry.records for entry in entries if entry.source == "parenthetical"), default=0)
     korean = tuple(phrase) == entries[0].korean_terms
     return [
         PhraseTranslation(
@@ -270,5 +270,5 @@ def _choose(phrase: Sequence[str], entries: Sequence[Entry], words: int) -> list
             entry.score,
         )
         for entry in entries
-        if entry.source != "brackets" or entry.records >= _RARE * most
+        if entry.source != "parenthetical" or entry.records >= _RARE * most
     ][:_MOST_TRANSLATIONS]

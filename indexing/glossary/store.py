@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
-from shrag.indexing.storage.checksums import open_sealed
+from shrag.indexing.storage.checksums import open_readonly
 
 FILE = "glossary.sqlite"
 """File name in an index's folder."""
 
 Language = Literal["ko", "en"]
 
-Source = Literal["brackets", "keywords", "general", "alignment", "sound", "user"]
+Source = Literal["parenthetical", "keywords", "general", "alignment", "transliteration", "user"]
 """Source of a pair: parentheticals ("한국어(English)"); keyword lists in both languages; general research terms; word
 alignment over bilingual records; transliteration of a loanword; the user's corrections."""
 
@@ -55,7 +55,7 @@ class Glossary:
     """A glossary file, open for reading. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        self._database = open_sealed(path)
+        self._database = open_readonly(path)
         self._lock = threading.Lock()
         self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
         self._cached_most_seen = lru_cache(maxsize=1)(self._most_seen)  # the query reads every entry

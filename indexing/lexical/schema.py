@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.jvm import JavaClass, lucene
-from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 
 DOCID = "docid"
 """The identifier: one untokenised term, and a doc value to read it back from a hit."""
@@ -56,13 +56,13 @@ def _parts(query: Query) -> Iterator[str]:
             yield from _several("o", clauses)
         case And(clauses):
             yield from _several("a", clauses)
-        case Best(clauses):
+        case DisjunctionMax(clauses):
             yield from _several("b", clauses)
         case Not(wanted, unwanted):
             yield "n"
             yield from _parts(wanted)
             yield from _parts(unwanted)
-        case Weighted(inner, weight):
+        case Boost(inner, weight):
             yield f"w{float(weight)!r}"
             yield from _parts(inner)
 

@@ -11,19 +11,29 @@ import msgspec
 from shrag.corpora.store.manifest import CorpusManifest
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
-from shrag.indexing.storage.checksums import FileSeal
+from shrag.indexing.storage.checksums import FileChecksum
 from shrag.indexing.storage.vector_card import VectorCard
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised whenever what is stored, or how its terms are cut, changes."""
 
 
 class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one generation is.
+    """What one generation of an index was made of and by what.
 
-    ``source`` is the corpus's own manifest, with its account of every line read; ``analyzer`` is a fingerprint;
-    ``vectors`` is None where there are none. The corpus's records are ``records`` and those ``rejected``. ``busy``
-    (each stage's share of the time the build took) and ``versions`` are for people, nothing is refused because of them.
+    Attributes:
+        format_version: :data:`FORMAT_VERSION` of the SHRAG that built it.
+        generation: Its number.
+        created: When, in UTC.
+        source: The corpus's own manifest, with its account of every line read.
+        analyzer: The analyzer's fingerprint.
+        bm25: The parameters it is scored with.
+        records: How many records of the corpus it holds.
+        rejected: How many it does not, because they cannot be analyzed.
+        utilization: The share of the build's time that each stage was at work; for information only.
+        files: Size and checksum of every file, by its path in the generation's folder.
+        versions: The versions of the parts that built it; for information only.
+        vectors: Its vectors, None where it has none.
     """
 
     format_version: int
@@ -34,8 +44,8 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bm25: Bm25
     records: int
     rejected: int
-    busy: dict[str, float]
-    files: dict[str, FileSeal]
+    utilization: dict[str, float]
+    files: dict[str, FileChecksum]
     versions: dict[str, str]
     vectors: VectorCard | None = None
 

@@ -38,24 +38,24 @@ class GpuUse:
 
 @dataclass(frozen=True, slots=True)
 class UseDifference:
-    """Actual use and plan in bytes; ``real`` is that of the whole GPU or of the chosen processes."""
+    """Planned and actual use in bytes; ``used`` is that of the whole GPU or of the chosen processes."""
 
     planned: int
-    real: int
+    used: int
 
     @property
-    def share(self) -> float:
+    def excess(self) -> float:
         """The excess over the plan, as a share of the plan; negative where less is in use."""
-        return (self.real - self.planned) / self.planned
+        return (self.used - self.planned) / self.planned
 
     @property
     def exceeds_tolerance(self) -> bool:
         """Whether the difference, in either direction, is more than :data:`TOLERANCE`."""
-        return abs(self.share) > TOLERANCE
+        return abs(self.excess) > TOLERANCE
 
     def __str__(self) -> str:
         advice = ": correct the plan with --slack or a smaller cache, or end other programs on the card"
-        text = f"planned {gib(self.planned)}, in use {gib(self.real)}, {self.share:+.1%}"
+        text = f"planned {gib(self.planned)}, in use {gib(self.used)}, {self.excess:+.1%}"
         return text + (advice if self.exceeds_tolerance else "")
 
 
@@ -123,5 +123,5 @@ def compare_use(plan: MemoryPlan, use: GpuUse, processes: Collection[int] = ()) 
         raise GpuMissing(
             f"nvidia-smi does not report the memory of process {hidden[0]}: leave --pid out to compare the whole card."
         )
-    real = sum(use.by_process[pid] for pid in set(processes)) if processes else use.used
-    return UseDifference(plan.in_use, real)
+    used = sum(use.by_process[pid] for pid in set(processes)) if processes else use.used
+    return UseDifference(plan.in_use, used)

@@ -20,13 +20,13 @@ from shrag.models.memory_plan.model_size import LanguageModelSize
 class MemoryPart(NamedTuple):
     """One use of ``size`` bytes of the card.
 
-    ``exact`` is true for a size that was read or computed, false for an estimate; ``says`` names its source.
+    ``exact`` is true for a size that was read or computed, false for an estimate; ``source`` says where it comes from.
     """
 
     name: str
     size: int
     exact: bool
-    says: str
+    source: str
 
 
 DEFAULT_CONTEXT = 16_384

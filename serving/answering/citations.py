@@ -16,7 +16,7 @@ from itertools import chain
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.normalization import fold
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.serving.events import Answer, Issue, Section, Sentence
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
@@ -52,7 +52,7 @@ _NUMBER_WORDS = {
 class _Cited:
     """The records that one sentence cites, taken together."""
 
-    records: Sequence[AnalysedRecord]
+    records: Sequence[AnalyzedRecord]
 
     @cached_property
     def text(self) -> str:
@@ -93,7 +93,7 @@ class _Cited:
         return any(language in (each.record.language, detect_language(each.record.title)) for each in self.records)
 
 
-def find_issue(sentence: Sentence, evidence: Sequence[AnalysedRecord], index: OpenIndex) -> Issue:
+def find_issue(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> Issue:
     """Return why a sentence is not supported by ``evidence``, numbered from 1; empty where it is."""
     if not sentence.citations:
         return "no_citation"
@@ -167,7 +167,7 @@ def verify_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
     return replace(checked, citation_precision=citation_precision(checked))
 
 
-def verify_support(sentence: Sentence, evidence: Sequence[AnalysedRecord], index: OpenIndex) -> Sentence:
+def verify_support(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> Sentence:
     """Return a model's sentence marked as supported or not, without citations of records that do not exist."""
     issue = find_issue(sentence, evidence, index)
     existing = tuple(number for number in sentence.citations if 1 <= number <= len(evidence))

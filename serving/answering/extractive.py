@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language, split_sentences
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.events import Answer, Citation, Part, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
@@ -62,7 +62,7 @@ class _Candidate(NamedTuple):
     score: float
 
 
-def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Sequence[AnalysedRecord]) -> Answer:
+def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Sequence[AnalyzedRecord]) -> Answer:
     """Return the answer to ``question`` from ``evidence``, whose records are numbered from 1.
 
     Where no record answers, the answer has a reason instead of sections. ``words`` are the question's.
@@ -83,7 +83,7 @@ def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Seq
 
 
 def _fitting_sentences(
-    number: int, analysed: AnalysedRecord, language: AnswerLanguage, words: Sequence[QueryTerm]
+    number: int, analysed: AnalyzedRecord, language: AnswerLanguage, words: Sequence[QueryTerm]
 ) -> list[_Candidate]:
     """Return the record's usable sentences, none where the record does not answer the question."""
     record = analysed.record

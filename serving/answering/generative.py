@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel, Message
@@ -28,7 +28,7 @@ _ORDER: tuple[Part, ...] = ("title", "introduction", "body", "conclusion")
 
 def generate_answer(
     question: Question,
-    evidence: Sequence[AnalysedRecord],
+    evidence: Sequence[AnalyzedRecord],
     index: OpenIndex,
     model: LanguageModel,
     notes: str = "",

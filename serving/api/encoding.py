@@ -14,7 +14,7 @@ from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.api.schemas import ask_response, search_response
 from shrag.serving.events import ModelCall
-from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.request_context import request_id
 from shrag.serving.results import AskResult, SearchResult, cached_ask, cached_search
 
 
@@ -40,7 +40,7 @@ def encode_cached_search(cached: CachedAnswer) -> bytes:
 
 def encode_cached_ask(cached: CachedAnswer, form: AnswerFormat) -> bytes:
     """Return the same as :func:`encode_ask` of a cached answer."""
-    end = _search_end(cached) + b',"trace_id":' + msgspec.json.encode(trace_id()) + b"}"
+    end = _search_end(cached) + b',"request_id":' + msgspec.json.encode(request_id()) + b"}"
     begin = cached.encoded(form)
     if begin is None:
         begin = encode_ask(cached_ask(cached), form).removesuffix(end)
@@ -55,9 +55,9 @@ class _RequestFields:
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]
     cached: bool
-    trace_id: str
+    request_id: str
 
 
 def _search_end(cached: CachedAnswer) -> bytes:
     """Return a response from its first field of this request on."""
-    return msgspec.json.encode(_RequestFields((), cached.timings.seconds, cached.timings.cached, trace_id()))[1:]
+    return msgspec.json.encode(_RequestFields((), cached.timings.seconds, cached.timings.cached, request_id()))[1:]

@@ -24,7 +24,7 @@ from shrag.serving.api.service import Service
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.events import Event
 from shrag.serving.http.endpoint import Operation
-from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.request_context import request_id
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.runtime.metrics import CONTENT_TYPE
 
@@ -60,7 +60,7 @@ async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
         return await service.ask(body, request)
     deadline = service.deadline(request.is_disconnected)
     _, feed = await service.events(body, deadline)
-    started = StreamStarted(service.index.name, feed.generation, body.strategy, feed.cached, trace_id())
+    started = StreamStarted(service.index.name, feed.generation, body.strategy, feed.cached, request_id())
     # The response finds out by itself that the client has left.
     events = feed.events(deadline.without_disconnect(), service.observe)
     return SSEResponse(stream_events(events, started), feed.leave)
@@ -101,8 +101,8 @@ async def ready(request: Request) -> Health:
     service.refuse_when_draining()
     circuit = service.circuit
     with service.index.use() as engine:
-        engine.open_index.seals.raise_if_damaged()
-        manifest, files = engine.manifest, engine.open_index.seals.state
+        engine.open_index.checksums.raise_if_damaged()
+        manifest, files = engine.manifest, engine.open_index.checksums.state
     # The circuit knows the model's name without asking the model: a health check does not wait for that.
     name = circuit.known_name if circuit is not None else service.model.name if service.model is not None else None
     return Health(

@@ -21,7 +21,7 @@ from shrag.serving.events import (
     Section,
     Truncated,
 )
-from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.request_context import request_id
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
@@ -80,8 +80,8 @@ class SearchResponse:
     keywords: tuple[Keyword, ...]
     unknown_words: tuple[str, ...]
     queries: tuple[tuple[str, ...], ...]
-    pool: tuple[str, ...]
-    left_out: tuple[str, ...]
+    candidates: tuple[str, ...]
+    incomplete: tuple[str, ...]
     dense: tuple[ScoredDoc, ...]
     encoder: str
     encoder_is_model: bool
@@ -97,7 +97,7 @@ class SearchResponse:
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]
     cached: bool
-    trace_id: str = ""
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class AskResponse:
 
     answer: AnswerBody
     search: SearchResponse
-    trace_id: str = ""
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class StreamStarted:
     index_generation: int
     strategy: str
     cached: bool
-    trace_id: str
+    request_id: str
     event: Literal["started"] = "started"
 
 
@@ -186,8 +186,8 @@ class Live:
 class Health:
     """Whether questions are answered, and over what.
 
-    ``files`` is ``checking`` while an index that was opened quickly is read through, and ``whole`` from then on. Where
-    ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
+    ``files`` is ``checking`` while an index that was opened quickly is read through, and ``verified`` from then on.
+    Where ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
     ``index_problem`` says why the generation that is published is not the one that answers, empty where it is.
     """
 
@@ -216,8 +216,8 @@ def search_response(result: SearchResult) -> SearchResponse:
         keywords=result.keywords.keywords,
         unknown_words=result.keywords.unknown,
         queries=result.queries.queries,
-        pool=result.hits.pool,
-        left_out=result.hits.left_out,
+        candidates=result.hits.candidates,
+        incomplete=result.hits.incomplete,
         dense=result.hits.dense,
         encoder=result.hits.encoder,
         encoder_is_model=result.hits.encoder_is_model,
@@ -232,7 +232,7 @@ def search_response(result: SearchResult) -> SearchResponse:
         model_calls=result.model_calls,
         seconds=result.timings.seconds,
         cached=result.timings.cached,
-        trace_id=trace_id(),
+        request_id=request_id(),
     )
 
 
@@ -252,4 +252,4 @@ def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         citations=answer.citations,
         choice=answer.choice,
     )
-    return AskResponse(body, search_response(result.search), trace_id())
+    return AskResponse(body, search_response(result.search), request_id())

@@ -21,7 +21,7 @@ from shrag.serving.errors import (
     StrategyUnavailable,
     UnknownStrategy,
 )
-from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.request_context import request_id
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -75,7 +75,7 @@ class Problem:
     status: int
     detail: str
     code: str
-    trace_id: str = ""
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class OpenAIError:
     type: str
     param: str | None
     code: str
-    trace_id: str
+    request_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def problem_body(error: Exception) -> Problem:
     """Return ``error`` in the form of RFC 9457."""
     problem = to_problem(error)
     title = _TITLES.get(problem.status, "Request not served")
-    return Problem("about:blank", title, problem.status, problem.detail, problem.code, trace_id())
+    return Problem("about:blank", title, problem.status, problem.detail, problem.code, request_id())
 
 
 def openai_error_body(error: Exception) -> OpenAIProblem:
@@ -126,7 +126,7 @@ def openai_error_body(error: Exception) -> OpenAIProblem:
     problem = to_problem(error)
     kinds = {401: "authentication_error", 429: "rate_limit_exceeded"}
     kind = kinds.get(problem.status, "invalid_request_error" if problem.status < 500 else "server_error")
-    return OpenAIProblem(OpenAIError(problem.detail, kind, None, problem.code, trace_id()))
+    return OpenAIProblem(OpenAIError(problem.detail, kind, None, problem.code, request_id()))
 
 
 def uses_openai_errors(path: str) -> bool:

@@ -10,24 +10,24 @@ from dataclasses import dataclass, field
 class RequestContext:
     """The id of a request, and what its handling adds to its line in the access log."""
 
-    trace_id: str
+    request_id: str
     log_fields: dict[str, object] = field(default_factory=dict)
 
 
 _CONTEXT: ContextVar[RequestContext] = ContextVar("request_context")
 
 
-def begin_request(trace_id: str) -> RequestContext:
+def begin_request(request_id: str) -> RequestContext:
     """Make a new context current in this task and return it."""
-    context = RequestContext(trace_id)
+    context = RequestContext(request_id)
     _CONTEXT.set(context)
     return context
 
 
-def trace_id() -> str:
+def request_id() -> str:
     """Return the id of the current request; empty outside of one."""
     context = _CONTEXT.get(None)
-    return context.trace_id if context is not None else ""
+    return context.request_id if context is not None else ""
 
 
 def add_log_fields(**fields: object) -> None:

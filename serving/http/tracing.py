@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shrag.serving.http.logging import LOGGER
 from shrag.serving.http.problems import problem_response, to_problem
-from shrag.serving.http.request_context import RequestContext, begin_request, trace_id
+from shrag.serving.http.request_context import RequestContext, begin_request, request_id
 from shrag.serving.http.request_guard import SECURITY_HEADERS
 
 REQUEST_ID = b"x-request-id"
@@ -26,7 +26,7 @@ _log = logging.getLogger(LOGGER)
 
 def log_failure() -> None:
     """Log the traceback of the exception being handled."""
-    _log.exception("failed", extra={"fields": {"trace": trace_id()}})
+    _log.exception("failed", extra={"fields": {"request_id": request_id()}})
 
 
 class TracingMiddleware:
@@ -49,8 +49,8 @@ class TracingMiddleware:
             return
         started = time.perf_counter()
         sent_id = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
-        request_id = sent_id if _ACCEPTED_ID.fullmatch(sent_id) else os.urandom(16).hex().encode()
-        context = begin_request(request_id.decode())
+        accepted_id = sent_id if _ACCEPTED_ID.fullmatch(sent_id) else os.urandom(16).hex().encode()
+        context = begin_request(accepted_id.decode())
         status = 0
 
         async def send_with_headers(message: Message) -> None:
@@ -60,7 +60,7 @@ class TracingMiddleware:
                 headers = list(message.get("headers", ()))
                 own = {name for name, _ in headers}
                 headers += [header for header in SECURITY_HEADERS if header[0] not in own]
-                headers.append((REQUEST_ID, request_id))
+                headers.append((REQUEST_ID, accepted_id))
                 message["headers"] = headers
             await send(message)
 
@@ -85,6 +85,6 @@ def _write_access_log(context: RequestContext, route: str, method: str, status: 
     """Log a request's line. The record is made directly: finding out where in the program takes a while."""
     if _log.isEnabledFor(logging.INFO):
         record = logging.LogRecord(LOGGER, logging.INFO, "", 0, "request", (), None)
-        fields = {"trace": context.trace_id, "method": method, "route": route, "status": status}
+        fields = {"request_id": context.request_id, "method": method, "route": route, "status": status}
         record.fields = {**fields, "seconds": round(seconds, 6), **context.log_fields}
         _log.handle(record)

@@ -162,12 +162,14 @@ def bar_lengths(counts: Sequence[float]) -> list[float]:
 def ranking_lines(records: Sequence[RankedRecord], cited: Collection[str]) -> list[DiagramLine]:
     """Return the records' lines, the best first.
 
-    The left side has a row for each record shown, in the order before re-ranking: a pool's hundredth place would
+    The left side has a row for each record shown, in the order before re-ranking: a hundredth candidate would
     otherwise press all others together.
     """
-    rows = {rank: row for row, rank in enumerate(sorted(each.pool_rank for each in records))}
+    rows = {rank: row for row, rank in enumerate(sorted(each.candidate_rank for each in records))}
     return [
-        DiagramLine(each.pool_rank, each.rank, _middle(rows[each.pool_rank]), _middle(row), each.record.docid in cited)
+        DiagramLine(
+            each.candidate_rank, each.rank, _middle(rows[each.candidate_rank]), _middle(row), each.record.docid in cited
+        )
         for row, each in enumerate(records)
     ]
 

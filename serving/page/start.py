@@ -69,7 +69,7 @@ def strategy_view(name: str, language: InterfaceLanguage) -> dict[str, str]:
 
 MOST_EXAMPLES = 4
 
-_MINED = frozenset({"brackets", "keywords"})
+_MINED = frozenset({"parenthetical", "keywords"})
 """Sources that are the corpus's own words; the others are lists of general words or guesses."""
 
 _CONSIDERED = 200

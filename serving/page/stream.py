@@ -118,7 +118,7 @@ class PageStream:
             case Keywords():
                 yield Progress(words["step_keywords"].format(count=len(event.keywords)))
             case Hits():
-                yield Progress(words["step_pool"].format(count=len(event.pool)))
+                yield Progress(words["step_candidates"].format(count=len(event.candidates)))
             case Ranking():
                 yield Progress(words["step_ranking"].format(count=len(event.records)))
             case Timings():

@@ -108,20 +108,20 @@ def records_view(seen: Seen, asked: Asked, analyzer: Analyzer) -> dict[str, Any]
 def way_view(seen: Seen, asked: Asked) -> dict[str, Any]:
     """Return how the records were found, as far as it is known."""
     keywords, hits, ranking = seen.keywords, seen.hits, seen.ranking
-    rungs = _rungs(seen.queries.queries if seen.queries else (), hits)
+    queries = _query_views(seen.queries.queries if seen.queries else (), hits)
     cited = {citation.docid for citation in seen.answer.citations} if seen.answer else set()
     strategy = strategy_view(asked.strategy, asked.language)
     return {
         "strategy": strategy,
-        "ladder": not strategy["line"] and asked.strategy != "bm25",
+        "or_queries": not strategy["line"] and asked.strategy != "bm25",
         "keywords": keywords.keywords if keywords else (),
         "keyword_model": keywords.model if keywords else "",
         "keyword_order": keywords.order if keywords else "tfidf",
         "translations": any(keyword.translations for keyword in keywords.keywords) if keywords else False,
         "unknown": keywords.unknown if keywords else (),
-        "rungs": rungs,
-        "pool": len(hits.pool) if hits else None,
-        "left_out": hits.left_out if hits else (),
+        "queries": queries,
+        "candidates": len(hits.candidates) if hits else None,
+        "incomplete": hits.incomplete if hits else (),
         "reranker": ranking.reranker if ranking else "",
         "reranker_is_model": ranking.reranker_is_model if ranking else False,
         "lines": ranking_lines(ranking.records, cited) if ranking else [],
@@ -181,7 +181,7 @@ def _record(
     passage = matched_passage(record.text, terms, analyzer)
     return {
         "rank": ranked.rank,
-        "pool_rank": ranked.pool_rank,
+        "candidate_rank": ranked.candidate_rank,
         "score": ranked.score,
         "cited": numbers.get(record.docid),
         "shown": asked.filters.let_through(record),
@@ -207,7 +207,7 @@ def _matched(segments: Iterable[Segment]) -> list[str]:
     return [shorten(word, LONGEST_NAME) for word, _ in words.most_common(_SHOWN_MATCHES)]
 
 
-def _rungs(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[dict[str, Any]]:
+def _query_views(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[dict[str, Any]]:
     """Return each query with how many records it found that none before it had; queries that read alike as one.
 
     ``added`` is None before the queries are run.
@@ -215,14 +215,14 @@ def _rungs(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[dict[str
     if hits is None:
         return [{"words": list(words), "added": None, "length": 0.0} for words in dict.fromkeys(map(tuple, queries))]
     seen: set[str] = set()
-    rungs: dict[tuple[str, ...], int] = {}
+    added_by: dict[tuple[str, ...], int] = {}
     for words, found in zip(queries, hits.hits, strict=True):
         docids = {hit.docid for hit in found}
         shown = tuple(words)
-        rungs[shown] = rungs.get(shown, 0) + len(docids - seen)
+        added_by[shown] = added_by.get(shown, 0) + len(docids - seen)
         seen |= docids
-    lengths = bar_lengths(list(rungs.values()))
+    lengths = bar_lengths(list(added_by.values()))
     return [
         {"words": list(words), "added": added, "length": length}
-        for (words, added), length in zip(rungs.items(), lengths, strict=True)
+        for (words, added), length in zip(added_by.items(), lengths, strict=True)
     ]

@@ -115,8 +115,8 @@ def choose_keywords(
     with timer.stage("keywords"):
         if settings.languages != "both":
             candidates = filter_languages(candidates, settings.languages, request.question.language)
-        ranked = rank_keywords(candidates, order, index.engine)[: settings.keywords]
-        beside = rank_keywords(own, "tfidf", index.engine)[: settings.keywords] if chosen_by else []
+        ranked = rank_keywords(candidates, order, index.searcher)[: settings.keywords]
+        beside = rank_keywords(own, "tfidf", index.searcher)[: settings.keywords] if chosen_by else []
     event = Keywords(
         keywords=tuple([keyword_of(word, weight) for word, weight in ranked]),
         unknown=tuple([term.text for term in terms if not term.known]),

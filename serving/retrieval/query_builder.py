@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.query import And, Best, Not, Or, Query, Term, Weighted
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.serving.events import Queries
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm
@@ -165,9 +165,9 @@ def _clause(keyword: QueryTerm) -> Query:
 def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
     if keyword.parts:
         return And(tuple(_translated_clause(part, korean=korean) for part in keyword.parts))
-    translations = [Weighted(_any_of(each.terms), each.weight) for each in keyword.translations]
+    translations = [Boost(_any_of(each.terms), each.weight) for each in keyword.translations]
     own = [_any_of(keyword.terms)] if _is_written_alike(keyword, korean=korean) else []
-    return Best((*own, *translations))
+    return DisjunctionMax((*own, *translations))
 
 
 def _in_any_language(word: QueryTerm) -> Query:

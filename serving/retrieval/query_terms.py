@@ -75,7 +75,7 @@ def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
 
 def text_terms(text: str, index: OpenIndex) -> list[QueryTerm]:
     """Return the content words of any text, translated by the index's glossary, as :func:`query_terms` does."""
-    return query_terms(analyze_question(text, index.analyzer, index.engine, index.glossary))
+    return query_terms(analyze_question(text, index.analyzer, index.searcher, index.glossary))
 
 
 def searchable(terms: Iterable[QueryTerm]) -> list[QueryTerm]:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import Query
@@ -45,7 +45,7 @@ class RetrievalResult:
     queries: Queries
     hits: Hits
     ranking: Ranking
-    candidates: Sequence[AnalysedRecord]
+    candidates: Sequence[AnalyzedRecord]
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -75,7 +75,7 @@ def retrieve(
     """
     index, settings = resources.index, request.settings
     with timer.stage("keywords"):
-        question = analyze_question(request.question.text, index.analyzer, index.engine, index.glossary)
+        question = analyze_question(request.question.text, index.analyzer, index.searcher, index.glossary)
         terms = query_terms(question)
         own = choose_phrases(searchable(terms), question.text, settings.words)
     chosen = yield from choose_keywords(request, question, terms, own, resources, timer)
@@ -95,7 +95,7 @@ def retrieve(
     with timer.stage("ranking"):
         reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
         if settings.rerank and index.dense is not None and cosine_weight:
-            cosines = index.dense.cosines(vector, hits.pool)
+            cosines = index.dense.cosines(vector, hits.candidates)
             reranker = CosineReranker(reranker, cosines, cosine_weight, index.dense.encoder)
         unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
         scored = rerank(question.text, unranked, reranker)
@@ -114,7 +114,7 @@ def search_candidates(
     nearest: Nearest | None = None,
     *,
     complete_only: bool = True,
-) -> tuple[Hits, list[AnalysedRecord]]:
+) -> tuple[Hits, list[AnalyzedRecord]]:
     """Run the queries; return what they found, and the records of the candidates in their order.
 
     Candidates are all hits in the order in which the queries first found them, each record once. With vectors, that
@@ -127,15 +127,15 @@ def search_candidates(
         nearest: What vectors found, best first.
         complete_only: Whether records that cannot support an answer are left out.
     """
-    lists = index.engine.search(queries, depth) if queries else []
+    lists = index.searcher.search(queries, depth) if queries else []
     docids = list(dict.fromkeys([hit.docid for found in lists for hit in found]))
     if nearest is not None and nearest.hits:
         docids = [docid for docid, _ in reciprocal_rank_fusion([docids, [hit.docid for hit in nearest.hits]])]
     records, incomplete = collect_candidates(docids, index.store, complete_only=complete_only)
     hits = Hits(
         hits=tuple([tuple([ScoredDoc(*hit) for hit in found]) for found in lists]),
-        pool=tuple([each.record.docid for each in records]),
-        left_out=tuple(incomplete),
+        candidates=tuple([each.record.docid for each in records]),
+        incomplete=tuple(incomplete),
         dense=tuple([ScoredDoc(*hit) for hit in nearest.hits]) if nearest is not None else (),
         encoder=nearest.encoder.name if nearest is not None else "",
         encoder_is_model=nearest.encoder.is_model if nearest is not None else False,

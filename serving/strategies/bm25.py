@@ -30,7 +30,7 @@ class Bm25Strategy:
     def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         timer, index = StageTimer(), resources.index
         with timer.stage("keywords"):
-            question = analyze_question(request.question.text, index.analyzer, index.engine)
+            question = analyze_question(request.question.text, index.analyzer, index.searcher)
             words = query_terms(question)
         known = [word for word in words if word.known]
         keywords = Keywords(

@@ -133,7 +133,7 @@ def direct(plan: Plan) -> Generator[Event, None, None]:
     yield from events
     with plan.timer.stage("search"):
         found = find(query or plan.question, plan.request, plan.resources_without_model)
-    plan.root = replace(plan.root, query=found.question.text, docids=found.hits.pool)
+    plan.root = replace(plan.root, query=found.question.text, docids=found.hits.candidates)
     yield plan.root
     yield from plan.conclude([found])
 

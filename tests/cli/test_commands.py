@@ -193,7 +193,7 @@ def test_doctor_finds_what_is_whole_and_what_is_damaged(own_home: Path, capsys: 
     assert run(["doctor", "--json"]) == 4
     findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (bad,) = [finding for finding in findings if finding["status"] == "fail"]
-    assert bad["what"] == "Index bad"
+    assert bad["check"] == "Index bad"
 
 
 def test_doctor_checks_the_weights_there_are(
@@ -204,9 +204,9 @@ def test_doctor_checks_the_weights_there_are(
     shutil.copytree(encoder_folder, own_home / "weights" / "KURE-v1")
     shutil.copytree(encoder_folder, own_home / "weights" / "gte")
     assert run(["doctor", "--json"]) == 6
-    findings = {each["what"]: each for each in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert findings["KURE-v1"]["says"].startswith(f"verified at {own_home}/weights/KURE-v1, weights ")
-    assert "is not the model.safetensors of gte-multilingual-base" in findings["gte-multilingual-base"]["says"]
+    findings = {each["check"]: each for each in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert findings["KURE-v1"]["message"].startswith(f"verified at {own_home}/weights/KURE-v1, weights ")
+    assert "is not the model.safetensors of gte-multilingual-base" in findings["gte-multilingual-base"]["message"]
 
 
 @pytest.mark.parametrize(

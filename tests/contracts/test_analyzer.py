@@ -24,7 +24,7 @@ WORDS = parse_dictionary(["인공지능", "검색 엔진", "K-방역", "C++", "d
 @pytest.fixture(scope="module")
 def with_store(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Analyzer]:
     """Return a maker of analysers with a token store of some of the words below, Kiwi not yet loaded."""
-    path = tmp_path_factory.mktemp("store") / "words.sqlite"
+    path = tmp_path_factory.mktemp("store") / "tokens.sqlite"
     noticed: dict[str, bytes] = {}
     plain = KoreanEnglishAnalyzer(on_new_word=lambda met: noticed.update({met[0]: msgspec.json.encode(met[1])}))
     plain.terms(["인공지능은 검색한", *QUESTION_WORDS])

@@ -118,7 +118,7 @@ def test_every_question_gives_every_event_in_order(demo: Engine, strategy: Strat
     assert kinds == [Keywords, Queries, Hits, Ranking, Answer, Timings]
     hits, ranking, answer = first(Hits, events), first(Ranking, events), first(Answer, events)
     assert len(hits.hits) == len(first(Queries, events).queries)
-    assert {ranked.record.docid for ranked in ranking.records} <= set(hits.pool)
+    assert {ranked.record.docid for ranked in ranking.records} <= set(hits.candidates)
     assert [ranked.rank for ranked in ranking.records] == list(range(1, len(ranking.records) + 1))
     assert bool(ranking.reason) == (not ranking.records)
     said = [event.sentence for event in events if isinstance(event, AnswerSentence)]
@@ -228,7 +228,7 @@ def test_a_setting_is_refused_where_it_would_be_passed_over_and_else_reaches_the
         assert (found.queries.queries, found.hits.hits) == ((), ())
         assert found.hits.dense
     elif setting == "rerank":
-        assert found.ranking.reranker == "order of the pool"
+        assert found.ranking.reranker == "order of the candidates"
     elif setting == "depth":
         assert {len(hits) for hits in found.hits.hits} <= {0, 1, 2, 3}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shrag.corpora.files import sole_writer
+from shrag.corpora.files import lock_folder
 from shrag.corpora.ingest.add import add_corpus
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments import part as journal
@@ -73,7 +73,9 @@ def test_the_folder_has_all_that_is_needed_to_judge_it_again(results_folder: Pat
     outcomes = read_outcomes(results_folder, ExperimentPart("demo", "bm25"))
     assert all(outcome.answer and outcome.answer.kind == "extractive" for outcome in outcomes)
     titles = json.loads((results_folder / "demo" / "titles.json").read_bytes())
-    named = {docid for outcome in outcomes for docid in (*outcome.top, *(each.docid for each in outcome.relevant))}
+    named = {
+        docid for outcome in outcomes for docid in (*outcome.top_docids, *(each.docid for each in outcome.relevant))
+    }
     assert named <= set(titles)
 
 
@@ -177,7 +179,7 @@ def test_other_code_is_refused(
 
 
 def test_a_folder_that_another_process_writes_is_left_alone(demo_home: Path, tmp_path: Path) -> None:
-    with sole_writer(tmp_path / "r"), pytest.raises(ResultsMismatch, match="is being written by process"):
+    with lock_folder(tmp_path / "r"), pytest.raises(ResultsMismatch, match="is being written by process"):
         run_small(demo_home, tmp_path / "r")
 
 
@@ -221,13 +223,13 @@ def test_a_condition_with_a_model_is_repeated_each_time_with_a_seed_of_its_own(d
     files = sorted(path.name for path in (tmp_path / "r" / "demo").glob("*.run"))
     assert files == ["or.1.run", "or.2.run", "or.3.run", "without.run"]
     with_model, without = ran.table.sets[0].rows
-    collected = with_model.cells["collected"]
+    collected = with_model.cells["num_candidates"]
     means = collected.repeats
     assert len(means) == 3
     assert means[0] == means[2] != means[1]
     assert collected.mean == pytest.approx(sum(means) / 3)
     assert collected.spread == pytest.approx(abs(means[0] - means[1]) / 3**0.5)
-    assert (len(without.cells["collected"].repeats), without.cells["collected"].spread) == (1, None)
+    assert (len(without.cells["num_candidates"].repeats), without.cells["num_candidates"].spread) == (1, None)
     assert read_card(tmp_path / "r").identity.model.name == "scripted"
 
 

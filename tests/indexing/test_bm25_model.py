@@ -136,7 +136,7 @@ class Machine:
     def kill(self) -> None:
         if not self.model.corpus:
             return
-        stage = self.chance.choice(["records indexed", "sealing"])
+        stage = self.chance.choice(["records indexed", "checksums"])
         killed = subprocess.run([sys.executable, "-c", KILLED, str(self.home), stage], check=False)
         if stage == "records indexed" and killed.returncode == 0:
             # A build killed while it was sealed had read them all: this one went on from there, to its end.
@@ -211,7 +211,7 @@ class Machine:
         docids = [f"d#{number}" for number in range(self.serial + 1)]
         found = opened.store.fetch(docids)
         assert {record.record.docid: record.record.text for record in found if record is not None} == contents
-        (shared,) = opened.engine.search([Term("share")], 1_000)
+        (shared,) = opened.searcher.search([Term("share")], 1_000)
         assert {hit.docid for hit in shared} == contents.keys()
 
 

@@ -81,7 +81,7 @@ def read_answer(request: Request, text: str) -> tuple[int, bool, object]:
     generation, cached = found.pop("index_generation"), found.pop("cached")
     assert set(found["seconds"]) == {"cache"} if cached else "cache" not in found["seconds"]
     for own in (found, body):
-        own.pop("trace_id", None)
+        own.pop("request_id", None)
     found.pop("seconds")
     return generation, cached, body
 

@@ -36,7 +36,7 @@ def test_search_returns_what_the_engine_ranks(client: TestClient, demo: Engine) 
 def test_a_search_by_vectors_says_what_found(client: TestClient) -> None:
     body = client.post("/v1/search", json={"question": QUESTION, "strategy": "hybrid"}).json()
     assert (body["encoder"], body["encoder_is_model"], len(body["dense"])) == ("LSA", False, 10)
-    assert {hit["docid"] for hit in body["dense"]} <= {*body["pool"], *body["left_out"]}
+    assert {hit["docid"] for hit in body["dense"]} <= {*body["candidates"], *body["incomplete"]}
     assert set(body["seconds"]) == {"keywords", "vectors", "search", "ranking"}
 
 
@@ -146,9 +146,9 @@ def test_health_says_what_is_served(client: TestClient) -> None:
         "index_generation": 1,
         "index_problem": "",
         "records": 170,
-        "files": "whole",
+        "files": "verified",
     }
-    ready |= {"files": "whole", "generator_status": "extractive", "generator_failure": "", "language_model": None}
+    ready |= {"files": "verified", "generator_status": "extractive", "generator_failure": "", "language_model": None}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 
@@ -188,7 +188,7 @@ def test_the_page_shows_the_answer_its_records_and_the_way(client: TestClient) -
     assert '<a class="mark" href="#record-1"' in html
     assert 'id="record-1"' in html
     assert "<mark>재택근무</mark>" in html
-    assert html.count('<li><span class="rung">') == 6  # five in Korean, one in English
+    assert html.count('<li><span class="query">') == 6  # five in Korean, one in English
 
 
 def test_the_page_speaks_the_browsers_language_and_can_be_switched(client: TestClient) -> None:

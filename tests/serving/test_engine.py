@@ -29,21 +29,21 @@ def test_every_demonstration_question_finds_a_record_that_answers_within_its_fir
     assert {qid: rank for qid, rank in ranks.items() if rank > 4} == {}
 
 
-def test_the_ladder_collects_what_its_rungs_find_each_record_once(demo: Engine) -> None:
+def test_candidates_are_what_the_queries_find_each_record_once(demo: Engine) -> None:
     result = demo.search("LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?")
-    rungs = len(result.keywords.keywords)
-    assert [len(query) for query in result.queries.queries[:rungs]] == list(range(rungs, 0, -1))
-    assert len(result.queries.queries) == rungs + 3  # the same in the other language
+    keywords = len(result.keywords.keywords)
+    assert [len(query) for query in result.queries.queries[:keywords]] == list(range(keywords, 0, -1))
+    assert len(result.queries.queries) == keywords + 3  # the same in the other language
     assert all(len(hits) <= 10 for hits in result.hits.hits)
     found = {hit.docid for hits in result.hits.hits for hit in hits}
-    assert found == {*result.hits.pool, *result.hits.left_out}
-    assert len(result.hits.pool) == len(set(result.hits.pool))
+    assert found == {*result.hits.candidates, *result.hits.incomplete}
+    assert len(result.hits.candidates) == len(set(result.hits.candidates))
 
 
 def test_a_record_without_abstract_is_left_out_by_name_and_found_by_the_baseline(demo: Engine) -> None:
     question = "결핵 접촉자 검진 사업의 성과"
     result = demo.search(question)
-    assert "DEMO-MED-011" in result.hits.left_out
+    assert "DEMO-MED-011" in result.hits.incomplete
     assert "DEMO-MED-011" not in [ranked.record.docid for ranked in result.ranking.records]
     baseline = demo.search(question, strategy="bm25")
     assert baseline.ranking.records[0].record.docid == "DEMO-MED-011"

@@ -116,9 +116,11 @@ def test_without_the_glossary_nothing_is_carried_over_or_ranked_by_it(demo: Engi
 def test_without_re_ranking_the_pool_stays_in_its_order(demo: Engine) -> None:
     result = demo.search(QUESTION, k=100, every_record=True, settings=SearchSettings(rerank=False))
     found = tuple(ranked.record.docid for ranked in result.ranking.records)
-    assert found == result.hits.pool
-    assert result.ranking.reranker == "order of the pool"
-    assert [ranked.rank for ranked in result.ranking.records] == [each.pool_rank for each in result.ranking.records]
+    assert found == result.hits.candidates
+    assert result.ranking.reranker == "order of the candidates"
+    assert [ranked.rank for ranked in result.ranking.records] == [
+        each.candidate_rank for each in result.ranking.records
+    ]
 
 
 @pytest.mark.parametrize("strategy", ["shrag", "hybrid"])
@@ -126,7 +128,7 @@ def test_candidates_come_from_words_from_vectors_or_from_both(demo: Engine, stra
     def found(candidates: str) -> tuple[int, int, set[str]]:
         settings = SearchSettings.from_mapping({"candidates": candidates})
         hits = demo.search(QUESTION, strategy=strategy, settings=settings).hits
-        return len(hits.hits), len(hits.dense), {*hits.pool, *hits.left_out}
+        return len(hits.hits), len(hits.dense), {*hits.candidates, *hits.incomplete}
 
     words, vectors, both = found("lexical"), found("dense"), found("hybrid")
     assert (words[:2], vectors[:2], both[:2]) == ((6, 0), (0, 10), (6, 10))
@@ -137,7 +139,7 @@ def test_candidates_come_from_words_from_vectors_or_from_both(demo: Engine, stra
 def test_vectors_alone_without_re_ranking_are_ranked_by_their_cosine(demo: Engine) -> None:
     settings = SearchSettings(candidates="dense", rerank=False)
     result = demo.search(QUESTION, every_record=True, settings=settings)
-    complete = [hit.docid for hit in result.hits.dense if hit.docid not in result.hits.left_out]
+    complete = [hit.docid for hit in result.hits.dense if hit.docid not in result.hits.incomplete]
     assert [ranked.record.docid for ranked in result.ranking.records] == complete
 
 

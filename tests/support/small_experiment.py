@@ -28,7 +28,7 @@ SMALL = Experiment(
     measures=("nDCG@10", "R@20"),
     k=20,
     baseline="or",
-    plots=(Plot("bars", ("nDCG@10", "collected")), Plot("line", ("pool_recall",), x="ands")),
+    plots=(Plot("bars", ("nDCG@10", "num_candidates")), Plot("line", ("candidate_recall",), x="ands")),
 )
 
 

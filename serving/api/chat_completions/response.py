@@ -28,7 +28,7 @@ from shrag.serving.api.chat_completions.schemas import (
 from shrag.serving.api.schemas import SourceRecord
 from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Fallback, ModelCall, Part, Ranking, Sentence
 from shrag.serving.http.problems import openai_error_body
-from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.request_context import request_id
 from shrag.serving.http.sse import KEEP_ALIVE
 from shrag.serving.request import AnswerLanguage
 
@@ -54,7 +54,7 @@ class ChatCompletion:
         about: ShragFields,
         address: Callable[[str], str],
     ) -> None:
-        self._id = f"chatcmpl-{trace_id() or uuid.uuid4().hex}"
+        self._id = f"chatcmpl-{request_id() or uuid.uuid4().hex}"
         self._created = int(time.time())
         self._model = model
         self._about = about

@@ -21,7 +21,7 @@ from shrag.serving.api.schemas import AskRequest
 from shrag.serving.api.service import Service
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.problems import HTTPProblem
-from shrag.serving.http.request_context import trace_id
+from shrag.serving.http.request_context import request_id
 from shrag.serving.http.sse import SSEResponse
 
 
@@ -46,7 +46,7 @@ async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSERespons
     strategy = _find_model(service, body.model).id.partition("/")[2]
     deadline = service.deadline(request.is_disconnected)
     parsed, feed = await service.events(AskRequest(question=_last_question(body), strategy=strategy), deadline)
-    about = ShragFields(service.index.name, feed.generation, strategy, feed.cached, trace_id(), ())
+    about = ShragFields(service.index.name, feed.generation, strategy, feed.cached, request_id(), ())
     language = parsed.question.language
     completion = ChatCompletion(body.model, language, about, lambda docid: _document_url(request, docid))
     if body.stream:

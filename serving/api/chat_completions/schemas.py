@@ -78,7 +78,7 @@ class ShragFields:
     index_generation: int
     strategy: str
     cached: bool
-    trace_id: str
+    request_id: str
     hits: tuple[SourceRecord, ...]
 
 

@@ -65,10 +65,10 @@ def _search_with(texts: Sequence[str], kind: NodeKind, plan: Plan) -> Generator[
         found = find_all([plan.question, *map(parse_question, texts)], plan.request, plan.resources)
     for node, one in zip([plan.root, *nodes], found, strict=True):
         yield from one.model_events
-        searched = replace(node, query=node.question, docids=one.hits.pool)
+        searched = replace(node, query=node.question, docids=one.hits.candidates)
         if node is plan.root:
             plan.root = searched
         else:
-            searched = replace(searched, state="answered" if one.hits.pool else "unanswered")
+            searched = replace(searched, state="answered" if one.hits.candidates else "unanswered")
         yield searched
     yield from plan.conclude(found)

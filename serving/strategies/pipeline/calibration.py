@@ -22,7 +22,7 @@ from typing import NamedTuple
 from cachetools import FIFOCache, cached
 
 from shrag.corpora.text.sentences import split_sentences
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.manifest import manifest_digest
 from shrag.indexing.vectors.vector_index import VectorReranker
@@ -138,10 +138,10 @@ def _own_score(question: str, reranker: Reranker, index: OpenIndex) -> float:
     return score if math.isfinite(score) and score > 0 else 1.0
 
 
-def _pair(analysed: AnalysedRecord) -> _Pair:
+def _pair(analysed: AnalyzedRecord) -> _Pair:
     """Return the middle sentence of a record that has one, and the record."""
     start, end = split_sentences(analysed.record.text)[len(analysed.sentence_terms) // 2]
-    return _Pair(analysed.record.text[start:end], as_passage(analysed))
+    return _Pair(analysed.record.text[start:end], to_passage(analysed))
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

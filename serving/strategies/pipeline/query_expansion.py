@@ -41,7 +41,7 @@ class ExpandedQuery(NamedTuple):
 
 def query_of_text(text: str, index: OpenIndex, kind: NodeKind) -> ExpandedQuery:
     """Return the query of all terms of a text."""
-    analyzed = analyze_question(text, index.analyzer, index.engine)
+    analyzed = analyze_question(text, index.analyzer, index.searcher)
     known = (word.text for word in query_terms(analyzed) if word.known)
     return ExpandedQuery(text, tuple(analyzed.terms), tuple(known), kind)
 
@@ -125,7 +125,7 @@ def augment_by_words(
 def _candidates(words: Sequence[QueryTerm], language: AnswerLanguage, index: OpenIndex) -> Iterator[ExpandedQuery]:
     yield from translated(words, language, "augmentation")
     yield from _with_synonyms(words, index)
-    ranked = [word for word, _ in rank_keywords(searchable(words), "tfidf", index.engine)]
+    ranked = [word for word, _ in rank_keywords(searchable(words), "tfidf", index.searcher)]
     if len(ranked) < _FEWEST_KEYWORDS:
         return
     half = -(-len(ranked) // 2)
@@ -189,7 +189,7 @@ def hypotheses_by_sentences(
     """
     if not asked.terms:
         return []
-    (hits,) = index.engine.search([any_of(asked.terms)], FIRST_SEARCH)
+    (hits,) = index.searcher.search([any_of(asked.terms)], FIRST_SEARCH)
     best: list[tuple[float, ExpandedQuery]] = []
     for analysed in index.store.fetch([hit.docid for hit in hits]):
         if analysed is None or not analysed.record.complete or not analysed.sentence_terms:

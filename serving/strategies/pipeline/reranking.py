@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
 from shrag.serving.events import Event, Node, Ranking, Reason
@@ -108,7 +108,7 @@ class RankedList:
         return [*events, node]
 
 
-def best_sentence(question: Question, words: Sequence[QueryTerm], records: Sequence[AnalysedRecord]) -> str:
+def best_sentence(question: Question, words: Sequence[QueryTerm], records: Sequence[AnalyzedRecord]) -> str:
     """Return one sentence of the best record that fits the question, chosen as for extractive answers, or nothing.
 
     One, since a record that words one sentence of a long answer says little of the rest: of the first 80 questions of

@@ -34,7 +34,7 @@ def search_words(queries: Sequence[ExpandedQuery], depth: int, index: OpenIndex)
     asked = [query for query in queries if query.terms]
     if not asked:
         return []
-    found = index.engine.search([any_of(query.terms) for query in asked], depth)
+    found = index.searcher.search([any_of(query.terms) for query in asked], depth)
     return [QueryHits(query, hits, by_vectors=False) for query, hits in zip(asked, found, strict=True)]
 
 
@@ -65,8 +65,8 @@ def hits_event(lists: Sequence[QueryHits], fused: FusedHits, dense: VectorIndex 
     """Return the event of the search; lists found by vectors are among the others, one for each query."""
     return Hits(
         hits=tuple(tuple(ScoredDoc(hit.docid, hit.score) for hit in one.hits) for one in lists),
-        pool=tuple(each.record.record.docid for each in fused.candidates),
-        left_out=tuple(fused.incomplete),
+        candidates=tuple(each.record.record.docid for each in fused.candidates),
+        incomplete=tuple(fused.incomplete),
         dense=next((tuple(ScoredDoc(*hit) for hit in one.hits) for one in lists if one.by_vectors), ()),
         encoder=dense.encoder.name if dense else "",
         encoder_is_model=dense.encoder.is_model if dense else False,

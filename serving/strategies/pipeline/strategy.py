@@ -67,7 +67,7 @@ class PipelineStrategy:
     def _run(self, request: Request, resources: Resources, dense: VectorIndex | None) -> Generator[Event, None, None]:
         timer, index, question = StageTimer(), resources.index, request.question
         with timer.stage("keywords"):
-            analyzed = analyze_question(question.text, index.analyzer, index.engine, index.glossary)
+            analyzed = analyze_question(question.text, index.analyzer, index.searcher, index.glossary)
             words = query_terms(analyzed)
             own = query_of_question(analyzed, words)
         keywords = Keywords(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.request import LONGEST_QUESTION, Question
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.strategies.planning.subquery import SubqueryResult
@@ -65,7 +65,7 @@ def filter_by_bridge(bridge: Bridge, found: SubqueryResult, analyzer: Analyzer) 
     )
 
 
-def _bridge(analysed: AnalysedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
+def _bridge(analysed: AnalyzedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
     record = analysed.record
     sentences = _best_sentences(record.text, found.terms, analyzer)
     matched = frozenset().union(*_terms([record.title, *sentences], analyzer))

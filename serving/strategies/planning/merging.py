@@ -38,8 +38,8 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
         queries=Queries(tuple(query for one in found for query in one.queries.queries)),
         hits=Hits(
             hits=tuple(hits for one in found for hits in one.hits.hits),
-            pool=tuple(candidates),
-            left_out=tuple(dict.fromkeys(docid for one in found for docid in one.hits.left_out)),
+            candidates=tuple(candidates),
+            incomplete=tuple(dict.fromkeys(docid for one in found for docid in one.hits.incomplete)),
             dense=tuple(hit for one in found for hit in one.hits.dense),
             encoder=next((one.hits.encoder for one in found if one.hits.encoder), ""),
             encoder_is_model=any(one.hits.encoder_is_model for one in found),

@@ -48,7 +48,7 @@ class Plan:
         with self.timer.stage("search"):
             found = find(self.question, self.request, self.resources)
         yield from found.model_events
-        self.root = replace(self.root, query=self.question.text, docids=found.hits.pool)
+        self.root = replace(self.root, query=self.question.text, docids=found.hits.candidates)
         yield self.root
         return found
 

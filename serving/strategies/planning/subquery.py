@@ -10,7 +10,7 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.models.language_model import LanguageModel
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries, RankedRecord, Ranking
@@ -31,7 +31,7 @@ class SubqueryResult(RetrievalResult):
     question: Question
     model_events: tuple[Event, ...]
 
-    def records(self, most: int) -> list[AnalysedRecord]:
+    def records(self, most: int) -> list[AnalyzedRecord]:
         """Return the best ``most`` records, analyzed, in the order of the ranking."""
         records = {each.record.docid: each for each in self.candidates}
         return [records[ranked.record.docid] for ranked in self.ranking.records[:most]]

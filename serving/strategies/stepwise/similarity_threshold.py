@@ -17,7 +17,7 @@ from cachetools import FIFOCache, cachedmethod
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.manifest import manifest_digest
@@ -109,12 +109,12 @@ _QUERY_SENTENCES = 2  # a logical query has two or three
 _MOST_CACHED = 32
 
 
-def learn_threshold(sample: Sequence[AnalysedRecord], similarity: Similarity, quantile: float = QUANTILE) -> float:
+def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, quantile: float = QUANTILE) -> float:
     """Return the ``quantile``, interpolated, of the similarities of each record's first two sentences to every other.
 
     Without a pair it is minus infinity, so that nothing is dropped.
     """
-    passages = [as_passage(analysed) for analysed in sample]
+    passages = [to_passage(analysed) for analysed in sample]
     values: list[float] = []
     for position, analysed in enumerate(sample):
         text = analysed.record.text

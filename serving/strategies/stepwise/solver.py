@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
-from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node, Purpose
 from shrag.serving.llm.request_model import attempt
@@ -48,7 +48,7 @@ class SimilarityThreshold:
 
     def filter_records(self, found: SubqueryResult) -> SubqueryResult:
         """Return ``found`` with only the records that reach the threshold."""
-        passages = {each.record.docid: as_passage(each) for each in found.candidates}
+        passages = {each.record.docid: to_passage(each) for each in found.candidates}
         records = found.ranking.records
         values = self.similarity.of(found.question.text, [passages[ranked.record.docid] for ranked in records])
         return found.only(ranked for ranked, value in zip(records, values, strict=True) if value >= self.threshold)
@@ -115,7 +115,7 @@ class StepSolver:
         if searching is not None:
             self._first = searching.result()
             yield from self._first.model_events
-            plan.root = replace(plan.root, query=plan.question.text, docids=self._first.hits.pool)
+            plan.root = replace(plan.root, query=plan.question.text, docids=self._first.hits.candidates)
             yield plan.root
         self._steps = [_Step(Node(number, 0, "step", each.question), each) for number, each in enumerate(questions, 1)]
         yield from [step.node for step in self._steps]

@@ -15,12 +15,12 @@ def test_a_file_of_labels_gives_a_table_and_json(tmp_path: Path, capsys: pytest.
     (tmp_path / "a.tsv").write_text("\n".join(["item\tannotator\tlabel", *lines]))
     assert run(["agreement", "a.tsv"]) == 0
     table = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert table[0] == ["figure", "annotators", "items", "value", "low", "high"]
+    assert table[0] == ["statistic", "annotators", "items", "value", "low", "high"]
     assert table[-1] == ["Cohen's kappa", "kim, lee", "8", "0.0000", "0.0000", "0.0000"]
     assert run(["agreement", "a.tsv", "--json"]) == 0
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert last == {
-        **{"figure": "Cohen's kappa", "annotators": ["kim", "lee"], "items": 8, "value": 0.0},
+        **{"statistic": "Cohen's kappa", "annotators": ["kim", "lee"], "items": 8, "value": 0.0},
         "interval": [0.0, 0.0],
     }
 

@@ -40,10 +40,10 @@ def test_runs_are_rows_and_topics_without_a_line_are_said(capsys: pytest.Capture
 
 
 def test_intervals_and_tests_are_columns_behind_each_measure(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--qrels", "qrels", "--against", "a", "--run", "b.gz", "--measures", "RR", "--intervals"]
+    arguments = ["--qrels", "qrels", "--baseline", "a", "--run", "b.gz", "--measures", "RR", "--intervals"]
     assert run(["evaluate", *arguments]) == 0
     header, first, second = _table(capsys)
-    assert header == ["run", "RR", "RR.low", "RR.high", "RR.difference", "RR.p", "RR.holm"]
+    assert header == ["run", "RR", "RR.low", "RR.high", "RR.difference", "RR.p", "RR.p_holm"]
     assert [first[0], *first[4:]] == ["a", "", "", ""]
     # Differences 0.5, 1, 1: two of the eight exchanges are as large. All of b's values are 1: Wilson's [0.4385, 1].
     assert second == ["b.gz", "1.0000", "0.4385", "1.0000", "+0.8333", "0.25", "0.25"]
@@ -55,12 +55,12 @@ def test_topics_are_lines_and_everything_is_json_too(capsys: pytest.CaptureFixtu
     assert run(["evaluate", "--qrels", "qrels", "--run", "a", "--measures", "RR", "--per-topic", "--json"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert json.loads(first) == {"run": "a", "qid": "q1", "measures": {"RR": 0.5}}
-    assert run(["evaluate", "--qrels", "qrels", "--against", "a", "--run", "b.gz", "--measures", "RR", "--json"]) == 0
+    assert run(["evaluate", "--qrels", "qrels", "--baseline", "a", "--run", "b.gz", "--measures", "RR", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert rows[0] == {"run": "a", "measures": {"RR": {"mean": pytest.approx(1 / 6)}}}
-    assert rows[1]["measures"]["RR"]["against"]["wins"] == 3
-    assert list(rows[1]["measures"]["RR"]["against"]) == [
-        *("difference", "interval", "p", "p_holm", "wins", "ties", "losses"),
+    assert rows[1]["measures"]["RR"]["difference"]["wins"] == 3
+    assert list(rows[1]["measures"]["RR"]["difference"]) == [
+        *("mean", "interval", "p", "p_holm", "wins", "ties", "losses"),
     ]
 
 
@@ -68,7 +68,7 @@ def test_two_runs_compare_with_the_questions_that_changed_most(capsys: pytest.Ca
     arguments = ["a", "b.gz", "--qrels", "qrels", "--measures", "RR QSR@5", "--topics", "topics", "-n", "2"]
     assert run(["compare", *arguments]) == 0
     table = _table(capsys)
-    assert table[0] == "measure A B difference low high p holm wins ties losses".split()
+    assert table[0] == "measure A B difference low high p p_holm wins ties losses".split()
     assert table[1][:4] == ["RR", "0.1667", "1.0000", "+0.8333"]
     assert table[1][6:] == ["0.25", "0.5", "3", "0", "0"]
     assert table[2][6:] == ["0.5", "0.5", "2", "1", "0"]
@@ -80,8 +80,8 @@ def test_two_runs_compare_with_the_questions_that_changed_most(capsys: pytest.Ca
     ]
     assert run(["compare", *arguments, "--by", "QSR@5", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row.get("measure", row.get("qid")) for row in rows] == ["RR", "QSR@5", "q2", "q3"]
-    assert rows[2] == {"by": "QSR@5", "qid": "q2", "a": 0.0, "b": 1.0, "question": "What?"}
+    assert [row.get("qid", row["measure"]) for row in rows] == ["RR", "QSR@5", "q2", "q3"]
+    assert rows[2] == {"measure": "QSR@5", "qid": "q2", "a": 0.0, "b": 1.0, "question": "What?"}
 
 
 def test_a_run_compared_with_itself_has_no_difference(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,10 +57,15 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
     assert run(["report", "results", "--markdown"]) == 0
     assert capsys.readouterr().out == "results/results.md\n"
     assert "### demo (6 questions)" in Path("results/results.md").read_text(encoding="utf-8")
-    assert run(["compare", "results", "results:and-ands-9", "--by", "collected", "-n", "1"]) == 0
+    assert run(["compare", "results", "results:and-ands-9", "--by", "num_candidates", "-n", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("\t")[0] for line in lines[1:5]] == ["nDCG@10", "collected", "pool_recall", "pool_success"]
-    assert lines[6] == "qid\tA\tB\tcollected\tquestion"
+    assert [line.split("\t")[0] for line in lines[1:5]] == [
+        "nDCG@10",
+        "num_candidates",
+        "candidate_recall",
+        "candidate_success",
+    ]
+    assert lines[6] == "qid\tA\tB\tnum_candidates\tquestion"
     assert len(lines) == 8
     assert run(["compare", "results", "results:and-ands-9", "--json"]) == 0
     assert capsys.readouterr().out.startswith('{"measure":"nDCG@10"')

@@ -26,7 +26,7 @@ def corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_term_is_looked_up_from_either_language(corpus: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["glossary", "small"]) == 0
-    assert capsys.readouterr().out == "고체 전해질\tsolid electrolyte\t2\tbrackets\t0.69\n"
+    assert capsys.readouterr().out == "고체 전해질\tsolid electrolyte\t2\tparenthetical\t0.69\n"
     assert run(["glossary", "small", "Solid-electrolytes", "--json"]) == 0
     entry = json.loads(capsys.readouterr().out)
     assert (entry["korean"], entry["english_terms"], entry["records"]) == ("고체 전해질", ["solid", "electrolyt"], 2)

@@ -38,27 +38,27 @@ def test_verify_says_what_it_looked_at(indexes: Path, capsys: pytest.CaptureFixt
     assert "         records        170 examined  ok" in out
     assert run(["index", "verify", "demo", "--json", "--generation", "1"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert lines[-1] == {"index": "demo", "generation": 1, "whole": True}
+    assert lines[-1] == {"index": "demo", "generation": 1, "verified": True}
     assert {"check": "golden queries", "examined": 20, "problems": 0} in lines
     assert (indexes / "demo").is_dir()
 
 
 def test_verify_names_every_damaged_file_and_ends_with_4(indexes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = indexes / "demo" / "gen-000003"
-    (folder / "words.sqlite").write_bytes(b"")
+    (folder / "tokens.sqlite").write_bytes(b"")
     (folder / "golden.json").unlink()
     assert run(["index", "verify", "demo"]) == 4
     captured = capsys.readouterr()
-    assert "gen-000003/words.sqlite: " in captured.out
+    assert "gen-000003/tokens.sqlite: " in captured.out
     assert "gen-000003/golden.json: " in captured.out
     assert "build it again with `shrag index demo`, or choose another with `shrag index rollback demo`" in captured.err
     assert run(["index", "verify", "demo", "--json"]) == 4
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["file"] for line in lines if "file" in line} == {
-        "gen-000003/words.sqlite",
+        "gen-000003/tokens.sqlite",
         "gen-000003/golden.json",
     }
-    assert lines[-1] == {"index": "demo", "generation": 3, "whole": False}
+    assert lines[-1] == {"index": "demo", "generation": 3, "verified": False}
     assert {"check": "records", "skipped": True} in lines
     assert run(["search", "demo", "q"]) == 4
 

@@ -25,11 +25,11 @@ def test_json_says_the_same_in_bytes_on_one_line(capsys: pytest.CaptureFixture[s
     assert run(["plan", "--card", "H200", "--json"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     plan = json.loads(line)
-    assert sum(part["size"] for part in plan["parts"]) <= plan["budget"] == 50 * 10**9
+    assert sum(part["bytes"] for part in plan["parts"]) <= plan["budget_bytes"] == 50 * 10**9
     assert (plan["kv_cache"]["bytes_per_token"], plan["kv_cache"]["bytes"]) == (65_536, 11_870 * 2**20)
     assert plan["sequences"] == {"2048": 40, "4096": 26, "8192": 17, "16384": 10}
     assert set(plan["flags"]) <= set(shlex.split(plan["command"]))
-    assert plan["compared"] is None
+    assert plan["comparison"] is None
 
 
 def test_the_command_alone_can_be_run_as_it_is_printed(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +86,7 @@ def test_an_indexs_vectors_take_two_bytes_a_number(
     assert card is not None
     monkeypatch.setenv("SHRAG_HOME", str(demo_home))
     assert run(["plan", "--card", "H200", "--index", "demo", "--json"]) == 0
-    parts = {part["name"]: part["size"] for part in json.loads(capsys.readouterr().out)["parts"]}
+    parts = {part["name"]: part["bytes"] for part in json.loads(capsys.readouterr().out)["parts"]}
     assert parts["FAISS vectors"] == card.rows * card.dimension * 2
 
 
@@ -113,7 +113,7 @@ def test_the_card_here_is_asked_and_its_real_use_compared(
     captured = capsys.readouterr()
     assert "Warning: planned 45.07 GiB, in use 47.85 GiB, +6.2%: correct the plan" in captured.err
     assert run(["plan", "--compare", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["compared"]["real"] == 49_000 * 2**20
+    assert json.loads(capsys.readouterr().out)["comparison"]["used_bytes"] == 49_000 * 2**20
 
 
 @pytest.mark.parametrize(

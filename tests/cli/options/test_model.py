@@ -70,13 +70,13 @@ def test_without_an_address_there_is_no_model_and_nothing_of_the_client_is_impor
 def _doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, str]]:
     status = run(["doctor", "--json"])
     findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    return status, next(finding for finding in findings if finding["what"] == "Language model")
+    return status, next(finding for finding in findings if finding["check"] == "Language model")
 
 
 def test_the_doctor_says_that_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     status, finding = _doctor(capsys)
     assert (status, finding["status"]) == (0, "note")
-    assert finding["says"].startswith("none: answers are extractive")
+    assert finding["message"].startswith("none: answers are extractive")
 
 
 def test_the_doctor_tells_the_models_name_and_context(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,7 +84,7 @@ def test_the_doctor_tells_the_models_name_and_context(tmp_path: Path, capsys: py
         (tmp_path / "shrag.toml").write_text(f'[llm]\nurl = "{url}"\n')
         status, finding = _doctor(capsys)
     assert (status, finding["status"]) == (0, "ok")
-    assert finding["says"] == f"qwen at {url} answers, with a context of 2,048 tokens, vLLM 0.32.0"
+    assert finding["message"] == f"qwen at {url} answers, with a context of 2,048 tokens, vLLM 0.32.0"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_doctor_ends_with_6_where_the_model_is_away(
     (tmp_path / "shrag.toml").write_text(f"[llm]\n{table}\n")
     status, finding = _doctor(capsys)
     assert (status, finding["status"]) == (6, "fail")
-    assert words in finding["says"]
+    assert words in finding["message"]
 
 
 def test_a_misspelt_option_of_the_table_is_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,16 +91,16 @@ def test_a_set_without_judgements_has_the_figures_of_its_answers_alone(folder: P
     assert shrag.errors == 1
     assert {name: shrag.cells[name].mean for name in shrag.cells if name.startswith("choice")} == {
         "choice_accuracy": 0.25,
-        "choice_made": 0.25,
-        "choice_or_draw": pytest.approx((1 + 3 / 2) / 4),
+        "choice_rate": 0.25,
+        "choice_accuracy_with_guessing": pytest.approx((1 + 3 / 2) / 4),
     }
     assert "nDCG@10" not in shrag.cells
-    assert "collected" not in shrag.cells
+    assert "num_candidates" not in shrag.cells
     assert set(searched.cells) == {"retrieval_ratio"}
-    assert choices.levels is not None
-    assert choices.levels.chance == pytest.approx((1 / 3 + 3 / 2) / 4)
-    assert (choices.levels.constant, choices.levels.letter) == (0.75, "A")
-    assert demo.levels is None
+    assert choices.choice_baselines is not None
+    assert choices.choice_baselines.random == pytest.approx((1 / 3 + 3 / 2) / 4)
+    assert (choices.choice_baselines.majority, choices.choice_baselines.majority_letter) == (0.75, "A")
+    assert demo.choice_baselines is None
     assert "nDCG@10" in demo.rows[0].cells
 
 
@@ -113,7 +113,7 @@ def test_it_is_shown_with_the_level_of_chance_and_no_empty_column(folder: Path) 
     assert "conditions differ most in nDCG@10" in page
     header = document[document.index("### choices") :].split("\n")[2]
     assert "nDCG" not in header
-    assert "choice\\_or\\_draw" in header
+    assert "choice\\_accuracy\\_with\\_guessing" in header
     # Nothing is claimed, so that the differences are in nDCG@10, which one set has.
     assert "| condition | demo |" in document
 
@@ -123,7 +123,9 @@ def test_its_conditions_compare_and_only_over_the_same_references(
 ) -> None:
     a, b = choose_condition(str(folder)), choose_condition(f"{folder}:bm25")
     compared = {each.set: each for each in compare_conditions(a, b, count=1)}
-    assert {"choice_accuracy", "choice_or_draw"} <= {each.measure for each in compared["choices"].differences}
+    assert {"choice_accuracy", "choice_accuracy_with_guessing"} <= {
+        each.measure for each in compared["choices"].differences
+    }
     (by_choice,) = compare_conditions(a, b, count=1, by="choice_accuracy")
     assert by_choice.set == "choices"
     data = _write(tmp_path / "data", ASKED[:2])
@@ -161,4 +163,4 @@ def test_the_sets_say_how_others_files_are_read() -> None:
 
 def test_it_runs_over_the_demonstration(demo: SetTable) -> None:
     assert all(row.errors == 0 for row in demo.rows)
-    assert {"rouge_l", "citation_precision", "refusal"} <= set(demo.rows[0].cells)
+    assert {"rouge_l", "citation_precision", "refusal_accuracy"} <= set(demo.rows[0].cells)

@@ -42,25 +42,25 @@ def test_every_figure_is_over_the_questions_whose_reference_it_needs(folder: Pat
     (part,) = results.parts("demo", results.experiment.conditions[0])
     counts = {name: len(values) for name, values in results.values(part).items()}
     assert counts == {
-        **dict.fromkeys(("nDCG@10", "R@50", "collected", "pool_recall", "pool_success"), 16),
-        **dict.fromkeys(("rouge_l", "rouge_l_characters", "citation_precision", "citation_recall", "form"), 16),
-        **{"short_answer": 15, "exact": 15, "yes_no": 4, "refusal": 20, "retrieval_ratio": 20},
+        **dict.fromkeys(("nDCG@10", "R@50", "num_candidates", "candidate_recall", "candidate_success"), 16),
+        **dict.fromkeys(("rouge_l", "rouge_l_characters", "citation_precision", "citation_recall", "well_formed"), 16),
+        **{"string_match": 15, "exact_match": 15, "yes_no_accuracy": 4, "refusal_accuracy": 20, "retrieval_ratio": 20},
     }
-    assert {qrel.qid for qrel in read_qrels(folder / "demo" / "qrels.txt")} == set(results.values(part)["form"])
+    assert {qrel.qid for qrel in read_qrels(folder / "demo" / "qrels.txt")} == set(results.values(part)["well_formed"])
 
 
 def test_the_columns_are_the_criteria_and_a_search_alone_lacks_those_of_answers(folder: Path) -> None:
     table = read_table(folder)
     # Nothing is asked with choices.
     figures = tuple(name for name in ANSWER_FIGURES if not name.startswith("choice"))
-    assert table.answers == figures
+    assert table.answer_measures == figures
     shrag, bm25, searched = table.sets[0].rows
     assert shrag.cells["citation_precision"].mean == 1.0
-    assert shrag.cells["exact"].mean == 0.0
+    assert shrag.cells["exact_match"].mean == 0.0
     # 19 of 20: penguins get an answer about something else.
-    assert shrag.cells["refusal"].mean == pytest.approx(0.95)
-    assert shrag.cells["short_answer"].mean == pytest.approx(11 / 15)
-    assert bm25.cells["rouge_l"].against is not None
+    assert shrag.cells["refusal_accuracy"].mean == pytest.approx(0.95)
+    assert shrag.cells["string_match"].mean == pytest.approx(11 / 15)
+    assert bm25.cells["rouge_l"].difference is not None
     assert set(ANSWER_FIGURES) & set(searched.cells) == {"retrieval_ratio"}
     line = next(line for line in table_text(table).splitlines() if line.startswith("| searched"))
     assert line.count("| – ") == len(figures)

@@ -26,7 +26,7 @@ def test_judged_topics_are_asked_in_the_files_order_and_the_others_counted(data:
     questions = read_questions(SET, data, seed=0)
     assert [topic.qid for topic in questions.topics] == ["a", "c"]
     assert questions.judged == {"a": {"d1": 0, "d2": 2}, "c": {"d1": 1}}
-    assert (questions.unjudged, questions.unasked) == (1, 1)
+    assert (questions.unjudged_topics, questions.missing_topics) == (1, 1)
 
 
 def test_the_digest_changes_with_a_question_and_with_a_judgement(data: Path) -> None:
@@ -39,14 +39,14 @@ def test_the_digest_changes_with_a_question_and_with_a_judgement(data: Path) -> 
 
 
 def test_a_list_limits_the_questions_by_its_first_columns(data: Path) -> None:
-    chosen = msgspec.structs.replace(SET, only=Selection("list.tsv", ("ko",)))
+    chosen = msgspec.structs.replace(SET, subset=Selection("list.tsv", ("ko",)))
     assert [topic.qid for topic in read_questions(chosen, data, seed=0).topics] == ["a", "c"]
-    chosen = msgspec.structs.replace(SET, only=Selection("list.tsv", ("ko", "train")))
+    chosen = msgspec.structs.replace(SET, subset=Selection("list.tsv", ("ko", "train")))
     assert [topic.qid for topic in read_questions(chosen, data, seed=0).topics] == ["c"]
     with pytest.raises(ExperimentRejected, match=r"list.tsv lists 'b', which is not in t.tsv or not judged in q.txt"):
-        read_questions(msgspec.structs.replace(SET, only=Selection("list.tsv")), data, seed=0)
+        read_questions(msgspec.structs.replace(SET, subset=Selection("list.tsv")), data, seed=0)
     with pytest.raises(ExperimentRejected, match=r"list.tsv lists no question for fr"):
-        read_questions(msgspec.structs.replace(SET, only=Selection("list.tsv", ("fr",))), data, seed=0)
+        read_questions(msgspec.structs.replace(SET, subset=Selection("list.tsv", ("fr",))), data, seed=0)
 
 
 def test_nothing_to_ask_and_files_that_are_not_there_are_refused(data: Path) -> None:
@@ -63,7 +63,7 @@ def test_without_judgements_what_has_a_reference_is_asked_and_the_others_counted
     questions = read_questions(referenced, data, seed=0)
     assert [topic.qid for topic in questions.topics] == ["b"]
     assert questions.judged == {"b": {}}
-    assert (questions.qrels, questions.unjudged, questions.unasked) == ((), 2, 1)
+    assert (questions.qrels, questions.unjudged_topics, questions.missing_topics) == ((), 2, 1)
     (data / "r.jsonl").write_text('{"qid": "z", "answers": ["x"]}\n')
     with pytest.raises(ExperimentRejected, match=r"No question of t.tsv is judged in r.jsonl"):
         read_questions(referenced, data, seed=0)

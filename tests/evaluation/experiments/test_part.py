@@ -27,9 +27,9 @@ ASKED = [
             qid,
             keywords=("차폐 → shielding",),
             queries=(("차폐", "두 줄\n"),),
-            collected=2,
-            relevant_collected=1,
-            found=1,
+            num_candidates=2,
+            num_relevant_candidates=1,
+            num_retrieved=1,
             relevant=(RelevantRecord("d\u2028", 2, 1), RelevantRecord("e", 1, None)),
         ),
         (("d\u2028", 0.1 + 0.2),),
@@ -76,7 +76,9 @@ def test_lines_of_other_questions_or_of_nothing_count_for_nothing_from_there_on(
 
 
 RECORDS = [
-    QuestionRecord(QuestionOutcome("a", found=2, top=("x", "y")), (("x", 2.5), ("y", 1.0)), {"search": 0.5}, 3),
+    QuestionRecord(
+        QuestionOutcome("a", num_retrieved=2, top_docids=("x", "y")), (("x", 2.5), ("y", 1.0)), {"search": 0.5}, 3
+    ),
     QuestionRecord(QuestionOutcome("b", error="The question is empty: write one.")),
 ]
 

@@ -17,7 +17,7 @@ def test_the_card_says_what_was_asked_of_what_by_which_code_on_which_machine_and
     card = read_card(results_folder)
     assert card.fingerprint == identity_fingerprint(card.identity)
     assert card.identity.experiment.title == "Small"
-    assert (card.identity.questions["demo"].asked, card.identity.indexes["demo"].records) == (10, 170)
+    assert (card.identity.questions["demo"].topics, card.identity.indexes["demo"].records) == (10, 170)
     assert card.identity.indexes["demo"].vectors is not None
     assert len(card.identity.prompts) == len(card.code.digest) == 64
     assert card.identity.code == card.code.digest
@@ -60,8 +60,20 @@ def test_every_difference_is_found_and_the_first_named_with_both_values(results_
 def test_a_card_that_is_none_is_refused(results_folder: Path, tmp_path: Path, content: bytes) -> None:
     shutil.copytree(results_folder, tmp_path / "copy")
     (tmp_path / "copy" / "card.json").write_bytes(content)
-    with pytest.raises(ResultsMismatch, match=r"card.json is not a run card of this version of SHRAG"):
+    with pytest.raises(ResultsMismatch, match=r"card.json is not a run card \(.*\): run the experiment again"):
         read_card(tmp_path / "copy")
+
+
+def test_results_of_an_older_format_are_refused_in_one_sentence(results_folder: Path, tmp_path: Path) -> None:
+    card = msgspec.json.decode((results_folder / "card.json").read_bytes())
+    card["identity"] |= {"format_version": 2, "chance": card["identity"].pop("stochastic_conditions")}
+    (tmp_path / "card.json").write_bytes(msgspec.json.encode(card))
+    with pytest.raises(ResultsMismatch) as caught:
+        read_card(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path} holds results of format 2, and this version of SHRAG reads format 3: run the experiment again "
+        "into another folder."
+    )
 
 
 def test_a_folder_without_a_card_holds_no_results(tmp_path: Path) -> None:

@@ -105,9 +105,9 @@ def test_what_is_wrong_is_named_before_a_question_is_asked(tmp_path: Path, chang
     [
         ('kind = "bars"\ny = ["QSR@50"]', "shows 'QSR@50', which is not a measure"),
         ('kind = "bars"\ny = []', "a plot has no measure: name one in y"),
-        ('kind = "line"\ny = ["collected"]', "a line plot has no x: name the setting on its axis"),
-        ('kind = "line"\nx = "nots"\ny = ["collected"]', "has x = 'nots', which no condition sets"),
-        ('kind = "pie"\ny = ["collected"]', "Invalid enum value 'pie'"),
+        ('kind = "line"\ny = ["num_candidates"]', "a line plot has no x: name the setting on its axis"),
+        ('kind = "line"\nx = "nots"\ny = ["num_candidates"]', "has x = 'nots', which no condition sets"),
+        ('kind = "pie"\ny = ["num_candidates"]', "Invalid enum value 'pie'"),
     ],
 )
 def test_a_plot_of_what_there_is_not_is_refused(tmp_path: Path, plot: str, says: str) -> None:
@@ -151,7 +151,7 @@ def test_narrowing_keeps_the_baseline_and_takes_a_whole_grid_by_its_name(tmp_pat
     assert narrow_experiment(experiment, [], [], None) == experiment
     assert len(narrow_experiment(experiment, ["s"], ["and"], None).conditions) == 5
     plotted = read_experiment(
-        _write(tmp_path, HEAD + CONDITIONS + '[[plots]]\nkind = "line"\nx = "ands"\ny = ["collected"]')
+        _write(tmp_path, HEAD + CONDITIONS + '[[plots]]\nkind = "line"\nx = "ands"\ny = ["num_candidates"]')
     )
     assert len(narrow_experiment(plotted, [], ["and"], None).plots) == 1
     assert narrow_experiment(plotted, [], ["or"], None).plots == ()

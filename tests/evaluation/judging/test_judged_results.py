@@ -11,7 +11,7 @@ from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.judging.judged_results import JUDGEMENTS_FILE, judge_results
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.models.errors import ModelUnavailable
-from tests.evaluation.judging.test_llm_judge import ScriptedJudge, marks
+from tests.evaluation.judging.test_llm_judge import ScriptedJudge, scores
 from tests.support.small_experiment import OR, SMALL, run_small
 
 
@@ -28,10 +28,10 @@ def _answered(folder: Path) -> int:
 def test_every_answer_is_marked_once_and_the_results_stay_as_they_are(folder: Path) -> None:
     count = _answered(folder)
     assert count >= 9
-    judge = ScriptedJudge(*(marks(8, 50, True) for _ in range(count)))
+    judge = ScriptedJudge(*(scores(8, 50, True) for _ in range(count)))
     (found,) = judge_results(open_results(folder)[0], judge)
     assert (found.set, found.condition, found.refused) == ("demo", "bm25", 10 - count)
-    assert (found.summary.judge, found.summary.marked) == ("scripted-judge", count)
+    assert (found.summary.judge, found.summary.scored) == ("scripted-judge", count)
     assert found.summary.relevance is not None
     assert found.summary.relevance[0] == 8.0
     # No line is left to write: a second asking would fail.
@@ -41,10 +41,10 @@ def test_every_answer_is_marked_once_and_the_results_stay_as_they_are(folder: Pa
 def test_a_judge_that_was_stopped_goes_on_behind_the_last_whole_line(folder: Path) -> None:
     count = _answered(folder)
     with pytest.raises(ModelUnavailable):
-        judge_results(open_results(folder)[0], ScriptedJudge(marks(2, 0, False), ModelUnavailable("gone")))
+        judge_results(open_results(folder)[0], ScriptedJudge(scores(2, 0, False), ModelUnavailable("gone")))
     with (folder / JUDGEMENTS_FILE).open("a", encoding="utf-8") as stream:
         stream.write('{"set": "demo", "condi')
-    judge = ScriptedJudge(*(marks(8, 50, True) for _ in range(count - 1)))
+    judge = ScriptedJudge(*(scores(8, 50, True) for _ in range(count - 1)))
     (found,) = judge_results(open_results(folder)[0], judge)
     assert judge.lines == []
     assert found.summary.relevance is not None
@@ -54,8 +54,8 @@ def test_a_judge_that_was_stopped_goes_on_behind_the_last_whole_line(folder: Pat
 
 def test_another_judge_marks_for_itself(folder: Path) -> None:
     count = _answered(folder)
-    judge_results(open_results(folder)[0], ScriptedJudge(*(marks(8, 50, True) for _ in range(count))))
-    other = ScriptedJudge(*(marks(2, 0, False) for _ in range(count)))
+    judge_results(open_results(folder)[0], ScriptedJudge(*(scores(8, 50, True) for _ in range(count))))
+    other = ScriptedJudge(*(scores(2, 0, False) for _ in range(count)))
     other.name = "other"
     (found,) = judge_results(open_results(folder)[0], other)
     assert found.summary.judge == "other"
@@ -78,7 +78,7 @@ def test_the_command_prints_each_mean_with_the_judges_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count = _answered(folder)
-    judge = ScriptedJudge(*(marks(8, 50, True) for _ in range(count - 1)), "none", "none")
+    judge = ScriptedJudge(*(scores(8, 50, True) for _ in range(count - 1)), "none", "none")
     judge.close = lambda: None  # type: ignore[attr-defined]
     monkeypatch.setattr("shrag.cli.commands.judge.open_language_model", lambda settings: judge)
     assert run(["judge", str(folder)]) == 0
@@ -87,8 +87,8 @@ def test_the_command_prints_each_mean_with_the_judges_name(
         "set",
         "condition",
         "judge",
-        "marked",
-        "unmarked",
+        "scored",
+        "unscored",
         "refused",
         "relevance",
         "answerability",

@@ -30,7 +30,7 @@ def test_a_peer_ranks_the_sets_own_records_beside_us(demo_home: Path, tmp_path: 
     assert ran.questions_asked == 20
     _, peer = ran.table.sets[0].rows
     assert peer.cells["nDCG@10"].mean > 0.5
-    assert peer.cells["nDCG@10"].against is not None
+    assert peer.cells["nDCG@10"].difference is not None
     topics = read_topics(tmp_path / "r" / "demo" / "topics.tsv")
     lines = rank("bm25s-kiwi", list(open_corpus(demo_home / "corpora", "demo")[1]), topics, 20)
     written = read_run(tmp_path / "r" / "demo" / "kiwi.run")
@@ -38,7 +38,7 @@ def test_a_peer_ranks_the_sets_own_records_beside_us(demo_home: Path, tmp_path: 
         (line.qid, line.docid, line.rank) for line in lines
     ]
     outcomes = read_outcomes(tmp_path / "r", ExperimentPart("demo", "kiwi"))
-    assert all(outcome.collected == outcome.found and not outcome.keywords for outcome in outcomes)
+    assert all(outcome.num_candidates == outcome.num_retrieved and not outcome.keywords for outcome in outcomes)
     times = read_times(tmp_path / "r", ExperimentPart("demo", "kiwi"))
     assert len(times) == 10
     assert all(list(each.seconds) == ["ranking"] and each.seconds["ranking"] > 0 for each in times)

@@ -6,9 +6,9 @@ import pytest
 from shrag.evaluation.questions.figures import (
     ANSWER_FIGURES,
     PROCESS_FIGURES,
-    ChoiceLevels,
+    ChoiceBaselines,
     answer_figures,
-    choice_levels,
+    choice_baselines,
 )
 from shrag.evaluation.questions.outcome import AnswerRecord, QuestionOutcome, RelevantRecord
 from shrag.evaluation.questions.reference_answers import Reference
@@ -28,7 +28,7 @@ KO = AnswerRecord(
 )
 EN = msgspec.structs.replace(KO, text="Yes.", plain="Yes, metals block radio waves", language="en", recall=None)
 REFUSED = msgspec.structs.replace(KO, plain="금속은 전파를 막는다.", reason="nothing_fits", precision=None, recall=None)
-METAL = Reference("q", answers=("금속은 전파를 흡수한다.", "금속은 전파를 막는다"), short=("전파",))
+METAL = Reference("q", answers=("금속은 전파를 흡수한다.", "금속은 전파를 막는다"), short_answers=("전파",))
 
 
 def _one(answer: AnswerRecord | None, reference: Reference, **fields: object) -> dict[str, float]:
@@ -39,15 +39,15 @@ def _one(answer: AnswerRecord | None, reference: Reference, **fields: object) ->
 
 
 def test_an_answer_that_is_the_reference_is_whole_by_every_figure() -> None:
-    assert _one(KO, METAL, found=25) == {
+    assert _one(KO, METAL, num_retrieved=25) == {
         "rouge_l": 1.0,
         "rouge_l_characters": 1.0,
-        "short_answer": 1.0,
-        "exact": 1.0,
+        "string_match": 1.0,
+        "exact_match": 1.0,
         "citation_precision": 1.0,
         "citation_recall": 0.5,
-        "form": 1.0,
-        "refusal": 1.0,
+        "well_formed": 1.0,
+        "refusal_accuracy": 1.0,
         "retrieval_ratio": 0.5,
     }
 
@@ -58,15 +58,15 @@ def test_korean_is_compared_by_morphemes_and_english_by_words() -> None:
     assert korean["rouge_l"] == pytest.approx(2 * 4 / (6 + 7))
     # 금속은전파를 are six of nine letters, and 다 at the end one more, of ten.
     assert korean["rouge_l_characters"] == pytest.approx(2 * 7 / (9 + 10))
-    english = _one(EN, Reference("q", answers=("Metals stop radio waves.",), yes=True))
+    english = _one(EN, Reference("q", answers=("Metals stop radio waves.",), yes_no=True))
     assert english["rouge_l"] == pytest.approx(2 * 3 / (5 + 4))
-    assert (english["yes_no"], english["citation_recall"], english["form"]) == (1.0, 0.0, 0.0)
+    assert (english["yes_no_accuracy"], english["citation_recall"], english["well_formed"]) == (1.0, 0.0, 0.0)
 
 
 def test_a_refusal_of_what_can_be_answered_is_worth_nothing() -> None:
-    figures = _one(REFUSED, msgspec.structs.replace(METAL, yes=True, choices=("x", "y"), choice="A"))
+    figures = _one(REFUSED, msgspec.structs.replace(METAL, yes_no=True, choices=("x", "y"), choice="A"))
     assert set(figures) == set(ANSWER_FIGURES)
-    assert figures.pop("choice_or_draw") == 0.5
+    assert figures.pop("choice_accuracy_with_guessing") == 0.5
     assert set(figures.values()) == {0.0}
 
 
@@ -76,18 +76,18 @@ def test_a_refusal_of_what_can_be_answered_is_worth_nothing() -> None:
 def test_a_choice_is_right_wrong_or_not_made(made: str, accuracy: float, any_made: float, or_draw: float) -> None:
     reference = Reference("q", choices=("one", "two", "three", "four"), choice="C")
     figures = _one(msgspec.structs.replace(EN, choice=made), reference)
-    assert [figures[name] for name in ("choice_accuracy", "choice_made", "choice_or_draw")] == [
+    assert [figures[name] for name in ("choice_accuracy", "choice_rate", "choice_accuracy_with_guessing")] == [
         accuracy,
         any_made,
         or_draw,
     ]
-    assert "choice_made" not in _one(EN, METAL)
+    assert "choice_rate" not in _one(EN, METAL)
 
 
 def test_what_cannot_be_answered_has_refusal_alone() -> None:
     unanswerable = Reference("q", answerable=False)
-    assert _one(REFUSED, unanswerable) == {"refusal": 1.0, "retrieval_ratio": 0.0}
-    assert _one(KO, unanswerable, found=99) == {"refusal": 0.0, "retrieval_ratio": 1.0}
+    assert _one(REFUSED, unanswerable) == {"refusal_accuracy": 1.0, "retrieval_ratio": 0.0}
+    assert _one(KO, unanswerable, num_retrieved=99) == {"refusal_accuracy": 0.0, "retrieval_ratio": 1.0}
 
 
 def test_a_question_that_could_not_be_asked_is_neither_answered_nor_refused() -> None:
@@ -98,12 +98,12 @@ def test_a_question_that_could_not_be_asked_is_neither_answered_nor_refused() ->
     ]
     references = {"q": Reference("q", answerable=False), "r": msgspec.structs.replace(METAL, qid="r")}
     found = answer_figures(outcomes, references, 50, SPLIT)
-    assert found["refusal"] == {"q": 0.0, "r": 1.0}
+    assert found["refusal_accuracy"] == {"q": 0.0, "r": 1.0}
     assert found["rouge_l"] == {"r": 1.0}
 
 
 def test_a_search_alone_has_a_retrieval_ratio_and_no_reference_has_nothing() -> None:
-    assert _one(None, METAL, found=5) == {"retrieval_ratio": 0.1}
+    assert _one(None, METAL, num_retrieved=5) == {"retrieval_ratio": 0.1}
     assert answer_figures([QuestionOutcome("q", answer=KO)], {}, 50, SPLIT) == {}
     assert answer_figures([], {"q": METAL}, 50, SPLIT) == {}
 
@@ -114,37 +114,37 @@ def _asked(letter: str, count: int) -> Reference:
 
 def test_a_draw_is_worth_the_mean_over_the_questions_and_a_letter_its_share() -> None:
     asked = [_asked("A", 2), _asked("B", 4), _asked("B", 4), Reference("no choices", answers=("x",))]
-    assert choice_levels(asked) == ChoiceLevels((1 / 2 + 2 / 4) / 3, 2 / 3, "B")
+    assert choice_baselines(asked) == ChoiceBaselines((1 / 2 + 2 / 4) / 3, 2 / 3, "B")
 
 
 def test_of_letters_that_are_right_as_often_the_first_is_named() -> None:
-    assert choice_levels([_asked("C", 4), _asked("B", 4)]) == ChoiceLevels(0.25, 0.5, "B")
+    assert choice_baselines([_asked("C", 4), _asked("B", 4)]) == ChoiceBaselines(0.25, 0.5, "B")
 
 
 def test_without_choices_there_is_no_level() -> None:
-    assert choice_levels([]) is None
-    assert choice_levels([Reference("q", answers=("x",))]) is None
+    assert choice_baselines([]) is None
+    assert choice_baselines([Reference("q", answers=("x",))]) is None
 
 
 TWO = (RelevantRecord("a", 1, 1), RelevantRecord("b", 1, None))
 
 
 @pytest.mark.parametrize(
-    ("outcome", "collected", "recall", "success"),
+    ("outcome", "candidates", "recall", "success"),
     [
-        (QuestionOutcome("q", collected=30, relevant_collected=2, relevant=TWO), 30.0, 1.0, 1.0),
-        (QuestionOutcome("q", collected=30, relevant_collected=1, relevant=TWO), 30.0, 0.5, 1.0),
-        (QuestionOutcome("q", collected=30, relevant=TWO), 30.0, 0.0, 0.0),
+        (QuestionOutcome("q", num_candidates=30, num_relevant_candidates=2, relevant=TWO), 30.0, 1.0, 1.0),
+        (QuestionOutcome("q", num_candidates=30, num_relevant_candidates=1, relevant=TWO), 30.0, 0.5, 1.0),
+        (QuestionOutcome("q", num_candidates=30, relevant=TWO), 30.0, 0.0, 0.0),
         (QuestionOutcome("q", relevant=TWO, error="too long"), 0.0, 0.0, 0.0),
         # Judged, and nothing of it relevant: nothing can be found, as trec_eval counts it.
-        (QuestionOutcome("q", collected=30), 30.0, 0.0, 0.0),
+        (QuestionOutcome("q", num_candidates=30), 30.0, 0.0, 0.0),
     ],
 )
-def test_figures_are_of_the_whole_pool(
-    outcome: QuestionOutcome, collected: float, recall: float, success: float
+def test_figures_are_of_all_candidates(
+    outcome: QuestionOutcome, candidates: float, recall: float, success: float
 ) -> None:
     assert {name: figure(outcome) for name, figure in PROCESS_FIGURES.items()} == {
-        "collected": collected,
-        "pool_recall": recall,
-        "pool_success": success,
+        "num_candidates": candidates,
+        "candidate_recall": recall,
+        "candidate_success": success,
     }

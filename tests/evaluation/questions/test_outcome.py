@@ -24,10 +24,10 @@ def test_a_search_is_told_by_keywords_queries_pool_and_the_ranks_of_relevant_rec
         keyword.text for keyword in result.keywords.keywords
     ]
     assert outcome.queries == result.queries.queries
-    assert (outcome.collected, outcome.found) == (len(result.hits.pool), len(result.ranking.records))
+    assert (outcome.num_candidates, outcome.num_retrieved) == (len(result.hits.candidates), len(result.ranking.records))
     assert outcome.relevant[0] == RelevantRecord("DEMO-MAT-001", 2, 1)
     assert outcome.relevant[-1] == RelevantRecord("DEMO-NOT-THERE", 1, None)
-    assert outcome.relevant_collected == len({"DEMO-MAT-001", "DEMO-AI-001"} & set(result.hits.pool))
+    assert outcome.num_relevant_candidates == len({"DEMO-MAT-001", "DEMO-AI-001"} & set(result.hits.candidates))
     assert [hit.docid for hit in asked.hits] == [ranked.record.docid for ranked in result.ranking.records]
     assert asked.hits[0].score == result.ranking.records[0].score
     assert asked.seconds == result.timings.seconds
@@ -49,7 +49,7 @@ def test_an_answer_is_kept_with_the_records_it_cites(demo: Engine) -> None:
 def test_a_peers_pool_is_its_ranking() -> None:
     asked = record_ranking("q", [Hit("a", 2.0), Hit("b", 1.0)], {"b": 1, "c": 1, "a": 0})
     outcome = asked.outcome
-    assert (outcome.collected, outcome.relevant_collected, outcome.found) == (2, 1, 2)
+    assert (outcome.num_candidates, outcome.num_relevant_candidates, outcome.num_retrieved) == (2, 1, 2)
     assert outcome.relevant == (RelevantRecord("b", 1, 2), RelevantRecord("c", 1, None))
     assert (outcome.reason, record_ranking("q", [], {}).outcome.reason) == ("", "nothing_found")
 
@@ -57,7 +57,7 @@ def test_a_peers_pool_is_its_ranking() -> None:
 def test_a_question_that_could_not_be_asked_found_nothing_and_says_why() -> None:
     asked = record_error("q", "The question is empty: write one.", {"a": 1})
     assert asked.outcome.error.startswith("The question is empty")
-    assert (asked.outcome.found, asked.hits) == (0, [])
+    assert (asked.outcome.num_retrieved, asked.hits) == (0, [])
     assert asked.outcome.relevant == (RelevantRecord("a", 1, None),)
 
 

@@ -35,12 +35,12 @@ def test_json_lines_and_tab_separated_lines_say_the_same(tmp_path: Path) -> None
     ],
 )
 def test_answers_that_are_all_one_word_for_yes_or_no_say_so(tmp_path: Path, answers: str, yes: bool | None) -> None:
-    assert _read(tmp_path, f'{{"qid": "a", "answers": {answers}}}')["a"].yes is yes
+    assert _read(tmp_path, f'{{"qid": "a", "answers": {answers}}}')["a"].yes_no is yes
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     given = (
-        Reference("a", ("x\ty",), ("x",), yes=False),
+        Reference("a", ("x\ty",), ("x",), yes_no=False),
         Reference("b", answerable=False),
         Reference("c", choices=("red", "blue"), choice="B"),
     )
@@ -74,7 +74,7 @@ def test_a_file_in_others_words_is_read_by_their_keys(tmp_path: Path) -> None:
 def test_answers_under_their_text_are_each_a_reference(tmp_path: Path) -> None:
     line = '{"text": "…", "qas": [{"qid": "a", "answer": "Yes"}, {"qid": "b", "answer": "two"}]}\n{"qas": []}'
     assert _read(tmp_path, line, ReferenceSource("f", answers="answer")) == {
-        "a": Reference("a", ("Yes",), yes=True),
+        "a": Reference("a", ("Yes",), yes_no=True),
         "b": Reference("b", ("two",)),
     }
 

@@ -28,7 +28,7 @@ def test_the_margin_is_to_the_best_of_the_others_and_points_where_the_claim_does
     (verdict,) = judge_claim(Claim("", "m"), table)
     assert (verdict.baseline_mean, verdict.rival.condition, verdict.margin) == (0.5, "b", 0.05)
     assert (verdict.low, verdict.high) == pytest.approx((-0.15, 0.15))
-    (lower,) = judge_claim(Claim("", "m", lower=True), table)
+    (lower,) = judge_claim(Claim("", "m", lower_is_better=True), table)
     assert (lower.rival.condition, lower.margin) == ("a", -0.1)
     assert (lower.low, lower.high) == pytest.approx((-0.2, 0.1))
 
@@ -48,7 +48,7 @@ def test_the_margin_is_to_the_best_of_the_others_and_points_where_the_claim_does
 )
 def test_only_what_is_significant_counts(rows: list[tuple[str, float, float]], lower: bool, summary: str) -> None:
     table = _table(*(_row(name, 0.5 + against, against, p) for name, against, p in rows))
-    (verdict,) = judge_claim(Claim("", "m", lower=lower), table)
+    (verdict,) = judge_claim(Claim("", "m", lower_is_better=lower), table)
     assert verdict.summary == summary
     assert verdict.holds is (summary in ("holds", "holds against all 2"))
 

@@ -26,10 +26,10 @@ def test_a_folder_names_its_baseline_and_a_colon_any_condition(results_folder: P
 
 def test_two_conditions_compare_as_the_table_compares_them(results_folder: Path) -> None:
     a, b = choose_condition(f"{results_folder}:or"), choose_condition(f"{results_folder}:and")
-    (compared,) = compare_conditions(a, b, count=3, by="collected")
+    (compared,) = compare_conditions(a, b, count=3, by="num_candidates")
     told = read_table(results_folder).sets[0].rows[1].cells
     for each in compared.differences:
-        against = told[each.measure].against
+        against = told[each.measure].difference
         assert against is not None
         assert (each.difference, each.p, each.wins) == (against.mean, against.p, against.wins)
     assert len(compared.changes) == 3
@@ -41,7 +41,7 @@ def test_two_conditions_compare_as_the_table_compares_them(results_folder: Path)
 def test_other_questions_or_measures_are_refused(results_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(results_folder, tmp_path / "copy")
     a, b = choose_condition(str(results_folder)), choose_condition(str(tmp_path / "copy"))
-    with pytest.raises(ResultsMismatch, match=r"RR is not measured in both: use one of nDCG@10, R@20, collected"):
+    with pytest.raises(ResultsMismatch, match=r"RR is not measured in both: use one of nDCG@10, R@20, num_candidates"):
         list(compare_conditions(a, b, count=3, by="RR"))
     qrels = tmp_path / "copy" / "demo" / "qrels.txt"
     qrels.write_text(qrels.read_text().replace(" 2\n", " 1\n"))

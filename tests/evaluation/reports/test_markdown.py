@@ -7,14 +7,14 @@ import pytest
 
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Claim
-from shrag.evaluation.questions.figures import ChoiceLevels
+from shrag.evaluation.questions.figures import ChoiceBaselines
 from shrag.evaluation.reports.markdown import cell_text, counts_text, escape_markdown, render_document, table_text
 from shrag.evaluation.reports.table import BaselineDifference, ResultCell, ResultRow, ResultTable, SetTable, read_table
 from tests.support.small_experiment import SMALL, run_small
 
 CLAIMS = (
-    Claim("OR | collects more.", "collected", over=("and",)),
-    Claim("OR collects fewer.", "collected", over=("and",), lower=True),
+    Claim("OR | collects more.", "num_candidates", over=("and",)),
+    Claim("OR collects fewer.", "num_candidates", over=("and",), lower_is_better=True),
     Claim("OR ranks best.", "nDCG@10"),
 )
 
@@ -29,11 +29,13 @@ def claiming(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_claim_has_a_verdict_set_by_set_with_the_numbers_of_the_table(claiming: Path) -> None:
     text = render_document([claiming])
     own, other, _ = read_table(claiming).sets[0].rows
-    fewer = other.cells["collected"].against
+    fewer = other.cells["num_candidates"].difference
     assert fewer is not None
     assert fewer.sign == "-"
     margin = f"{-fewer.mean:+.3f} [{-fewer.high:+.3f}, {-fewer.low:+.3f}]"
-    rival = f"{own.cells['collected'].mean:.3f} | AND of \\<b\\>all\\</b\\>: {other.cells['collected'].mean:.3f}"
+    rival = (
+        f"{own.cells['num_candidates'].mean:.3f} | AND of \\<b\\>all\\</b\\>: {other.cells['num_candidates'].mean:.3f}"
+    )
     assert f"| demo | {rival} | {margin} | holds |" in text
     assert "**OR \\| collects more.** Of 1 sets, shown against every other condition on 1, against some" in text
     assert (
@@ -45,8 +47,8 @@ def test_each_claim_has_a_verdict_set_by_set_with_the_numbers_of_the_table(claim
         in text
     )
     assert "contradicted on 0. The baseline's mean is no worse than the best of the others on 1." in text
-    assert "| set | baseline, collected | lowest of the others | lower by | verdict |" in text
-    assert "| set | baseline, collected | best of the others | better by | verdict |" in text
+    assert "| set | baseline, num\\_candidates | lowest of the others | lower by | verdict |" in text
+    assert "| set | baseline, num\\_candidates | best of the others | better by | verdict |" in text
     assert f"| demo | {rival} | {fewer.mean:+.3f} [".replace("-", "−") in text
     assert "| the contrary is shown against 1 of 1 |" in text
 
@@ -55,7 +57,7 @@ def test_it_has_every_table_the_differences_the_times_and_what_produced_them(cla
     text = render_document([claiming])
     assert text.startswith("# Results\n")
     assert "### demo (10 questions)" in text
-    assert "Difference from the baseline `or` in collected; significant ones in bold:" in text
+    assert "Difference from the baseline `or` in num\\_candidates; significant ones in bold:" in text
     assert "| AND of \\<b\\>all\\</b\\> | **−" in text
     assert text.count("Median milliseconds per question: `or` ") == 1
     assert "- **Command:** `shrag 'x y'`, seed 0," in text
@@ -80,18 +82,20 @@ WORSE = BaselineDifference(-0.2, -0.3, -0.1, 0.001, 0.002, 0, 1, 9)
 
 def _row(name: str, cell: ResultCell, errors: int = 0, empty: int = 0, fallbacks: int = 0) -> ResultRow:
     return ResultRow(
-        name, f"<i>{name}</i> | `x`", name, {}, 10, errors, empty, fallbacks, {"RR": cell, "collected": cell}
+        name, f"<i>{name}</i> | `x`", name, {}, 10, errors, empty, fallbacks, {"RR": cell, "num_candidates": cell}
     )
 
 
 def test_the_table_has_a_line_for_each_condition_and_nothing_in_it_is_markup() -> None:
     rows = (_row("a", ResultCell(0.5, 0.4, 0.6, (0.5,))), _row("b", ResultCell(0.3, 0.2, 0.4, (0.3,), WORSE), 1, 3, 2))
-    table = ResultTable("T *x*", "Q\n# no heading?", "paper", "a", ("RR",), ("collected",), (SetTable("s", 10, rows),))
+    table = ResultTable(
+        "T *x*", "Q\n# no heading?", "paper", "a", ("RR",), ("num_candidates",), (SetTable("s", 10, rows),)
+    )
     lines = table_text(table).splitlines()
     assert lines[0] == "# T \\*x\\*"
     assert lines[2] == "Q \\# no heading? (paper)"
     assert lines[-4:] == [
-        "| condition | RR | collected | not as usual |",
+        "| condition | RR | num\\_candidates | not as usual |",
         "| --- | ---: | ---: | --- |",
         "| \\<i\\>a\\</i\\> \\| \\`x\\` (baseline) | 0.500 [0.400, 0.600] | 0.500 [0.400, 0.600] | – |",
         "| \\<i\\>b\\</i\\> \\| \\`x\\` | 0.300 [0.200, 0.400] − | 0.300 [0.200, 0.400] − "
@@ -102,10 +106,10 @@ def test_the_table_has_a_line_for_each_condition_and_nothing_in_it_is_markup() -
 def test_a_set_has_the_columns_that_it_has_values_for_and_says_what_choices_are_worth() -> None:
     rows = (_row("a", ResultCell(0.5, 0.4, 0.6, (0.5,))),)
     bare = SetTable(
-        "bare", 4, tuple(ResultRow("a", "a", "a", {}, 4, 0, 0, 0, {}) for _ in rows), ChoiceLevels(0.25, 0.5, "C")
+        "bare", 4, tuple(ResultRow("a", "a", "a", {}, 4, 0, 0, 0, {}) for _ in rows), ChoiceBaselines(0.25, 0.5, "C")
     )
-    table = ResultTable("T", "Q", "", "", ("RR",), ("collected",), (SetTable("s", 10, rows), bare))
-    assert table.columns_of(table.sets[0]) == ("RR", "collected")
+    table = ResultTable("T", "Q", "", "", ("RR",), ("num_candidates",), (SetTable("s", 10, rows), bare))
+    assert table.columns_of(table.sets[0]) == ("RR", "num_candidates")
     assert table_text(table).splitlines()[-5:] == [
         "| condition |  | not as usual |",
         "| --- | --- |",

@@ -55,7 +55,7 @@ def test_a_setting_that_no_condition_left_has_is_refused() -> None:
         panels(Plot("line", ("RR",), x="ands"), _table(_row("a", "a", {}, 0.1)))
 
 
-LINE = Plot("line", ("RR", "collected"), x="ands", title="그림 $3")
+LINE = Plot("line", ("RR", "num_candidates"), x="ands", title="그림 $3")
 BARS = Plot("bars", ("RR",))
 
 
@@ -63,11 +63,13 @@ def _drawn_table(label: str = "조건 $1 <b>") -> ResultTable:
     rows = tuple(
         ResultRow(
             f"and-{number}", f"{label} {number}", "and", {"ands": number}, 5, 0, 0, 0,
-            {"RR": ResultCell(0.5, 0.4, 0.6, (0.5,)), "collected": ResultCell(10.0 * number, 1.0, 99.0, (10.0,))},
+            {"RR": ResultCell(0.5, 0.4, 0.6, (0.5,)), "num_candidates": ResultCell(10.0 * number, 1.0, 99.0, (10.0,))},
         )
         for number in range(4)
     )  # fmt: skip
-    return ResultTable("t", "q", "", "", ("RR",), ("collected",), (SetTable("s", 5, rows), SetTable("t_$x", 5, rows)))
+    return ResultTable(
+        "t", "q", "", "", ("RR",), ("num_candidates",), (SetTable("s", 5, rows), SetTable("t_$x", 5, rows))
+    )
 
 
 @pytest.mark.slow
@@ -83,7 +85,7 @@ def test_the_same_table_gives_the_same_bytes(plot: Plot, kind: str) -> None:
 def test_an_svg_has_its_text_as_text_and_neither_date_nor_script() -> None:
     svg = draw(LINE, _drawn_table(), "svg")
     texts = {"".join(element.itertext()) for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
-    assert {"그림 $3", "RR", "collected", "ands", "s", "t_$x", "0", "3"} <= texts
+    assert {"그림 $3", "RR", "num_candidates", "ands", "s", "t_$x", "0", "3"} <= texts
     assert b"<dc:date>" not in svg
     assert b"<script" not in svg
     assert "조건 $1 &lt;b&gt; 0" in draw(BARS, _drawn_table(), "svg").decode()

@@ -47,9 +47,9 @@ def test_a_card_that_names_files_elsewhere_is_refused(copy: Path, name: str) -> 
 
 def test_parts_are_as_many_as_a_condition_with_chance_is_repeated() -> None:
     experiment = msgspec.structs.replace(SMALL, repeats=2)
-    results = ResultFolder(Path(), experiment, chance=("or",))
+    results = ResultFolder(Path(), experiment, stochastic_conditions=("or",))
     assert [part.stem for part, _ in results.all_parts()] == ["demo/or.1", "demo/or.2", "demo/and", "demo/bm25"]
-    assert ResultFolder(Path(), SMALL, chance=("or",)).parts("demo", SMALL.conditions[0]) == [
+    assert ResultFolder(Path(), SMALL, stochastic_conditions=("or",)).parts("demo", SMALL.conditions[0]) == [
         ExperimentPart("demo", "or")
     ]
 

@@ -28,10 +28,10 @@ def test_shares_have_score_intervals_and_all_others_those_of_the_bootstrap() -> 
 
 
 def test_all_but_one_are_tested_against_it() -> None:
-    table = run_table({"a": A, "b": B}, against="a")
+    table = run_table({"a": A, "b": B}, baseline="a")
     assert table["a"]["RR"].difference is None
     found = table["b"]["RR"].difference
     assert found is not None
     assert (found.difference, found.p, found.p_holm) == (0.5, 0.5, 1.0)
     with pytest.raises(EvaluationError, match="c is not one of the runs"):
-        run_table({"a": A}, against="c")
+        run_table({"a": A}, baseline="c")

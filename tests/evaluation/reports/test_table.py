@@ -23,22 +23,22 @@ def test_the_means_are_those_of_the_run_files_and_the_outcomes(results_folder: P
         for measure, mean in means.items():
             assert row.cells[measure].mean == pytest.approx(mean)
             assert row.cells[measure].low <= row.cells[measure].mean <= row.cells[measure].high
-        assert set(row.cells) == {"nDCG@10", "R@20", "collected", "pool_recall", "pool_success"}
+        assert set(row.cells) == {"nDCG@10", "R@20", "num_candidates", "candidate_recall", "candidate_success"}
 
 
 def test_only_the_other_conditions_are_compared_with_the_baseline(results_folder: Path) -> None:
     baseline, other, bm25 = read_table(results_folder).sets[0].rows
-    assert {cell.against for cell in baseline.cells.values()} == {None}
-    fewer = other.cells["collected"].against
+    assert {cell.difference for cell in baseline.cells.values()} == {None}
+    fewer = other.cells["num_candidates"].difference
     assert fewer is not None
-    assert fewer.mean == pytest.approx(other.cells["collected"].mean - baseline.cells["collected"].mean)
+    assert fewer.mean == pytest.approx(other.cells["num_candidates"].mean - baseline.cells["num_candidates"].mean)
     assert fewer.low <= fewer.mean <= fewer.high < 0
     # Of ten differences of one sign, 2 of the 2^10 assignments of signs are as extreme.
     assert (fewer.wins, fewer.ties, fewer.losses) == (0, 0, 10)
     assert fewer.p == pytest.approx(2 / 2**10)
     assert fewer.p_holm == pytest.approx(6 * 2 / 2**10)
     assert fewer.sign == "-"
-    assert all(cell.against for cell in bm25.cells.values())
+    assert all(cell.difference for cell in bm25.cells.values())
 
 
 def test_the_same_folder_always_gives_the_same_table(results_folder: Path) -> None:

@@ -11,14 +11,14 @@ def test_a_question_takes_the_sum_of_its_stages() -> None:
     assert (times.part, times.questions, times.tokens) == ("s/or", 20, 40)
     assert times.mean == pytest.approx(1.15)
     assert times.median == pytest.approx(1.15)
-    assert times.slowest_twentieth == pytest.approx(2.0)
+    assert times.p95 == pytest.approx(2.0)
     assert times.stages == {"search": pytest.approx(1.05), "ranking": pytest.approx(0.1)}
 
 
 @pytest.mark.parametrize(("count", "place"), [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (100, 95)])
 def test_the_95th_percentile_is_the_nearest_rank(count: int, place: int) -> None:
     times = summarise_times("p", [{"search": float(number)} for number in range(1, count + 1)], 0)
-    assert times.slowest_twentieth == place
+    assert times.p95 == place
 
 
 def test_no_times_are_zero() -> None:

@@ -27,7 +27,7 @@ LABELS = Annotations(
 
 def test_labels_have_alpha_fleiss_and_cohen_of_each_two_over_the_items_each_can_use() -> None:
     found = agreement(LABELS)
-    assert [(each.figure, each.annotators, each.items) for each in found] == [
+    assert [(each.statistic, each.annotators, each.items) for each in found] == [
         ("Krippendorff's alpha (nominal)", ("a", "b", "c"), 21),
         ("Fleiss' kappa", ("a", "b", "c"), 20),
         ("Cohen's kappa", ("a", "b"), 21),
@@ -46,7 +46,7 @@ def test_labels_have_alpha_fleiss_and_cohen_of_each_two_over_the_items_each_can_
 def test_scores_have_alpha_and_the_correlations_of_each_two() -> None:
     scores = {f"i{n}": {"a": str(n), "b": str(n * n), "c": str((n * 5) % 7)} for n in range(12)}
     found = agreement(Annotations(scores, scored=True))
-    assert [each.figure for each in found[:5]] == [
+    assert [each.statistic for each in found[:5]] == [
         "Krippendorff's alpha (ordinal)",
         "Krippendorff's alpha (interval)",
         "Pearson's r",
@@ -54,7 +54,7 @@ def test_scores_have_alpha_and_the_correlations_of_each_two() -> None:
         "Kendall's tau-b",
     ]
     assert len(found) == 2 + 3 * 3
-    by_name = {each.figure: each for each in found[2:5]}
+    by_name = {each.statistic: each for each in found[2:5]}
     assert by_name["Spearman's rho"].value == pytest.approx(1.0)
     assert by_name["Kendall's tau-b"].value == 1.0
     assert by_name["Pearson's r"].value == pytest.approx(0.9634, abs=1e-3)

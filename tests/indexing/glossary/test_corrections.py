@@ -10,7 +10,7 @@ from shrag.indexing.glossary.corrections import apply_corrections, parse_correct
 from shrag.indexing.glossary.store import Entry
 
 MINED = [
-    Entry("지도", "map", ("지도",), ("map",), 3, "brackets", 0.7),
+    Entry("지도", "map", ("지도",), ("map",), 3, "parenthetical", 0.7),
     Entry("학습", "learning", ("학습",), ("learn",), 3, "alignment", 0.7),
 ]
 

@@ -75,7 +75,7 @@ def test_loanwords_are_paired_with_their_origin(analyzer: KoreanEnglishAnalyzer,
         *[("Other", "An unrelated abstract.")] * 2,
     )
     assert set(found) == {("플랫폼", "platform"), ("컨테이너", "container")}
-    assert {entry.source for entry in found.values()} == {"sound"}
+    assert {entry.source for entry in found.values()} == {"transliteration"}
 
 
 def test_titles_and_abstracts_in_different_languages_align_terms(

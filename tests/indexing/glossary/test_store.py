@@ -5,8 +5,8 @@ from pathlib import Path
 from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
 
 ENTRIES = [
-    Entry("인공 신경망", "Neural Network", ("인공", "신경망"), ("neural", "network"), 9, "brackets", 0.9),
-    Entry("인공 신경망", "ANN", ("인공", "신경망"), ("ann",), 4, "brackets", 0.75),
+    Entry("인공 신경망", "Neural Network", ("인공", "신경망"), ("neural", "network"), 9, "parenthetical", 0.9),
+    Entry("인공 신경망", "ANN", ("인공", "신경망"), ("ann",), 4, "parenthetical", 0.75),
     Entry("망", "network", ("망",), ("network",), 0, "user", 1.0),
 ]  # fmt: skip
 

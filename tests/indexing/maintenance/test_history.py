@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.files import sole_writer
+from shrag.corpora.files import lock_folder
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.maintenance.history import list_index, list_names, roll_back, show_manifest
@@ -16,9 +16,9 @@ from shrag.indexing.storage.checksums import MANIFEST_FILE
 from shrag.indexing.storage.generations import (
     CURRENT_FILE,
     current_generation,
-    drop_old,
     list_generations,
     next_generation,
+    prune_generations,
 )
 
 pytestmark = pytest.mark.slow
@@ -52,8 +52,8 @@ def test_one_step_back_another_and_forward_again(home: Path) -> None:
 
 def test_a_damaged_generation_is_passed_over_and_never_made_current(home: Path) -> None:
     indexes = home / "indexes"
-    (indexes / "demo" / "gen-000002" / "words.sqlite").write_bytes(b"x")
-    with pytest.raises(IndexDamaged, match=r"gen-000002/words.sqlite has 1 bytes where"):
+    (indexes / "demo" / "gen-000002" / "tokens.sqlite").write_bytes(b"x")
+    with pytest.raises(IndexDamaged, match=r"gen-000002/tokens.sqlite has 1 bytes where"):
         roll_back(indexes, "demo", to=2)
     assert _current(home) == 3
     assert roll_back(indexes, "demo").generation == 1
@@ -83,7 +83,7 @@ def test_a_lost_or_damaged_current_file_is_mended_by_choosing(home: Path) -> Non
 
 
 def test_going_back_waits_for_no_builder(home: Path) -> None:
-    with sole_writer(home / "indexes" / "demo"), pytest.raises(IndexingError, match="is being written by process"):
+    with lock_folder(home / "indexes" / "demo"), pytest.raises(IndexingError, match="is being written by process"):
         roll_back(home / "indexes", "demo")
 
 
@@ -109,7 +109,7 @@ def test_after_a_step_back_no_number_comes_twice_and_the_one_gone_back_to_is_kep
 def test_what_is_kept(tmp_path: Path, current: int, before: int | None, keep: int, kept: list[int]) -> None:
     for number in range(1, 6):
         (tmp_path / f"gen-{number:06d}").mkdir()
-    drop_old(tmp_path, current, before, keep)
+    prune_generations(tmp_path, current, before, keep)
     assert list_generations(tmp_path) == kept
 
 
@@ -117,7 +117,7 @@ def test_what_a_killed_removal_left_is_no_generation_and_goes_with_the_next_buil
     for name in ("gen-000002", "old-000001", "build-000003", "gen-1", "gen-000009x"):
         (tmp_path / name).mkdir()
     assert (list_generations(tmp_path), next_generation(tmp_path)) == ([2], 3)
-    drop_old(tmp_path, 2, None)
+    prune_generations(tmp_path, 2, None)
     assert not (tmp_path / "old-000001").exists()
 
 
@@ -144,14 +144,14 @@ def test_a_reader_keeps_what_it_has_open_when_another_is_made_current(home: Path
     opened.close()
 
 
-@pytest.mark.parametrize("format_version", [1])
+@pytest.mark.parametrize("format_version", [1, 2])
 def test_an_index_of_every_format_ever_released_opens_or_says_what_to_do(tmp_path: Path, format_version: int) -> None:
     """R8: the index was built by the release that had this format, and has lain in the tests since."""
     indexes = tmp_path / "indexes"
     shutil.copytree(FROZEN / f"format-{format_version}" / "indexes", indexes)
     says = (
-        r"Index frozen was built by SHRAG 0\.1\.0 in format 1, this is SHRAG [\d.]+ and reads format \d+: "
-        "build it again with `shrag index frozen`"
+        rf"Index frozen was built by SHRAG 0\.1\.0 in format {format_version}, this is SHRAG [\d.]+ "
+        r"and reads format \d+: build it again with `shrag index frozen`"
     )
     with pytest.raises(IndexMismatch, match=says):
         open_index(indexes, "frozen")

@@ -29,7 +29,7 @@ def test_the_index_accounts_for_every_line_of_its_sources(demo_home: Path) -> No
     assert manifest.records == manifest.source.records == account.records == 170
     assert account.lines == account.records + account.rejected + account.duplicates + account.blank
     assert (manifest.bm25.k1, manifest.bm25.b, manifest.bm25.title_boost) == (0.9, 0.4, 0.2)
-    assert {"lucene/segments_1", "words.sqlite"} <= manifest.files.keys()
+    assert {"lucene/segments_1", "tokens.sqlite"} <= manifest.files.keys()
 
 
 def test_a_missing_index_is_answered_with_the_command_and_those_there_are(home: Path) -> None:
@@ -45,7 +45,7 @@ def test_an_index_of_another_analyser_or_format_is_refused_with_what_to_do(home:
         ({"analyzer": "kiwipiepy 0.1"}, r"analysed by \[kiwipiepy 0.1\].*build it again with `shrag index demo`"),
         (
             {"format_version": 99},
-            r"Index demo was built by SHRAG 0.1.0 in format 99, this is SHRAG .* reads format 2: build",
+            r"Index demo was built by SHRAG 0.1.0 in format 99, this is SHRAG .* reads format 3: build",
         ),
     ]
     for change, problem in changes:
@@ -100,7 +100,7 @@ def test_a_killed_build_publishes_nothing_and_the_next_one_succeeds(home: Path) 
         "options = BuildOptions(report=lambda what, done: os.kill(os.getpid(), 9) if what == stage else None)\n"
         "build_index(home / 'corpora', home / 'indexes', 'demo', force=True, options=options)"
     )
-    for stage in ("records indexed", "sealing"):
+    for stage in ("records indexed", "checksums"):
         killed = subprocess.run([sys.executable, "-c", code, str(home), stage], check=False)
         assert killed.returncode == -9
         assert current_generation(home / "indexes" / "demo")[1].generation == 1

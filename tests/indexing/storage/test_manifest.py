@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shrag.corpora.store.manifest import Account, CorpusManifest
+from shrag.corpora.store.manifest import CorpusManifest, SourceAccount
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
-from shrag.indexing.storage.checksums import FileSeal, find_damage, seal_files
+from shrag.indexing.storage.checksums import FileChecksum, compute_checksums, find_damage
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest, decode_manifest, encode_manifest
 
 PATH = Path("indexes/demo/gen-000001/MANIFEST.json")
@@ -25,12 +25,12 @@ _MANIFESTS = st.builds(
     format_version=st.just(FORMAT_VERSION),
     source=st.builds(
         CorpusManifest,
-        sources=st.lists(st.builds(Account), max_size=3).map(tuple),
+        sources=st.lists(st.builds(SourceAccount), max_size=3).map(tuple),
         languages=st.dictionaries(_TEXT, _COUNT, max_size=3),
     ),
     bm25=st.builds(Bm25, st.floats(0, 9), st.floats(0, 1), st.floats(0, 9)),
-    busy=st.dictionaries(_TEXT, st.floats(0, 1), max_size=3),
-    files=st.dictionaries(_SAFE_NAME, st.builds(FileSeal), max_size=4),
+    utilization=st.dictionaries(_TEXT, st.floats(0, 1), max_size=3),
+    files=st.dictionaries(_SAFE_NAME, st.builds(FileChecksum), max_size=4),
     versions=st.dictionaries(_TEXT, _TEXT, max_size=3),
 )
 
@@ -45,8 +45,8 @@ SMALL = IndexManifest(
     bm25=Bm25(),
     records=1,
     rejected=0,
-    busy={"Lucene": 0.5},
-    files={"lucene/_0.cfs": FileSeal(10, "a" * 64)},
+    utilization={"Lucene": 0.5},
+    files={"lucene/_0.cfs": FileChecksum(10, "a" * 64)},
     versions={"shrag": "0.1.0"},
 )
 
@@ -85,14 +85,14 @@ def test_any_bit_flipped_is_refused_or_reads_as_another_manifest() -> None:
 @given(st.binary())
 @example(b"\xff\xfe{")
 @example(b"[" * 100_000)
-@example(b'{"format_version": 2, "x": ' + b"[" * 100_000)
-@example(b'{"format_version": 2e400}')
-@example(b'{"format_version": 2, "versions": {"shrag": "\xed\xa0\x80"}}')
+@example(b'{"format_version": 3, "x": ' + b"[" * 100_000)
+@example(b'{"format_version": 3e400}')
+@example(b'{"format_version": 3, "versions": {"shrag": "\xed\xa0\x80"}}')
 def test_no_bytes_give_another_error(data: bytes) -> None:
     assert _decoded(data) is None
 
 
-@pytest.mark.parametrize("name", ["../words.sqlite", "/etc/passwd", "lucene/../../x", "a\0b"])
+@pytest.mark.parametrize("name", ["../tokens.sqlite", "/etc/passwd", "lucene/../../x", "a\0b"])
 def test_a_manifest_that_names_files_outside_the_index_is_refused(name: str) -> None:
     data = json.loads(encode_manifest(SMALL)) | {"files": {name: {"bytes": 1, "sha256": "a" * 64}}}
     with pytest.raises(IndexDamaged, match="lies outside the index"):
@@ -103,14 +103,14 @@ def test_seals_tell_each_difference_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "lucene").mkdir()
     for name in ("a", "b", "lucene/c", "lucene/d", "MANIFEST.json"):
         (tmp_path / name).write_bytes(name.encode() * 3)
-    seals = seal_files(tmp_path)
+    seals = compute_checksums(tmp_path)
     assert list(seals) == ["a", "b", "lucene/c", "lucene/d"]
     assert list(find_damage(tmp_path, seals)) == []
     (tmp_path / "a").write_bytes(b"b" * 3)
     (tmp_path / "b").unlink()
     (tmp_path / "lucene/d").write_bytes(b"")
     (tmp_path / "lucene/e").write_bytes(b"")
-    found = {damage.file: damage.says.removeprefix(str(tmp_path)) for damage in find_damage(tmp_path, seals)}
+    found = {damage.file: damage.message.removeprefix(str(tmp_path)) for damage in find_damage(tmp_path, seals)}
     assert found == {
         "a": "/a has changed since it was sealed",
         "b": "/b is missing",

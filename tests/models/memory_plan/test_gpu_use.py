@@ -69,7 +69,7 @@ def test_differences_above_five_percent_are_warnings(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200))
     for share, exceeds_tolerance in ((-0.051, True), (-0.049, False), (0.0, False), (0.049, False), (0.051, True)):
         difference = compare_use(plan, replace(use, used=round(plan.in_use * (1 + share))))
-        assert difference.share == pytest.approx(share, abs=1e-9)
+        assert difference.excess == pytest.approx(share, abs=1e-9)
         assert difference.exceeds_tolerance == exceeds_tolerance
     assert str(UseDifference(100 * MIB, 104 * MIB)) == "planned 0.10 GiB, in use 0.10 GiB, +4.0%"
     assert "correct the plan with --slack" in str(UseDifference(100 * MIB, 106 * MIB))
@@ -77,8 +77,8 @@ def test_differences_above_five_percent_are_warnings(plan: MemoryPlan) -> None:
 
 def test_only_the_given_processes_are_counted(plan: MemoryPlan) -> None:
     use = read_gpu(Smi(H200, "4711, 40000\n4712, 6000\n4713, 999\n"))
-    assert compare_use(plan, use, [4711, 4712, 4712]).real == 46_000 * MIB
-    assert compare_use(plan, use).real == 47_000 * MIB
+    assert compare_use(plan, use, [4711, 4712, 4712]).used == 46_000 * MIB
+    assert compare_use(plan, use).used == 47_000 * MIB
     with pytest.raises(GpuMissing, match="does not report the memory of process 4714"):
         compare_use(plan, use, [4711, 4714])
 
@@ -93,7 +93,7 @@ def test_the_obstacle_is_named_where_vllms_share_is_not_free(plan: MemoryPlan) -
 
 
 def test_the_plan_counts_no_slack_as_used(plan: MemoryPlan) -> None:
-    assert compare_use(plan, GpuUse("x", 1, plan.in_use, 1, 9.0, {})).share == 0.0
+    assert compare_use(plan, GpuUse("x", 1, plan.in_use, 1, 9.0, {})).excess == 0.0
 
 
 def nvidia_smi(folder: Path, script: str) -> None:

@@ -35,10 +35,10 @@ def test_a_kept_search_is_the_search_with_this_requests_own_end(engine: Engine, 
         body = encode_cached_search(kept)
         assert body == encode_search(cached_search(kept))
         again = json.loads(body)
-        assert (again.pop("cached"), again.pop("trace_id")) == (True, trace)
+        assert (again.pop("cached"), again.pop("request_id")) == (True, trace)
         assert list(again.pop("seconds")) == ["cache"]
-        assert again == {key: value for key, value in fresh.items() if key not in ("cached", "trace_id", "seconds")}
-    assert (fresh["cached"], fresh["trace_id"], set(fresh["seconds"])) == (
+        assert again == {key: value for key, value in fresh.items() if key not in ("cached", "request_id", "seconds")}
+    assert (fresh["cached"], fresh["request_id"], set(fresh["seconds"])) == (
         False, "first", {"keywords", "search", "ranking"},
     )  # fmt: skip
 

@@ -70,7 +70,7 @@ def test_a_question_asked_again_says_so_on_every_interface_and_asks_no_model(dem
     again = client.post("/v1/ask", json={"question": f" {QUESTION}  "}).json()
     assert (again["search"]["cached"], again["search"]["model_calls"]) == (True, [])
     assert list(again["search"]["seconds"]) == ["cache"]
-    assert again["trace_id"] == again["search"]["trace_id"] != first["trace_id"]
+    assert again["request_id"] == again["search"]["request_id"] != first["request_id"]
     assert again["answer"] == first["answer"]
 
     begun, *told, last = _events(client.post("/v1/ask", json={"question": QUESTION, "stream": True}).text)
@@ -99,7 +99,7 @@ def test_a_question_asked_again_says_so_on_every_interface_and_asks_no_model(dem
 def test_a_search_asked_again_is_the_same_and_neither_is_on_the_page_before(demo: Engine) -> None:
     client = _client(demo)
     first, again = (client.get("/v1/search", params={"q": QUESTION}).json() for _ in range(2))
-    own = ("cached", "seconds", "trace_id")
+    own = ("cached", "seconds", "request_id")
     assert (first["cached"], again["cached"]) == (False, True)
     assert {**first, **dict.fromkeys(own)} == {**again, **dict.fromkeys(own)}
     assert client.post("/v1/search", json={"question": QUESTION}).json()["cached"] is True

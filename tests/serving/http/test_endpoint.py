@@ -192,9 +192,9 @@ def test_a_refusal_of_a_full_server_is_a_problem_and_counted_once(demo: Engine) 
     assert 'shrag_request_duration_seconds_count{method="POST",route="/v1/search",status="503"} 1.0' in figures
 
 
-def test_a_trace_id_is_in_the_answer_and_its_header(client: TestClient) -> None:
+def test_a_request_id_is_in_the_answer_and_its_header(client: TestClient) -> None:
     answer: httpx2.Response = client.post("/v1/search", json=ASKED, headers={"x-request-id": "mine"})
-    assert (answer.headers["x-request-id"], answer.json()["trace_id"]) == ("mine", "mine")
+    assert (answer.headers["x-request-id"], answer.json()["request_id"]) == ("mine", "mine")
     assert answer.headers["content-type"] == JSON
     assert "content-security-policy" in answer.headers
 

@@ -81,8 +81,8 @@ def test_our_own_page_may(server: Live) -> None:
         assert server.ask("POST", "/v1/search", {"question": QUESTION}, origin=origin)[0] == 200
 
 
-def test_a_refused_request_has_a_trace_id_and_the_headers_of_any_other(server: Live) -> None:
+def test_a_refused_request_has_a_request_id_and_the_headers_of_any_other(server: Live) -> None:
     status, head, body = server.ask("POST", "/v1/search", {}, origin="http://evil.example", x_request_id="abc")
-    assert (status, json.loads(body)["trace_id"]) == (403, "abc")
+    assert (status, json.loads(body)["request_id"]) == (403, "abc")
     assert "x-request-id: abc" in head
     assert "content-security-policy: default-src 'none'" in head

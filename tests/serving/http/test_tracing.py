@@ -40,14 +40,14 @@ def test_an_id_that_is_sent_is_kept_in_the_head_the_body_and_every_problem(demo:
     client = _client(demo)
     sent = {"x-request-id": "batch-7/3"}
     answer = client.post("/v1/ask", json={"question": QUESTION}, headers=sent)
-    assert answer.headers["x-request-id"] == answer.json()["trace_id"] == answer.json()["search"]["trace_id"]
-    assert client.get("/v1/search", params={"q": "a"}, headers=sent).json()["trace_id"] == "batch-7/3"
+    assert answer.headers["x-request-id"] == answer.json()["request_id"] == answer.json()["search"]["request_id"]
+    assert client.get("/v1/search", params={"q": "a"}, headers=sent).json()["request_id"] == "batch-7/3"
     for response in (
         client.post("/v1/search", json={}, headers=sent),
         client.get("/nothing", headers=sent),
         client.delete("/v1/search", headers=sent),
     ):
-        assert response.json()["trace_id"] == response.headers["x-request-id"] == "batch-7/3"
+        assert response.json()["request_id"] == response.headers["x-request-id"] == "batch-7/3"
 
 
 @pytest.mark.parametrize("sent", ["", " ", "a" * 129, "a b", "x\ty", '"}', "é".encode().decode("latin-1")])
@@ -81,7 +81,7 @@ def test_each_request_is_one_line_with_its_stages_and_without_its_words(demo: En
         ("/v1/ask", 200),
         ("other", 404),
     ]
-    assert [line["trace"] for line in lines[:2]] == ["one", "two"]
+    assert [line["request_id"] for line in lines[:2]] == ["one", "two"]
     assert set(lines[0]["stages"]) == {"keywords", "search", "ranking"}  # type: ignore[call-overload]
     assert set(lines[1]["stages"]) == {"keywords", "search", "ranking", "answer"}  # type: ignore[call-overload]
     assert (lines[0]["index"], lines[0]["generation"], lines[0]["strategy"]) == ("demo", 1, "shrag")
@@ -106,10 +106,10 @@ def test_an_unexpected_failure_has_its_traceback_in_the_log_and_nowhere_else(
         answers.append(client.post("/v1/search", json={"question": "a"}, headers={"x-request-id": "x"}))
 
     failed, request = _logged(demo, ask)
-    assert (failed["event"], failed["trace"], request["status"]) == ("failed", "x", 500)
+    assert (failed["event"], failed["request_id"], request["status"]) == ("failed", "x", 500)
     assert "RuntimeError: secret" in str(failed["traceback"])
     assert "secret" not in answers[0].text
-    assert answers[0].json()["trace_id"] == "x"
+    assert answers[0].json()["request_id"] == "x"
     assert "content-security-policy" in answers[0].headers
 
 

@@ -216,7 +216,7 @@ def _ask(address: str) -> str:
     """Return an answer to one question, on a connection of its own, without what differs from time to time."""
     with urllib.request.urlopen(address + "v1/search?q=transformer%20attention", timeout=20) as response:
         answer = json.load(response)
-    for changing in ("seconds", "trace_id"):
+    for changing in ("seconds", "request_id"):
         del answer[changing]
     return json.dumps(answer)
 

@@ -204,8 +204,8 @@ def test_the_longest_bar_fills_the_drawing_and_nothing_is_no_bar() -> None:
 
 def test_a_line_runs_from_the_row_before_to_the_row_after_re_ranking() -> None:
     ranked = [
-        RankedRecord(rank, pool_rank, 1.0, Record(docid, "t", "x", "ko", complete=True))
-        for rank, (docid, pool_rank) in enumerate([("A", 7), ("B", 2), ("C", 90)], 1)
+        RankedRecord(rank, candidate_rank, 1.0, Record(docid, "t", "x", "ko", complete=True))
+        for rank, (docid, candidate_rank) in enumerate([("A", 7), ("B", 2), ("C", 90)], 1)
     ]
     assert ranking_lines(ranked, {"B"}) == [
         DiagramLine(7, 1, 24.0, 8.0, cited=False),

@@ -42,7 +42,7 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     in_words_of_the_error = {"index_damaged", "strategy_unavailable", "unknown_strategy"}
     computed |= {f"problem_{code}_detail" for code in {*SAID, "away"} - in_words_of_the_error}
     computed |= {f"kind_{kind}" for kind in RECORD_KINDS}
-    computed |= {f"step_{step}" for step in ("keywords", "pool", "ranking", "whole")}
+    computed |= {f"step_{step}" for step in ("keywords", "candidates", "ranking", "whole")}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
     computed |= {f"order_{order}" for order in get_args(KeywordOrder)}
     computed |= {f"stage_{stage}" for stage in _stages()}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.page.record import other_numbers, render_record, render_text
@@ -22,18 +22,18 @@ class _Swollen:
     def __init__(self, engine: Engine) -> None:
         self._store = engine.open_index.store
 
-    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+    def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
         """Return the records."""
         return [found and _swollen(found) for found in self._store.fetch(docids)]
 
-    def sample(self, most: int) -> list[AnalysedRecord]:
+    def sample(self, most: int) -> list[AnalyzedRecord]:
         """Return some of the records as they are stored."""
         return self._store.sample(most)
 
 
-def _swollen(found: AnalysedRecord) -> AnalysedRecord:
+def _swollen(found: AnalyzedRecord) -> AnalyzedRecord:
     record = replace(found.record, text="graphene " * 1_111_112, title="x" * 100_000)
-    return AnalysedRecord(record, found.title, found.sentences)
+    return AnalyzedRecord(record, found.title, found.sentences)
 
 
 def test_the_page_has_the_whole_record_with_the_questions_words_marked(demo: Engine) -> None:

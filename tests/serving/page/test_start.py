@@ -89,11 +89,11 @@ def test_the_page_answers_by_the_strategy_asked_for_and_shows_its_line(demo: Eng
     for strategy, line in (("pipeline-6", "filter(0.6)"), (LINE, "retrieve(10) &gt; rerank(5)")):
         html = client.get("/", params=asked | {"strategy": strategy}).text
         assert f"{line}</code>" in html
-        assert "Ladder of queries" not in html
+        assert "OR queries" not in html
         assert "&amp;strategy=" in html  # the link that reproduces the question
     usual = client.get("/", params=asked | {"strategy": " "}).text
     assert "Search like a human" in usual
-    assert "Ladder of queries" in usual
+    assert "OR queries" in usual
     assert "strategy=" not in usual.replace('"strategy"', "")
 
 

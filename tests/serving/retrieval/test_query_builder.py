@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shrag.indexing.glossary.query_translation import Translation
-from shrag.indexing.query import And, Best, Or, Term, Weighted, any_of
+from shrag.indexing.query import And, Boost, DisjunctionMax, Or, Term, any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_builder import (
     build_subqueries,
@@ -27,13 +27,17 @@ MARKET = Translation("market price", ("market", "price"), 0.5)
 
 def test_the_other_languages_queries_have_what_was_carried_over_or_is_written_alike() -> None:
     words = [_word("우유", MILK), _word("동향"), _word("LSTM"), _word("시세", MARKET)]
-    rungs = reduce_translated_query(words, "ko")
-    assert [[word.text for word in rung] for rung in rungs] == [["우유", "LSTM", "시세"], ["우유", "LSTM"], ["우유"]]
-    assert build_translated_queries(rungs, "ko")[0] == Or(
+    subqueries = reduce_translated_query(words, "ko")
+    assert [[word.text for word in subquery] for subquery in subqueries] == [
+        ["우유", "LSTM", "시세"],
+        ["우유", "LSTM"],
+        ["우유"],
+    ]
+    assert build_translated_queries(subqueries, "ko")[0] == Or(
         (
-            Best((Weighted(any_of(["milk"]), 1.0),)),
-            Best((any_of(["lstm"]),)),
-            Best((Weighted(any_of(["market", "price"]), 0.5),)),
+            DisjunctionMax((Boost(any_of(["milk"]), 1.0),)),
+            DisjunctionMax((any_of(["lstm"]),)),
+            DisjunctionMax((Boost(any_of(["market", "price"]), 0.5),)),
         )
     )
 
@@ -105,7 +109,7 @@ def test_more_ands_than_keywords_allow_are_as_many_as_there_can_be() -> None:
     assert build_subqueries([], SearchSettings(ands=9)) == []
 
 
-def test_the_longest_query_alone_is_the_ladders_first() -> None:
+def test_the_longest_query_alone_is_the_first_of_all() -> None:
     words = [_word("우유", MILK), FREE, BOOK]
     longest = SearchSettings(queries="longest")
     assert build_subqueries(words, longest) == build_subqueries(words)[:1]
@@ -134,7 +138,8 @@ def test_in_the_other_language_alone_what_is_written_alike_is_asked_for_without_
     words = [_word("LSTM"), _word("동향")]
     assert reduce_translated_query(words, "ko") == []
     assert [
-        [word.text for word in rung] for rung in reduce_translated_query(words, "ko", SearchSettings(languages="en"))
+        [word.text for word in subquery]
+        for subquery in reduce_translated_query(words, "ko", SearchSettings(languages="en"))
     ] == [["LSTM"]]
 
 
@@ -143,9 +148,18 @@ def test_a_compound_is_carried_over_where_all_its_words_are() -> None:
         join_terms([_word("우유", MILK), _word("시세", MARKET)]),
         join_terms([_word("우유", MILK), _word("동향")]),
     )
-    (rung,) = reduce_translated_query([both, half], "ko")
-    assert rung == [both]
+    (subquery,) = reduce_translated_query([both, half], "ko")
+    assert subquery == [both]
     assert show_translation(both) == "milk market price"
-    assert build_translated_queries([rung], "ko") == [
-        Or((And((Best((Weighted(_t("milk"), 1.0),)), Best((Weighted(any_of(["market", "price"]), 0.5),)))),))
+    assert build_translated_queries([subquery], "ko") == [
+        Or(
+            (
+                And(
+                    (
+                        DisjunctionMax((Boost(_t("milk"), 1.0),)),
+                        DisjunctionMax((Boost(any_of(["market", "price"]), 0.5),)),
+                    )
+                ),
+            )
+        )
     ]

@@ -23,7 +23,7 @@ from tests.support.scripted_models import ScriptedModel, listed
 
 
 def _keywords(demo: Engine, question: str) -> list[QueryTerm]:
-    return searchable(query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine)))
+    return searchable(query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.searcher)))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,9 @@ def test_a_compound_is_found_where_all_its_words_are_and_weighs_as_much_as_they(
 def test_compounds_find_fewer_records_than_their_words(demo: Engine) -> None:
     question = "restored salt marsh soil carbon"
     found = {
-        choice: len(demo.search(question, k=100, settings=SearchSettings.from_mapping({"words": choice})).hits.pool)
+        choice: len(
+            demo.search(question, k=100, settings=SearchSettings.from_mapping({"words": choice})).hits.candidates
+        )
         for choice in ("compound", "split", "both")
     }
     assert 0 < found["compound"] < found["split"] <= found["both"]
@@ -80,7 +82,7 @@ def test_a_models_compounds_stay_whole_are_split_or_both(demo: Engine) -> None:
 
 
 def _words(demo: Engine, question: str) -> list[QueryTerm]:
-    return query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine))
+    return query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.searcher))
 
 
 def test_words_are_the_content_words_as_written_each_once(demo: Engine) -> None:
@@ -96,7 +98,7 @@ def test_words_are_the_content_words_as_written_each_once(demo: Engine) -> None:
 
 def test_a_word_weighs_as_its_rarest_term_that_the_index_has(demo: Engine) -> None:
     (word,) = _words(demo, "GPT-4")
-    statistics = demo.open_index.engine.statistics(list(word.terms)).contents
+    statistics = demo.open_index.searcher.statistics(list(word.terms)).contents
     assert word.idf == max(idf(df, 170) for df in statistics.document_frequencies.values() if df)
     (unknown,) = _words(demo, "재귀")
     assert unknown.idf == idf(0, 170)
@@ -113,7 +115,7 @@ def test_only_known_nouns_names_and_numbers_can_be_searched_for() -> None:
     assert [word.text for word in searchable(words)] == ["0", "1", "2", "5"]
 
 
-def test_the_ladder_drops_the_least_important_keyword_at_each_rung() -> None:
+def test_each_query_drops_the_least_important_keyword_of_the_one_before() -> None:
     words = [QueryTerm("A", ("a1", "a2"), 2, 1, True, True), QueryTerm("B", ("b",), 1, 1, True, True)]
     assert build_subqueries(words) == [any_of(["a1", "a2", "b"]), any_of(["a1", "a2"])]
     assert build_subqueries([]) == []

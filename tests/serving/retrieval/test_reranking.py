@@ -53,7 +53,7 @@ def test_a_paper_is_shown_once_as_its_best_record_which_names_the_others(
     assert [(each.record.docid, each.duplicates) for each in found] == shown
     assert [each.rank for each in found] == list(range(1, len(shown) + 1))
     places = {text.partition("=")[0]: number for number, text in enumerate(ranked, 11)}
-    assert [each.pool_rank for each in found] == [places[each.record.docid] for each in found]
+    assert [each.candidate_rank for each in found] == [places[each.record.docid] for each in found]
 
 
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name not in ELSEWHERE])

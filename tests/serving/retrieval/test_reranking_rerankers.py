@@ -1,4 +1,4 @@
-"""Which re-ranker is chosen, and what it makes of a pool."""
+"""Choosing a re-ranker; the rankings it gives."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from shrag.serving.retrieval.rerankers import check_reranker, open_reranker
 QUESTION = "How much does milk yield fall in dairy cows under heat stress?"
 
 
-def test_by_vectors_the_ladders_pool_is_ranked_by_the_stored_cosines(demo_home: Path, demo: Engine) -> None:
+def test_by_vectors_the_candidates_are_ranked_by_the_stored_cosines(demo_home: Path, demo: Engine) -> None:
     engine = open_engine(demo_home / "indexes", "demo", reranker="vectors")
     found = engine.search(QUESTION, k=170)
     plain = demo.search(QUESTION, k=170)
-    assert found.hits == plain.hits  # the same pool
+    assert found.hits == plain.hits  # the same candidates
     assert found.ranking.reranker == "LSA cosine"
     assert not found.ranking.reranker_is_model
     dense = demo.open_index.dense
@@ -74,7 +74,7 @@ class Nothing:
 
 def test_where_nothing_scores_enough_the_answer_says_that_nothing_fits(demo: Engine) -> None:
     asked = Engine(demo.open_index, reranker=Nothing()).ask(QUESTION)
-    assert asked.search.hits.pool
+    assert asked.search.hits.candidates
     assert (asked.search.ranking.records, asked.search.ranking.reason) == ((), "nothing_fits")
     assert (asked.answer.citations, asked.answer.reason) == ((), "nothing_fits")
 

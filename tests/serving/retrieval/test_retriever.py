@@ -17,7 +17,7 @@ PRICE = _word("시세")
 MARKET = _word("시장", Translation("stock market", ("stock", "market"), 0.5))
 
 
-def test_the_queries_are_the_ladder_what_is_carried_over_and_the_questions_own_words() -> None:
+def test_queries_are_reduced_translated_and_made_of_the_questions_own_words() -> None:
     told, queries = build_queries([MILK, PRICE], "ko", own=[PRICE])
     assert told.queries == (("우유", "시세"), ("우유",), ("milk",), ("시세",))
     assert len(queries) == 4

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
@@ -14,15 +14,15 @@ from shrag.serving.strategies.shrag import COSINE_WEIGHT
 QUESTION = "LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?"
 
 
-def test_the_pool_is_the_ladders_and_the_vectors_fused_by_reciprocal_ranks(demo: Engine) -> None:
+def test_the_candidates_of_words_and_of_vectors_are_fused_by_reciprocal_ranks(demo: Engine) -> None:
     hits = demo.search(QUESTION, strategy="hybrid").hits
-    ladder = demo.search(QUESTION).hits
-    assert hits.hits == ladder.hits
+    lexical = demo.search(QUESTION).hits
+    assert hits.hits == lexical.hits
     assert len(hits.dense) == 10
     lists = [[hit.docid for found in hits.hits for hit in found], [hit.docid for hit in hits.dense]]
     fused = [docid for docid, _ in reciprocal_rank_fusion(lists)]
-    assert [docid for docid in fused if docid not in hits.left_out] == list(hits.pool)
-    assert len(set(hits.pool)) == len(hits.pool)
+    assert [docid for docid in fused if docid not in hits.incomplete] == list(hits.candidates)
+    assert len(set(hits.candidates)) == len(hits.candidates)
 
 
 def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None:
@@ -31,8 +31,10 @@ def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None
     hybrid = demo.search(QUESTION, k=20, strategy="hybrid").ranking.records
     docids = [ranked.record.docid for ranked in hybrid]
     index = demo.open_index
-    passages = [as_passage(found) for found in index.store.fetch(docids) if found]
-    words = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary).score(QUESTION, passages)
+    passages = [to_passage(found) for found in index.store.fetch(docids) if found]
+    words = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25, index.glossary).score(
+        QUESTION, passages
+    )
     cosines = dense.cosines(dense.encode(QUESTION), docids)
     expected = [word + COSINE_WEIGHT * cosine for word, cosine in zip(words, cosines, strict=True)]
     assert [ranked.score for ranked in hybrid] == pytest.approx(expected)
@@ -56,7 +58,7 @@ def test_a_record_without_a_word_of_the_question_is_found_by_its_vector(demo: En
     # Which records these are depends on the last bits of the decomposition, and so on the processor.
     by_vectors = {hit.docid for hit in found.dense} - by_words
     assert by_vectors
-    assert by_vectors <= {*found.pool, *found.left_out}
+    assert by_vectors <= {*found.candidates, *found.incomplete}
 
 
 def test_an_index_without_vectors_says_what_to_do(demo: Engine) -> None:

@@ -133,7 +133,7 @@ def test_what_cannot_be_answered_is_a_400_in_openais_form(server: Live, body: di
         status, head, text = server.ask("POST", "/v1/chat/completions", asked, x_request_id="mine-7")
         error = json.loads(text)["error"]
         assert (status, error["type"], error["code"]) == (400, "invalid_request_error", code)
-        assert (error["trace_id"], "x-request-id: mine-7" in head) == ("mine-7", True)
+        assert (error["request_id"], "x-request-id: mine-7" in head) == ("mine-7", True)
 
 
 def test_too_many_questions_are_a_rate_limit_error_that_the_client_knows_how_to_wait_for(demo: Engine) -> None:

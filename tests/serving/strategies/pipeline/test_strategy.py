@@ -116,7 +116,7 @@ def test_retrieving_ranks_by_bm25_as_many_as_it_is_told(demo: Engine) -> None:
     events = _events(demo, "retrieve(7)")
     assert len(_hits(events).hits[0]) == 7
     assert _ranking(events).reranker == "BM25"
-    assert _docids(events) == list(_hits(events).pool)
+    assert _docids(events) == list(_hits(events).candidates)
     assert [event for event in events if isinstance(event, Node)] == []
 
 
@@ -130,11 +130,11 @@ def test_reranking_orders_the_pool_by_the_re_rankers_scores(demo: Engine) -> Non
     found, reranked = _events(demo, "retrieve(15)"), _events(demo, "retrieve(15) > rerank(5)")
     ranking = _ranking(reranked)
     assert ranking.reranker == "BM25 + best sentence"
-    assert {each.record.docid for each in ranking.records} <= set(_hits(found).pool)
+    assert {each.record.docid for each in ranking.records} <= set(_hits(found).candidates)
     scores = [each.score for each in ranking.records]
     assert scores == sorted(scores, reverse=True)
     for each in ranking.records:
-        assert _hits(found).pool[each.pool_rank - 1] == each.record.docid
+        assert _hits(found).candidates[each.candidate_rank - 1] == each.record.docid
 
 
 def test_augmenting_adds_the_models_queries_and_leaves_out_the_question_and_what_is_too_many(demo: Engine) -> None:
@@ -295,7 +295,7 @@ def test_a_question_without_a_known_word_finds_nothing_and_says_why(
 ) -> None:
     events = _events(demo, preset, question=question)
     assert _ranking(events).reason == reason
-    assert _hits(events).pool == ()
+    assert _hits(events).candidates == ()
 
 
 def test_the_costliest_line_makes_sixteen_searches_and_keeps_a_thousand(demo: Engine) -> None:
@@ -304,7 +304,7 @@ def test_the_costliest_line_makes_sixteen_searches_and_keeps_a_thousand(demo: En
     model.say("hypotheses", '{"answers": [' + ", ".join(f'"LSTM {n}"' for n in range(16)) + "]}")
     events = _events(demo, "augment(8) > hypothesis(7) > retrieve(1000) > rrf(1000) > rerank(1000)", model)
     assert len(_hits(events).hits) == 16
-    assert len(_hits(events).pool) <= 1_000
+    assert len(_hits(events).candidates) <= 1_000
 
 
 def test_a_line_is_a_strategy_of_its_own_name_and_a_wrong_one_is_an_unknown_strategy() -> None:
@@ -364,7 +364,7 @@ def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) 
     from dataclasses import replace
 
     index = replace(demo.open_index, glossary=None)
-    bare = Engine(index, reranker=LexicalReranker(index.analyzer, index.engine, index.manifest.bm25))
+    bare = Engine(index, reranker=LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25))
     events = list(bare.events(QUESTION, strategy="expand(glossary) > retrieve(10) > rrf(15) > rerank(5)"))
     assert len(_hits(events).hits) == 1
     assert len(_docids(events)) == 5

@@ -31,13 +31,13 @@ def test_the_search_shown_is_all_of_the_searches(demo: Engine) -> None:
     found, merged = _merged(demo, ONION, MARSH)
     assert merged.queries.queries == found[0].queries.queries + found[1].queries.queries
     assert merged.hits.hits == found[0].hits.hits + found[1].hits.hits
-    assert set(merged.hits.pool) == {*found[0].hits.pool, *found[1].hits.pool}
-    assert [analysed.record.docid for analysed in merged.candidates] == list(merged.hits.pool)
+    assert set(merged.hits.candidates) == {*found[0].hits.candidates, *found[1].hits.candidates}
+    assert [analysed.record.docid for analysed in merged.candidates] == list(merged.hits.candidates)
     texts = [keyword.text for keyword in merged.keywords.keywords]
     assert "도매" in texts
     assert "marshes" in texts
     for ranked in merged.ranking.records:
-        assert merged.hits.pool[ranked.pool_rank - 1] == ranked.record.docid
+        assert merged.hits.candidates[ranked.candidate_rank - 1] == ranked.record.docid
 
 
 def test_one_question_alone_is_ranked_as_it_was(demo: Engine) -> None:
