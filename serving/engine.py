@@ -138,7 +138,7 @@ class Engine:
         """Find records as :meth:`search` does and answer from the best of them, by one of the choices if there are any.
 
         Raises:
-            ClientLeft: It was cancelled by ``cancellation``. Else raises as :meth:`search` does.
+            ClientDisconnected: It was cancelled by ``cancellation``. Else raises as :meth:`search` does.
         """
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
@@ -194,11 +194,11 @@ class Engine:
         return self._run_cached(self._cache, request, name, begin, cancel)
 
     def complete_search(self, request: Request, run: EventRun[Event]) -> SearchResult:
-        """Take all events of ``run`` and return the search; raises what the run raises, and :class:`ClientLeft`."""
+        """Take all events of ``run`` and return the search; raises also :class:`ClientDisconnected`."""
         return search_result(self._index.name, self._index.manifest.generation, request, _all_events(run))
 
     def complete_ask(self, request: Request, run: EventRun[Event]) -> AskResult:
-        """Take all events of ``run`` and return the answer; raises what the run raises, and :class:`ClientLeft`."""
+        """Take all events of ``run`` and return the answer; raises also :class:`ClientDisconnected`."""
         return ask_result(self._index.name, self._index.manifest.generation, request, _all_events(run))
 
     @cached_property

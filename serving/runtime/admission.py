@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from shrag.serving.errors import NotServed, Overloaded, Stopping
+from shrag.serving.errors import Overloaded, ServiceUnavailable, ShuttingDown
 from shrag.serving.runtime.deadline import Deadline, never_disconnects
 from shrag.serving.runtime.metrics import Metrics
 
@@ -199,9 +199,9 @@ class AdmissionControl:
         self.ended = True
 
     def refuse_when_draining(self) -> None:
-        """Raise :class:`Stopping` where the server is stopping."""
+        """Raise :class:`ShuttingDown` where the server is stopping."""
         if self.draining:
-            raise Stopping
+            raise ShuttingDown
 
     def deadline(self, is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects) -> Deadline:
         """Return the deadline of a request that has just come; ``is_disconnected`` says that its client has left."""
@@ -219,14 +219,14 @@ class AdmissionControl:
         """Return what ``work`` returns, run in its turn for as long as a request may take.
 
         Raises:
-            Stopping: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does, which has the arguments.
+            ShuttingDown: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does.
         """
         try:
             if self.draining:
                 cancel()
-                raise Stopping
+                raise ShuttingDown
             return await queue.run(work, self.deadline(is_disconnected), cancel)
-        except NotServed as error:
+        except ServiceUnavailable as error:
             self.metrics.rejected(error.code)
             raise
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shrag.serving.errors import ClientLeft, DeadlineExceeded, Stopping
+from shrag.serving.errors import ClientDisconnected, DeadlineExceeded, ShuttingDown
 
 _POLL_SECONDS = 0.25
 
@@ -38,8 +38,8 @@ class Deadline:
 
         Raises:
             DeadlineExceeded: The deadline has passed. Here and below, the work goes on.
-            Stopping: The server gives up what still runs.
-            ClientLeft: The client has left.
+            ShuttingDown: The server gives up what still runs.
+            ClientDisconnected: The client has left.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + at_most
@@ -50,7 +50,7 @@ class Deadline:
                 break
             self.check(loop.time())
             if await self.is_disconnected():
-                raise ClientLeft("The client has left.")
+                raise ClientDisconnected("The client has left.")
             if loop.time() >= until:
                 return False
         return True
@@ -62,7 +62,7 @@ class Deadline:
     def check(self, now: float) -> None:
         """Raise as :meth:`wait` does where there is no reason to wait any longer."""
         if self.stopped():
-            raise Stopping
+            raise ShuttingDown
         if now >= self.until:
             raise DeadlineExceeded(
                 f"There was no whole answer within {self.seconds:g} s: ask again, or for fewer records."
