@@ -1,9 +1,11 @@
-"""Strategy protocol and the resources strategies work with."""
+"""Strategy protocol, the resources strategies work with, and the timer of their stages."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from shrag.indexing.errors import EncoderUnavailable
@@ -32,6 +34,26 @@ class Resources:
         if isinstance(reranker, LexicalReranker):
             reranker = reranker.without_glossary()
         return replace(self, index=replace(self.index, glossary=None), reranker=reranker)
+
+
+@dataclass(slots=True)
+class StageTimer:
+    """Adds up the seconds of named stages; ``seconds`` has them in the order in which the stages first ended."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time that the block takes to the stage ``name``."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(name, time.perf_counter() - started)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Add ``seconds``, measured elsewhere, to the stage ``name``."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
 
 class Strategy(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -17,8 +18,7 @@ from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 def answer(
@@ -34,15 +34,26 @@ def answer(
         notes: What a strategy worked out, for the model that writes the answer.
     """
     if request.answered:
-        yield from timer.time_iter("answer", _answer(request.question, found, resources, notes))
+        yield from _timed(timer, _answer(request.question, found, resources, notes))
     yield Timings(timer.seconds)
 
 
 def answer_closed_book(request: Request, resources: Resources, timer: StageTimer, notes: str = "") -> Iterator[Event]:
     """Yield the same for the answer of a model without records; where it fails, the answer is a refusal."""
     if request.answered:
-        yield from timer.time_iter("answer", _answer_closed_book(request.question, resources.model, notes))
+        yield from _timed(timer, _answer_closed_book(request.question, resources.model, notes))
     yield Timings(timer.seconds)
+
+
+def _timed(timer: StageTimer, events: Generator[Event, None, None]) -> Iterator[Event]:
+    """Yield the events, timing how long each takes to come; what the caller does between two does not count."""
+    with closing(events):
+        while True:
+            with timer.stage("answer"):
+                event = next(events, None)
+            if event is None:
+                return
+            yield event
 
 
 def _answer(

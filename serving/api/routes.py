@@ -24,7 +24,7 @@ from shrag.serving.api.service import Service
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.events import Event
 from shrag.serving.http.endpoint import Operation
-from shrag.serving.http.request_context import request_id
+from shrag.serving.http.logging import request_id
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.runtime.metrics import CONTENT_TYPE
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
 from typing import TypeVar
 
 from starlette.requests import Request as HttpRequest
@@ -19,10 +18,10 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import ServiceUnavailable, ShuttingDown
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
-from shrag.serving.http.request_context import add_log_fields
+from shrag.serving.http.logging import add_log_fields
 from shrag.serving.request import Request, parse_request
-from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, ServerLimits
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.results import ask_result, search_result
+from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, Deadline, ServerLimits
 from shrag.serving.runtime.event_feed import EventFeed, open_feed
 from shrag.serving.runtime.leases import EngineSource, Lease
 
@@ -61,8 +60,8 @@ class Service(AdmissionControl):
             with closing(run):
                 self.observe(run.timings)
                 return encode_cached_search(run)
-        work = partial(lease.engine.complete_search, request, run)
-        result = await self.run(self.searches, work, http.is_disconnected, run.close)
+        events = await self.run(self.searches, run.take_all, http.is_disconnected, run.close)
+        result = search_result(self.index.name, lease.generation, request, events)
         self.metrics.observe(*result.fallbacks, result.timings)
         add_log_fields(stages=result.timings.seconds)
         return encode_search(result)
@@ -75,8 +74,8 @@ class Service(AdmissionControl):
                 for event in run.observed:
                     self.observe(event)
                 return encode_cached_ask(run, body.format)
-        work = partial(lease.engine.complete_ask, request, run)
-        result = await self.run(self.asks, work, http.is_disconnected, run.close)
+        events = await self.run(self.asks, run.take_all, http.is_disconnected, run.close)
+        result = ask_result(self.index.name, lease.generation, request, events)
         self.metrics.observe(result.answer, *result.search.fallbacks, result.search.timings)
         add_log_fields(stages=result.search.timings.seconds)
         return encode_ask(result, body.format)

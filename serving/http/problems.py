@@ -21,7 +21,7 @@ from shrag.serving.errors import (
     StrategyUnavailable,
     UnknownStrategy,
 )
-from shrag.serving.http.request_context import request_id
+from shrag.serving.http.logging import request_id
 
 PROBLEM_TYPE = "application/problem+json"
 

@@ -17,9 +17,9 @@ from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientDisconnected, DocumentMissing
 from shrag.serving.http.endpoint import Operation
+from shrag.serving.http.logging import log_failure
 from shrag.serving.http.sessions import COOKIE
 from shrag.serving.http.sse import SSEResponse, stream_events
-from shrag.serving.http.tracing import log_failure
 from shrag.serving.page.citation_export import REFERENCE_FILES, ReferenceFormat, write_references
 from shrag.serving.page.record import render_record, render_text
 from shrag.serving.page.rendering import render_page, render_problem

@@ -13,8 +13,7 @@ from shrag.serving.retrieval.query_terms import query_terms, why_nothing
 from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
 from shrag.serving.retrieval.retriever import RetrievalResult, search_candidates
 from shrag.serving.search_settings import refuse_unused
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 class Bm25Strategy:

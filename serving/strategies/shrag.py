@@ -16,8 +16,7 @@ from shrag.serving.events import Event
 from shrag.serving.request import Request
 from shrag.serving.retrieval.retriever import retrieve
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources, choose_candidates, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
 
 COSINE_WEIGHT = 2.0
 """Weight of the cosine in the ranking score, whose unit is idf; ``docs/vectors.md`` has the figures."""

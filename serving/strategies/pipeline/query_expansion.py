@@ -22,9 +22,8 @@ from shrag.models.language_model import LanguageModel
 from shrag.serving.events import ModelCall, NodeKind
 from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import AnswerLanguage, Question
-from shrag.serving.retrieval.keywords import rank_keywords
 from shrag.serving.retrieval.query_builder import reduce_translated_query
-from shrag.serving.retrieval.query_terms import QueryTerm, matched_share, query_terms, searchable
+from shrag.serving.retrieval.query_terms import QueryTerm, matched_share, query_terms, rank_keywords, searchable
 
 LONGEST_QUERY = 300
 """Characters of a query that is added to the question."""

@@ -14,8 +14,7 @@ from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Keywords, Node, NodeState, Queries
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import Question, Request
-from shrag.serving.retrieval.keywords import keyword_of
-from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, why_nothing
+from shrag.serving.retrieval.query_terms import QueryTerm, keyword_of, query_terms, why_nothing
 from shrag.serving.retrieval.retriever import RetrievalResult
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategies.pipeline.query_expansion import (
@@ -39,8 +38,7 @@ from shrag.serving.strategies.pipeline.retrieval import (
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_LIST, Pipeline, Stage
 from shrag.serving.strategies.planning.plan import insert_final_root, report_once, with_budget
-from shrag.serving.strategy import Resources, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, require_vectors
 
 
 class PipelineStrategy:

@@ -13,8 +13,7 @@ from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
 from shrag.serving.request import Question, Request
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find
-from shrag.serving.strategy import Resources, choose_candidates, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
 
 
 @dataclass(slots=True)

@@ -18,8 +18,7 @@ from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult, retrieve
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources, choose_candidates
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, choose_candidates
 
 _Result = TypeVar("_Result")
 

@@ -10,8 +10,7 @@ from functools import partial
 import pytest
 
 from shrag.serving.errors import ClientDisconnected, DeadlineExceeded, Overloaded, ShuttingDown
-from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, ServerLimits, searches_at_once
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, Deadline, ServerLimits, searches_at_once
 
 
 def test_what_is_one_too_many_is_refused_within_50_ms_and_told_when_to_come_back() -> None:
