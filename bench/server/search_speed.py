@@ -31,9 +31,8 @@ from shrag.corpora.formats.topics import read_topics
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import Query
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.retrieval.keywords import rank_keywords
 from shrag.serving.retrieval.query_builder import build_subqueries
-from shrag.serving.retrieval.query_terms import query_terms, searchable
+from shrag.serving.retrieval.query_terms import query_terms, rank_keywords, searchable
 from shrag.serving.retrieval.retriever import DEPTH, search_candidates
 from shrag.serving.search_settings import PRODUCT
 

@@ -29,10 +29,9 @@ from shrag.serving.errors import ServingError
 from shrag.serving.http.access import Access, access_for_host, middleware_stack
 from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.endpoint import Operation
-from shrag.serving.http.request_guard import LARGEST_BODY
+from shrag.serving.http.middleware import LARGEST_BODY
 from shrag.serving.http.server import address_of, listen, run
-from shrag.serving.runtime.admission import AdmissionControl, ServerLimits
-from shrag.serving.runtime.deadline import never_disconnects
+from shrag.serving.runtime.admission import AdmissionControl, ServerLimits, never_disconnects
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
 

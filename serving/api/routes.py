@@ -14,7 +14,7 @@ from shrag.serving.api.schemas import (
     DocumentQuery,
     Health,
     IndexList,
-    Live,
+    Liveness,
     QuestionRequest,
     SearchQuery,
     SearchResponse,
@@ -24,7 +24,7 @@ from shrag.serving.api.service import Service
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.events import Event
 from shrag.serving.http.endpoint import Operation
-from shrag.serving.http.request_context import request_id
+from shrag.serving.http.logging import request_id
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.runtime.metrics import CONTENT_TYPE
 
@@ -88,10 +88,10 @@ async def indexes(request: Request) -> IndexList:
     return IndexList((service.index_entry(),))
 
 
-@Operation(returns=Live, tag="health")
-async def live(_: Request) -> Live:
+@Operation(returns=Liveness, tag="health")
+async def live(_: Request) -> Liveness:
     """Say that the process runs."""
-    return Live()
+    return Liveness()
 
 
 @Operation(returns=Health, problems=(503,), tag="health")
