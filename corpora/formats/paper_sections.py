@@ -75,7 +75,7 @@ def find_heading(line: str, *, by_length: bool) -> Heading | None:
 def is_excluded(title: str) -> bool:
     """Return whether sections of this title are left out: references, acknowledgements, appendices.
 
-    >>> [is_dropped(title) for title in ("참 고 문 헌", "Appendix A: Proofs", "6. References", "Reference data")]
+    >>> [is_excluded(title) for title in ("참 고 문 헌", "Appendix A: Proofs", "6. References", "Reference data")]
     [True, True, True, False]
     """
     parts = re.split(r"\s*:::\s*", title)
