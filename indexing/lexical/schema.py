@@ -1,7 +1,8 @@
-"""Field names, similarity, query encoding shared with Java.
+"""Fields of the Lucene index, its similarity, and the encoding of queries for Java.
 
-A NUL stands between two parts. Each part is a node, by its first letter, and its clauses follow it: ``t`` a term; ``o``
-or, ``a`` and, ``b`` the best of so many clauses; ``n`` the wanted and the unwanted; ``w`` a weight and what it is of.
+An encoded query is a list of nodes separated by NUL, each before its clauses. The first letter is the kind: ``t`` a
+term; ``o`` or, ``a`` and, ``b`` disjunction max, with the number of clauses; ``n`` not, with an included and an
+excluded query; ``w`` a boost with its factor and a query.
 """
 
 from __future__ import annotations
@@ -9,49 +10,49 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.jvm import JavaClass, lucene
+from shrag.indexing.lexical.jvm import JavaClass, lucene_class
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 
 DOCID = "docid"
-"""The identifier: one untokenised term, and a doc value to read it back from a hit."""
+"""The identifier, as an untokenized term and as a doc value."""
 
 TITLE = "title"
-"""The title's terms."""
+"""The terms of the title."""
 
 CONTENTS = "contents"
-"""The terms of title and text together. One field for both ranks better than two added up: a term in the title and a
-term in the text are then counted once, against one length."""
+"""The terms of title and text together, which ranks better than the sum of two fields: a term in both is normalized by
+one length."""
 
 STORED = "stored"
-"""The whole analysed record as JSON, stored and not indexed."""
+"""The analyzed record as JSON, stored and not indexed."""
 
 FOLDER = "lucene"
-"""Where in an index's folder Lucene's files lie."""
+"""Name of the folder of Lucene's files in an index's folder."""
 
 
 def similarity(parameters: Bm25) -> JavaClass:
-    """Return Lucene's BM25 with ``parameters``."""
-    return lucene("search.similarities.BM25Similarity")(parameters.k1, parameters.b)
+    """Return Lucene's BM25 similarity."""
+    return lucene_class("search.similarities.BM25Similarity")(parameters.k1, parameters.b)
 
 
 SEPARATOR = "\0"
-"""Stands between two parts of a query, and between two texts, in both directions."""
+"""Separates nodes of queries and texts, from and to Java."""
 
 
 def write_queries(queries: Iterable[Query]) -> str:
-    """Return the queries, one after another."""
+    """Encode queries."""
     return SEPARATOR.join(part for query in queries for part in _parts(query))
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Return several texts, at least one, as Java is given them; what has a NUL in it is in no index, then neither."""
-    return SEPARATOR.join(map(_whole, texts))
+    """Join at least one text for Java; a NUL in a text is replaced, and such a text is in no index."""
+    return SEPARATOR.join(map(_escape, texts))
 
 
 def _parts(query: Query) -> Iterator[str]:
     match query:
         case Term(term):
-            yield "t" + _whole(term)
+            yield "t" + _escape(term)
         case Or(clauses):
             yield from _several("o", clauses)
         case And(clauses):
@@ -71,10 +72,10 @@ def _several(kind: str, clauses: Sequence[Query]) -> Iterator[str]:
     yield f"{kind}{len(clauses)}"
     for clause in clauses:
         if isinstance(clause, Term):
-            yield "t" + _whole(clause.term)
+            yield "t" + _escape(clause.term)
         else:
             yield from _parts(clause)
 
 
-def _whole(text: str) -> str:
+def _escape(text: str) -> str:
     return text if SEPARATOR not in text else text.replace(SEPARATOR, "\ufffd")

@@ -112,7 +112,7 @@ def test_seals_tell_each_difference_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "lucene/e").write_bytes(b"")
     found = {damage.file: damage.message.removeprefix(str(tmp_path)) for damage in find_damage(tmp_path, seals)}
     assert found == {
-        "a": "/a has changed since it was sealed",
+        "a": "/a has changed since it was published",
         "b": "/b is missing",
         "lucene/d": "/lucene/d has 0 bytes where 24 were sealed",
         "lucene/e": "/lucene/e is not part of the index",
