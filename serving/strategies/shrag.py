@@ -41,18 +41,14 @@ class ShragStrategy:
         source = choose_candidates(request, self._candidates)
         if self._cosine_weight or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
-        return retrieve_and_answer(request, resources, source, self._cosine_weight)
+        return self._run(request, resources, source)
+
+    def _run(self, request: Request, resources: Resources, source: Candidates) -> Generator[Event, None, None]:
+        timer = StageTimer()
+        found = yield from retrieve(request, resources, source, timer, self._cosine_weight)
+        yield from answer(request, found, resources, timer)
 
 
 def hybrid_strategy(cosine_weight: float = COSINE_WEIGHT) -> ShragStrategy:
     """Return the strategy ``hybrid``, for an index that was built with an encoder."""
     return ShragStrategy("hybrid", "hybrid", cosine_weight)
-
-
-def retrieve_and_answer(
-    request: Request, resources: Resources, source: Candidates, cosine_weight: float
-) -> Generator[Event, None, None]:
-    """Yield the events of retrieving records and answering from them."""
-    timer = StageTimer()
-    found = yield from retrieve(request, resources, source, timer, cosine_weight)
-    yield from answer(request, found, resources, timer)
