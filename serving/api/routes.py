@@ -14,7 +14,7 @@ from shrag.serving.api.schemas import (
     DocumentQuery,
     Health,
     IndexList,
-    Live,
+    Liveness,
     QuestionRequest,
     SearchQuery,
     SearchResponse,
@@ -88,10 +88,10 @@ async def indexes(request: Request) -> IndexList:
     return IndexList((service.index_entry(),))
 
 
-@Operation(returns=Live, tag="health")
-async def live(_: Request) -> Live:
+@Operation(returns=Liveness, tag="health")
+async def live(_: Request) -> Liveness:
     """Say that the process runs."""
-    return Live()
+    return Liveness()
 
 
 @Operation(returns=Health, problems=(503,), tag="health")

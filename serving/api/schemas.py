@@ -174,7 +174,7 @@ GeneratorStatus = Literal["extractive", "ready", "degraded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class Liveness:
     """The process runs."""
 
     status: Literal["live"] = "live"

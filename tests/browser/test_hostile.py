@@ -222,7 +222,7 @@ def test_the_questions_of_a_hostile_model_are_shown_as_text(
     assert "W" * 200 in shown
     model.ask(PAYLOADS[:5])
     page.goto(f"{address}/?ui=en&q=graphene+films&strategy={strategy}")
-    assert page.locator(".tree .asks").nth(1).inner_text().endswith(PAYLOADS[0])
+    assert page.locator(".tree .node-question").nth(1).inner_text().endswith(PAYLOADS[0])
     _harmless(page)
 
 
@@ -270,7 +270,7 @@ def test_fields_of_ten_megabytes_make_a_page_no_larger_than_others(
     assert response is not None
     assert len(response.body()) < 150_000
     expect(page.locator(".records > ol > li")).to_have_count(10)
-    expect(page.locator(".answer.extractive .away")).to_be_visible()
+    expect(page.locator(".answer.extractive .fallbacks")).to_be_visible()
     _harmless(page)
     _fits_a_phone(page)
     page.click("#record-1 summary")
