@@ -16,7 +16,7 @@ from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.query_terms import QueryTerm, keyword_of, query_terms, why_nothing
-from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategies.pipeline.query_expansion import (
     ExpandedQuery,

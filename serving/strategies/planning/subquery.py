@@ -1,4 +1,4 @@
-"""Run one sub-question through the retriever."""
+"""Search for one sub-question as the strategy shrag does."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries
 from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.structured_call import PromptCall, ask
 from shrag.serving.request import Question, Request
-from shrag.serving.retrieval.retriever import RetrievalResult, retrieve
+from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.search_settings import Candidates
+from shrag.serving.strategies.shrag import retrieve
 from shrag.serving.strategy import Resources, StageTimer, choose_candidates
 
 _Done = TypeVar("_Done")
