@@ -29,7 +29,7 @@ from shrag.serving.agents.results import (
     search_text,
 )
 from shrag.serving.concurrency import CancellationToken
-from shrag.serving.errors import ClientLeft, DocumentMissing, QuestionError
+from shrag.serving.errors import ClientDisconnected, DocumentMissing, QuestionError
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
@@ -170,7 +170,7 @@ def _ask(indexes: ServedIndexes, given: AskArguments, cancellation: Cancellation
     with indexes.use(given.index or "") as engine:
         try:
             result = engine.ask(given.question, strategy=given.strategy, cancellation=cancellation)
-        except ClientLeft as error:
+        except ClientDisconnected as error:
             raise QuestionError("cancelled", str(error)) from None
     reply = ask_reply(result)
     return ToolResult(reply, ask_text(reply))

@@ -15,7 +15,7 @@ import jinja2
 from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import NotServed, StrategyUnavailable, UnknownStrategy
+from shrag.serving.errors import ServiceUnavailable, StrategyUnavailable, UnknownStrategy
 from shrag.serving.http.problems import HTTPProblem, to_problem
 from shrag.serving.page.diagrams import ROW, WIDTH, tree_view
 from shrag.serving.page.request import SIZES, InterfaceLanguage, PageRequest
@@ -133,7 +133,7 @@ PROBLEM_CODES = (
 def render_problem(engine: Engine, asked: PageRequest, error: Exception) -> tuple[int, str, Mapping[str, str]]:
     """Return the status, the page and the headers of ``error``, the question still in its field."""
     told = to_problem(error)
-    retry_after = error.retry_after if isinstance(error, NotServed) else None
+    retry_after = error.retry_after if isinstance(error, ServiceUnavailable) else None
     problem = problem_view(told, asked.language, retry_after)
     address, usual = asked.url() if asked.question is not None else "", ""
     if isinstance(error, StrategyUnavailable | UnknownStrategy):  # asking again in the same way is no use

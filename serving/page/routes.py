@@ -15,7 +15,7 @@ from shrag.serving.api.schemas import DocumentQuery
 from shrag.serving.api.service import Service
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ClientLeft, DocumentMissing
+from shrag.serving.errors import ClientDisconnected, DocumentMissing
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import log_failure
 from shrag.serving.http.sessions import COOKIE
@@ -146,7 +146,7 @@ async def _html_response(
 
     try:
         return HTMLResponse(await service.run(queue, work, request.is_disconnected, cancel), headers=_HEADERS)
-    except ClientLeft:
+    except ClientDisconnected:
         raise
     except Exception as error:
         with service.index.use() as engine:

@@ -15,7 +15,7 @@ from shrag.serving.errors import UnknownStrategy
 from shrag.serving.page.request import InterfaceLanguage, PageRequest
 from shrag.serving.page.snippets import LONGEST_NAME, shorten
 from shrag.serving.request import DEFAULT_STRATEGY
-from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
+from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.registry import find_strategy
 
 _FILE = Path(__file__).parent / "texts" / "strategies.toml"
@@ -61,8 +61,8 @@ def strategy_view(name: str, language: InterfaceLanguage) -> dict[str, str]:
         strategy = find_strategy(name)
     except UnknownStrategy:
         return said
-    if isinstance(strategy, CompositionStrategy):
-        said["pipeline"] = str(strategy.composition)
+    if isinstance(strategy, PipelineStrategy):
+        said["pipeline"] = str(strategy.pipeline)
     words = strategy_texts().get(name)
     return said | dict(words[language]) if words else said
 

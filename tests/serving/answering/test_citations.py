@@ -6,7 +6,7 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.serving.answering.citations import check_quotes, find_issue
+from shrag.serving.answering.citations import find_issue, verify_quotes
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Issue, Section, Sentence
 
@@ -23,7 +23,7 @@ def test_only_what_stands_in_the_record_cited_is_supported(record: Record) -> No
         "무엇이나": (),
     }
     section = Section("body", tuple(Sentence(text, numbers) for text, numbers in sentences.items()))
-    checked = check_quotes(Answer("extractive", "ko", (section,), ()), [record])
+    checked = verify_quotes(Answer("extractive", "ko", (section,), ()), [record])
     assert [sentence.supported for sentence in checked.sections[0].sentences] == [
         True, True, True, False, False, False, False, True,
     ]  # fmt: skip
