@@ -88,8 +88,8 @@ class LuceneSearcher:
         self._recent = RecordCache()
         self._collections: dict[str, tuple[int, float]] = {}
 
-    def about(self) -> dict[str, str]:
-        """Return what :meth:`LuceneIndexWriter.commit` was told of this content."""
+    def commit_data(self) -> dict[str, str]:
+        """Return the data given to :meth:`LuceneIndexWriter.commit`."""
         data = self._reader.getIndexCommit().getUserData()
         return {str(key): str(data.get(key)) for key in data.keySet()}
 

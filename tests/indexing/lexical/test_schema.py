@@ -98,7 +98,7 @@ def test_statistics_count_documents_by_field(reader: LuceneSearcher) -> None:
 
 def test_records_come_back_with_their_terms(reader: LuceneSearcher) -> None:
     assert reader.fetch(["d3", "nothing", "d1"]) == [_analysed("d3"), None, _analysed("d1")]
-    assert reader.about() == {"corpus": "abc"}
+    assert reader.commit_data() == {"corpus": "abc"}
 
 
 def test_an_index_of_nothing_finds_nothing(tmp_path: Path) -> None:
