@@ -10,8 +10,7 @@ from shrag.serving.answering.answer import answer
 from shrag.serving.events import Event, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import query_terms, question_keywords, why_nothing
-from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
-from shrag.serving.retrieval.retriever import RetrievalResult, search_candidates
+from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records, search_candidates
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategy import Resources, StageTimer
 

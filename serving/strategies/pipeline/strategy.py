@@ -15,7 +15,7 @@ from shrag.serving.events import Event, Node, NodeState, Queries
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, question_keywords, why_nothing
-from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategies.pipeline.query_expansion import (
     ExpandedQuery,

@@ -8,8 +8,7 @@ from typing import TypeVar
 from shrag.serving.events import Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
-from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records
 from shrag.serving.strategies.planning.subquery import SubqueryResult
 
 _Word = TypeVar("_Word", Keyword, QueryTerm)

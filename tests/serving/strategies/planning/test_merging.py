@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from shrag.serving.engine import Engine
 from shrag.serving.request import Request, parse_question
-from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all
 
