@@ -153,12 +153,12 @@ def _choose_keywords(
         by_model = yield from extract_keywords(request.question, question.terms, index, model, settings.words, timer)
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
     candidates = by_model.keywords if by_model else own
-    beside = without_terms(own, by_model.excluded) if by_model else []
+    additional = without_terms(own, by_model.excluded) if by_model else []
     with timer.stage("keywords"):
         if settings.languages != "both":
             candidates = filter_languages(candidates, settings.languages, request.question.language)
         ranked = rank_keywords(candidates, order, index.searcher)[: settings.keywords]
-        beside = [word for word, _ in rank_keywords(beside, "tfidf", index.searcher)[: settings.keywords]]
+        additional = [word for word, _ in rank_keywords(additional, "tfidf", index.searcher)[: settings.keywords]]
     event = Keywords(
         keywords=tuple([keyword_of(word, weight) for word, weight in ranked]),
         unknown=tuple([term.text for term in terms if not term.known]),
@@ -167,4 +167,4 @@ def _choose_keywords(
     )
     yield event
     excluded = by_model.excluded if by_model else ()
-    return question, terms, _ChosenKeywords(event, [word for word, _ in ranked], beside, excluded)
+    return question, terms, _ChosenKeywords(event, [word for word, _ in ranked], additional, excluded)
