@@ -1,11 +1,12 @@
-"""Search a Lucene index and read its records and statistics, with caches of terms, docids and records.
+"""LuceneSearcher with its term and record caches.
 
-A call into Java releases Python's global lock and acquires it again, which under load takes longer than the call
-itself. So each step is one call (``java/shrag/IndexSearch.java``): search with all of a question's queries, read the
-docids of their hits, read records. The queries share their terms and run in parallel; see docs/benchmarks.md.
+A call into Java releases the interpreter's lock and waits for it again, which under load takes longer than the call
+itself. So each step is one call (``java/shrag/IndexSearch.java``): all queries of a question, the docids of their hits,
+the records. The queries are nested: one call looks each term up once and runs them in parallel (docs/benchmarks.md).
 
-Looking up a term takes 15 µs per field in Lucene and less than 1 µs in the cache. Records are cached as stored, which
-takes a sixth of the memory of decoded ones; decoding one takes 8 µs, reading one 30 µs.
+The index does not change, so recent terms, docids and records are cached. A term takes some 15 µs in Lucene's
+dictionary, less than one here. Records are cached as stored: decoding one takes 8 µs, reading one 30, and decoded they
+would take six times the memory, in objects that every garbage collection has to visit.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -30,53 +30,15 @@ from shrag.indexing.lexical.jvm import (
     lucene_class,
     project_class,
 )
-from shrag.indexing.lexical.schema import (
-    CONTENTS,
-    DOCID,
-    SEPARATOR,
-    STORED,
-    TITLE,
-    join_texts,
-    similarity,
-    write_queries,
-)
-from shrag.indexing.query import Query
+from shrag.indexing.lexical.schema import CONTENTS, DOCID, STORED, TITLE, similarity
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
 
-_MAX_TERMS = 100_000
+SEPARATOR = "\0"
+"""Separates nodes of queries and texts, from and to Java."""
 
-
-class DocumentFrequencies(NamedTuple):
-    """The number of documents with a term in the contents (title and text), and in the title."""
-
-    in_contents: int
-    in_title: int
-
-
-NO_FREQUENCY = DocumentFrequencies(0, 0)
-
-
-class TermStatisticsCache:
-    """Document frequencies of the terms of an open index, cached. Thread-safe."""
-
-    def __init__(self, search: JavaClass) -> None:
-        self._search = search
-        self._cache: dict[str, DocumentFrequencies] = {}
-
-    def look_up(self, terms: Sequence[str]) -> list[DocumentFrequencies]:
-        """Return the frequencies of each term, 0 for unknown ones."""
-        cache = self._cache
-        known = {term: cache.get(term) for term in terms}
-        new = [term for term, found in known.items() if found is None]
-        if new:
-            counts = memoryview(bytes(memoryview(self._search.frequencies(join_texts(new))))).cast("i").tolist()
-            found = dict(zip(new, map(DocumentFrequencies, counts[::2], counts[1::2]), strict=True))
-            if len(cache) + len(new) > _MAX_TERMS:
-                cache.clear()
-            cache.update(found)
-            known.update(found)
-        return [frequency for term in terms if (frequency := known[term]) is not None]
-
+_CACHED_TERMS = 100_000
+_CACHED_DOCIDS = 100_000
 
 MOST_BYTES = 32 << 20
 """Some 20,000 abstracts with their terms."""
@@ -106,9 +68,6 @@ class RecordCache:
         return int(self._cache.currsize)
 
 
-_MAX_DOCIDS = 100_000
-
-
 class LuceneSearcher:
     """Implements :class:`~shrag.indexing.search_engine.SearchEngine` over one commit of an index. Thread-safe."""
 
@@ -131,7 +90,7 @@ class LuceneSearcher:
                 self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, STORED
             )
         self._documents = int(self._reader.numDocs())
-        self._terms = TermStatisticsCache(self._java)
+        self._terms: dict[str, tuple[int, int]] = {}
         # Numbers and docids of the documents found last, to fetch their records without a search.
         self._number_of: dict[str, int] = {}
         self._docid_of: dict[int, str] = {}
@@ -174,10 +133,10 @@ class LuceneSearcher:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
         with self._java_errors():
             contents, title = self._collection(CONTENTS), self._collection(TITLE)
-            found = self._terms.look_up(terms) if self._documents else [NO_FREQUENCY] * len(terms)
+            found = self._document_frequencies(terms) if self._documents else [(0, 0)] * len(terms)
             return Statistics(
-                FieldStatistics(*contents, dict(zip(terms, [each.in_contents for each in found], strict=True))),
-                FieldStatistics(*title, dict(zip(terms, [each.in_title for each in found], strict=True))),
+                FieldStatistics(*contents, dict(zip(terms, [in_contents for in_contents, _ in found], strict=True))),
+                FieldStatistics(*title, dict(zip(terms, [in_title for _, in_title in found], strict=True))),
             )
 
     def frequencies(self, term: str, most: int) -> list[int]:
@@ -249,13 +208,27 @@ class LuceneSearcher:
         except self._java_exception as error:
             raise java_failure(error, self._doing) from error
 
+    def _document_frequencies(self, terms: Sequence[str]) -> list[tuple[int, int]]:
+        """Return for each term the number of documents with it in the contents, and in the title."""
+        cached = self._terms
+        known = {term: cached.get(term) for term in terms}
+        new = [term for term, found in known.items() if found is None]
+        if new:
+            counts = memoryview(bytes(memoryview(self._java.frequencies(join_texts(new))))).cast("i").tolist()
+            found = dict(zip(new, zip(counts[::2], counts[1::2], strict=True), strict=True))
+            if len(cached) + len(new) > _CACHED_TERMS:
+                cached.clear()
+            cached.update(found)
+            known.update(found)
+        return [frequencies for term in terms if (frequencies := known[term]) is not None]
+
     def _docids(self, numbers: Iterable[int]) -> dict[int, str]:
         docids = {number: self._docid_of.get(number, "") for number in numbers}
         unknown = sorted(number for number, docid in docids.items() if not docid)  # doc values are read forwards only
         if unknown:
             docids.update(zip(unknown, str(self._java.docids(unknown)).split(SEPARATOR), strict=True))
             with self._docid_lock:
-                if len(self._docid_of) > _MAX_DOCIDS:
+                if len(self._docid_of) > _CACHED_DOCIDS:
                     self._number_of.clear()
                     self._docid_of.clear()
                 for number in unknown:
@@ -302,3 +275,49 @@ class LuceneSearcher:
 def _stored(fields: JavaClass, number: int) -> bytes:
     stored = fields.document(number).getBinaryValue(STORED)
     return bytes(memoryview(stored.bytes)[stored.offset : stored.offset + stored.length])
+
+
+def write_queries(queries: Iterable[Query]) -> str:
+    """Encode queries for Java, as nodes separated by NUL, each before its clauses.
+
+    The first letter of a node is its kind: ``t`` a term; ``o`` or, ``a`` and, ``b`` disjunction max, with the number of
+    clauses; ``n`` not, with an included and an excluded query; ``w`` a boost with its factor and a query.
+    """
+    return SEPARATOR.join(part for query in queries for part in _parts(query))
+
+
+def join_texts(texts: Iterable[str]) -> str:
+    """Join at least one text for Java; a NUL in a text is replaced, and such a text is in no index."""
+    return SEPARATOR.join(map(_escape, texts))
+
+
+def _parts(query: Query) -> Iterator[str]:
+    match query:
+        case Term(term):
+            yield "t" + _escape(term)
+        case Or(clauses):
+            yield from _several("o", clauses)
+        case And(clauses):
+            yield from _several("a", clauses)
+        case DisjunctionMax(clauses):
+            yield from _several("b", clauses)
+        case Not(wanted, unwanted):
+            yield "n"
+            yield from _parts(wanted)
+            yield from _parts(unwanted)
+        case Boost(inner, weight):
+            yield f"w{float(weight)!r}"
+            yield from _parts(inner)
+
+
+def _several(kind: str, clauses: Sequence[Query]) -> Iterator[str]:
+    yield f"{kind}{len(clauses)}"
+    for clause in clauses:
+        if isinstance(clause, Term):
+            yield "t" + _escape(clause.term)
+        else:
+            yield from _parts(clause)
+
+
+def _escape(text: str) -> str:
+    return text if SEPARATOR not in text else text.replace(SEPARATOR, "\ufffd")
