@@ -26,7 +26,7 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, parse_re
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
-from shrag.serving.strategies.registry import STRATEGIES, compose_strategy
+from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from shrag.serving.strategy import Resources
 
 _Begin = Callable[[], Generator[Event, None, None]]
@@ -138,7 +138,7 @@ class Engine:
         """Find records as :meth:`search` does and answer from the best of them, by one of the choices if there are any.
 
         Raises:
-            ClientLeft: It was cancelled by ``cancellation``. Else raises as :meth:`search` does.
+            ClientDisconnected: It was cancelled by ``cancellation``. Else raises as :meth:`search` does.
         """
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
@@ -177,8 +177,9 @@ class Engine:
             UnknownStrategy: There is no such strategy.
             IndexDamaged: A check that goes on while questions are answered has found damage.
         """
-        self._index.checksums.raise_if_damaged()
-        strategy = STRATEGIES.get(request.strategy) or compose_strategy(request.strategy)
+        if self._index.checksums.state == "damaged":
+            self._index.checksums.raise_if_damaged()
+        strategy = find_strategy(request.strategy)
         resources = self._resources if request.settings.glossary else self._resources.without_glossary()
         cancel = _nothing
         if resources.model is not None:

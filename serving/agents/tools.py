@@ -30,7 +30,7 @@ from shrag.serving.agents.results import (
 )
 from shrag.serving.api.service import find_record
 from shrag.serving.concurrency import CancellationToken
-from shrag.serving.errors import ClientLeft, QuestionError
+from shrag.serving.errors import ClientDisconnected, QuestionError
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
@@ -167,7 +167,7 @@ def _ask(indexes: ServedIndexes, given: AskArguments, cancellation: Cancellation
     with indexes.use(given.index or "") as engine:
         try:
             result = engine.ask(given.question, strategy=given.strategy, cancellation=cancellation)
-        except ClientLeft as error:
+        except ClientDisconnected as error:
             raise QuestionError("cancelled", str(error)) from None
     reply = ask_reply(result)
     return ToolResult(reply, ask_text(reply))

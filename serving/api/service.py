@@ -16,7 +16,7 @@ from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
 from shrag.serving.engine import Engine
-from shrag.serving.errors import DocumentMissing, NotServed, Stopping
+from shrag.serving.errors import DocumentMissing, ServiceUnavailable, ShuttingDown
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
 from shrag.serving.http.logging import add_log_fields
@@ -122,7 +122,7 @@ class Service(AdmissionControl):
 
         Raises:
             QuestionError: The question is not valid.
-            Stopping: The server is stopping. Else raises as :meth:`Engine.run` does.
+            ShuttingDown: The server is stopping. Else raises as :meth:`Engine.run` does.
         """
         add_log_fields(strategy=body.strategy, index=self.index.name)
         if self._log_questions:
@@ -132,7 +132,7 @@ class Service(AdmissionControl):
             choices=body.choices,
         )  # fmt: skip
         if self.draining:
-            raise Stopping
+            raise ShuttingDown
         lease = self.index.use()
         add_log_fields(generation=lease.generation)
         return lease, request, lease.run(request)
@@ -181,7 +181,7 @@ class Service(AdmissionControl):
     ) -> EventFeed[_Event]:
         try:
             return await open_feed(run, generation, queue, deadline)
-        except NotServed as error:
+        except ServiceUnavailable as error:
             self.metrics.rejected(error.code)
             raise
 

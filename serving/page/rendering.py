@@ -15,7 +15,7 @@ import jinja2
 from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ClientLeft, NotServed, StrategyUnavailable, UnknownStrategy
+from shrag.serving.errors import ClientDisconnected, ServiceUnavailable, StrategyUnavailable, UnknownStrategy
 from shrag.serving.http.problems import HTTPProblem, to_problem
 from shrag.serving.page.diagrams import ROW, WIDTH, tree_view
 from shrag.serving.page.request import SIZES, InterfaceLanguage, PageRequest
@@ -32,7 +32,7 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
     """Answer the question of a request, if it has one, and return the full page.
 
     Raises:
-        ClientLeft: It was cancelled by ``cancellation``. Else raises as :meth:`~shrag.serving.engine.Engine.ask` does.
+        ClientDisconnected: It was cancelled by ``cancellation``. Else raises as :meth:`~shrag.serving.engine.Engine.ask` does.
     """
     if request.question is None:
         pattern = interface_texts()[request.language]["example"]
@@ -46,7 +46,7 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
     for event in run.take_all():
         state.add(event)
     if state.timings is None:
-        raise ClientLeft("The question was cancelled: ask it again.")
+        raise ClientDisconnected("The question was cancelled: ask it again.")
     state.cached = state.timings.cached
     return render_full_page(
         "page.html",
@@ -142,7 +142,7 @@ PROBLEM_CODES = (
 def render_problem(engine: Engine, request: PageRequest, error: Exception) -> tuple[int, str, Mapping[str, str]]:
     """Return the status, the page and the headers of ``error``; the question stays in its field."""
     problem = to_problem(error)
-    retry_after = error.retry_after if isinstance(error, NotServed) else None
+    retry_after = error.retry_after if isinstance(error, ServiceUnavailable) else None
     view = problem_view(problem, request.language, retry_after)
     url, default_url = request.url() if request.question is not None else "", ""
     if isinstance(error, StrategyUnavailable | UnknownStrategy):  # a retry would fail again

@@ -15,7 +15,7 @@ from shrag.serving.api.schemas import DocumentQuery
 from shrag.serving.api.service import Service, find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ClientLeft
+from shrag.serving.errors import ClientDisconnected
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import log_failure
 from shrag.serving.http.sessions import COOKIE
@@ -129,7 +129,7 @@ async def _html_response(
     service: Service = request.app.state.service
     try:
         return HTMLResponse(await service.use_engine(render, request, queue, cancel), headers=_HEADERS)
-    except ClientLeft:
+    except ClientDisconnected:
         raise
     except Exception as error:
         with service.index.use() as engine:

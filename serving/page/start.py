@@ -14,7 +14,7 @@ from shrag.serving.errors import UnknownStrategy
 from shrag.serving.page.request import InterfaceLanguage, PageRequest
 from shrag.serving.page.snippets import LONGEST_NAME, shorten
 from shrag.serving.request import DEFAULT_STRATEGY
-from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
+from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.registry import find_strategy
 
 _FILE = Path(__file__).parent / "texts" / "strategies.toml"
@@ -53,8 +53,8 @@ def strategy_view(name: str, language: InterfaceLanguage) -> dict[str, str]:
         strategy = find_strategy(name)
     except UnknownStrategy:
         return view
-    if isinstance(strategy, CompositionStrategy):
-        view["pipeline"] = str(strategy.composition)
+    if isinstance(strategy, PipelineStrategy):
+        view["pipeline"] = str(strategy.pipeline)
     texts = strategy_texts().get(name)
     return view | dict(texts[language]) if texts else view
 

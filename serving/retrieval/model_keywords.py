@@ -8,6 +8,7 @@ keyword: it would find nothing.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Annotated, NamedTuple
 
@@ -21,7 +22,7 @@ from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import Event, Fallback, ModelCall
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.llm.structured_call import PromptCall, ask
+from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question
 from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, searchable, text_terms, without_terms
 from shrag.serving.search_settings import WordChoice
@@ -71,7 +72,7 @@ def extract_keywords(
     """
     languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
     with timer.stage("keywords"):
-        answers, events = attempt("keywords", lambda: _ask_in_both(question.text, languages, model))
+        answers, events = attempt("keywords", model, partial(_ask_in_both, question.text, languages))
     yield from events
     if answers is None:
         return None
@@ -109,7 +110,7 @@ def _ask(
     """Return the keywords in one language, or why what was written is none, and the calls."""
     values = {"question": question, "least": str(LEAST), "most": str(MOST)}
     try:
-        return ask(model, PromptCall("keywords", "keywords", language, values, max_tokens=1024), KeywordList)
+        return call_model(model, PromptCall("keywords", "keywords", language, values, max_tokens=1024), KeywordList)
     except UnusableOutput as error:
         return error, error.calls
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from shrag.serving.errors import ClientLeft, DeadlineExceeded, NotServed, Overloaded, Stopping
+from shrag.serving.errors import ClientDisconnected, DeadlineExceeded, Overloaded, ServiceUnavailable, ShuttingDown
 from shrag.serving.runtime.metrics import Metrics
 
 _Done = TypeVar("_Done")
@@ -88,8 +88,8 @@ class Deadline:
 
         Raises:
             DeadlineExceeded: The deadline has passed. Here and below, the work goes on.
-            Stopping: The server gives up what still runs.
-            ClientLeft: The client has left.
+            ShuttingDown: The server gives up what still runs.
+            ClientDisconnected: The client has left.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + at_most
@@ -100,7 +100,7 @@ class Deadline:
                 break
             self.check(loop.time())
             if await self.is_disconnected():
-                raise ClientLeft("The client has left.")
+                raise ClientDisconnected("The client has left.")
             if loop.time() >= until:
                 return False
         return True
@@ -112,7 +112,7 @@ class Deadline:
     def check(self, now: float) -> None:
         """Raise as :meth:`wait` does where there is no reason to wait any longer."""
         if self.stopped():
-            raise Stopping
+            raise ShuttingDown
         if now >= self.until:
             raise DeadlineExceeded(
                 f"There was no whole answer within {self.seconds:g} s: ask again, or for fewer records."
@@ -256,9 +256,9 @@ class AdmissionControl:
         self.ended = True
 
     def refuse_when_draining(self) -> None:
-        """Raise :class:`Stopping` where the server is stopping."""
+        """Raise :class:`ShuttingDown` where the server is stopping."""
         if self.draining:
-            raise Stopping
+            raise ShuttingDown
 
     def deadline(self, is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects) -> Deadline:
         """Return the deadline of a request that has just come; ``is_disconnected`` says that its client has left."""
@@ -276,14 +276,14 @@ class AdmissionControl:
         """Return what ``work`` returns, run in its turn for as long as a request may take.
 
         Raises:
-            Stopping: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does, which has the arguments.
+            ShuttingDown: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does.
         """
         try:
             if self.draining:
                 cancel()
-                raise Stopping
+                raise ShuttingDown
             return await queue.run(work, self.deadline(is_disconnected), cancel)
-        except NotServed as error:
+        except ServiceUnavailable as error:
             self.metrics.rejected(error.code)
             raise
 

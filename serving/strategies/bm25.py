@@ -1,4 +1,4 @@
-"""BM25 baseline: the whole question as one OR query, ranked by BM25 and nothing else."""
+"""The strategy bm25, a baseline: all words of the question as one OR query, ranked by BM25."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Generator
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import any_of
 from shrag.serving.answering.answer import answer
-from shrag.serving.events import Event, Keyword, Keywords, Queries, Ranking
+from shrag.serving.events import Event, Queries, Ranking
 from shrag.serving.request import Request
-from shrag.serving.retrieval.query_terms import query_terms, why_nothing
-from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
-from shrag.serving.retrieval.retriever import RetrievalResult, search_candidates
+from shrag.serving.retrieval.query_terms import query_terms, question_keywords, why_nothing
+from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records, search_candidates
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategy import Resources, StageTimer
 
@@ -22,11 +21,7 @@ class Bm25Strategy:
     name = "bm25"
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; no re-ranker is used, and a model for the answer alone.
-
-        Raises:
-            SettingRejected: The request changes any setting: one without effect would pass for a result.
-        """
+        """See :class:`~shrag.serving.strategy.Strategy`; no setting is used, and a model only for the answer."""
         refuse_unused(request.settings, self.name)
         return self._run(request, resources)
 
@@ -35,13 +30,9 @@ class Bm25Strategy:
         with timer.stage("keywords"):
             question = analyze_question(request.question.text, index.analyzer, index.searcher)
             words = query_terms(question)
-        known = [word for word in words if word.known]
-        keywords = Keywords(
-            keywords=tuple(Keyword(word.text, word.terms, word.frequency * word.idf) for word in known),
-            unknown=tuple(word.text for word in words if not word.known),
-        )
+        keywords = question_keywords(words)
         yield keywords
-        queries = Queries((tuple(word.text for word in known),) if question.terms else ())
+        queries = Queries((tuple(keyword.text for keyword in keywords.keywords),) if question.terms else ())
         yield queries
         query = [any_of(question.terms)] if question.terms else []
         depth = request.k
@@ -55,7 +46,7 @@ class Bm25Strategy:
                 ranked = rank_records(scored, request)
                 if len(ranked) >= request.k or len(records) < depth:
                     break
-                depth += request.k - len(ranked)  # the index has some of the papers twice
+                depth += request.k - len(ranked)  # some papers are in the index twice
         yield hits
         ranking = Ranking(ranked, "BM25", reranker_is_model=False, reason="" if records else why_nothing(words))
         yield ranking

@@ -1,38 +1,38 @@
-"""Merge sub-question rankings into one."""
+"""Merging of the searches of a plan into one search result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from shrag.serving.events import Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
-from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records
 from shrag.serving.strategies.planning.subquery import SubqueryResult
+
+_Word = TypeVar("_Word", Keyword, QueryTerm)
 
 
 def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
-    """Return the searches of ``found``, of which there is at least one, as one; one alone stays as it is.
+    """Return one search result for one or more; a single one stays as it is.
 
-    The rankings take turns: the best record of each, in the order of ``found``, then the second best of each, and so
-    on, each record where it first comes. Scores are not compared, since they belong to different questions, and a
-    plan's questions each need their own record: what sums ranks over the rankings puts what fits all of them a little
-    before what fits one of them well.
-
-    A record's score is one over its rank, and its rank before that is the one it has among the joined candidates.
+    The rankings are interleaved: the best record of each in turn, then the second best of each, and so on, each record
+    once. Scores of different questions do not compare, and summing ranks would put a record that fits all questions a
+    little before one that fits a single question well, while each question needs its own record. A merged record's
+    score is one over its rank; its rank before re-ranking is its position among the joined candidates.
     """
     first = found[0]
     if len(found) == 1:
         return first
     candidates = {each.record.docid: each for one in found for each in one.candidates}
     positions = {docid: position for position, docid in enumerate(candidates, 1)}
-    order = dict.fromkeys(ranked.record.docid for ranked in _in_turn([one.ranking.records for one in found]))
+    order = dict.fromkeys(ranked.record.docid for ranked in _interleave([one.ranking.records for one in found]))
     scored = [ScoredRecord(candidates[docid], 1 / rank, positions[docid]) for rank, docid in enumerate(order, 1)]
     return RetrievalResult(
-        terms=_unique_terms(found),
+        terms=_unique(term for one in found for term in one.terms),
         keywords=Keywords(
-            keywords=_unique_keywords(one.keywords.keywords for one in found),
+            keywords=tuple(_unique(keyword for one in found for keyword in one.keywords.keywords)),
             unknown=tuple(dict.fromkeys(word for one in found for word in one.keywords.unknown)),
             order=first.keywords.order,
             model=next((one.keywords.model for one in found if one.keywords.model), ""),
@@ -56,24 +56,16 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
     )
 
 
-def _in_turn(rankings: Sequence[Sequence[RankedRecord]]) -> Iterable[RankedRecord]:
+def _interleave(rankings: Sequence[Sequence[RankedRecord]]) -> Iterable[RankedRecord]:
     for position in range(max(map(len, rankings))):
         for ranking in rankings:
             if position < len(ranking):
                 yield ranking[position]
 
 
-def _unique_keywords(keywords: Iterable[Sequence[Keyword]]) -> tuple[Keyword, ...]:
-    first: dict[tuple[str, ...], Keyword] = {}
-    for each in keywords:
-        for keyword in each:
-            first.setdefault(keyword.terms, keyword)
-    return tuple(first.values())
-
-
-def _unique_terms(found: Sequence[SubqueryResult]) -> list[QueryTerm]:
-    first: dict[tuple[str, ...], QueryTerm] = {}
-    for one in found:
-        for term in one.terms:
-            first.setdefault(term.terms, term)
+def _unique(words: Iterable[_Word]) -> list[_Word]:
+    """Return the first word of each tuple of terms."""
+    first: dict[tuple[str, ...], _Word] = {}
+    for word in words:
+        first.setdefault(word.terms, word)
     return list(first.values())

@@ -6,12 +6,12 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.serving.answering.citations import check_quotes, find_issue
+from shrag.serving.answering.citations import find_issue, verify_quotes
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Issue, Section, Sentence
 
 
-def test_only_what_stands_in_the_record_cited_is_supported(record: Record) -> None:
+def test_only_verbatim_sentences_of_the_cited_record_are_supported(record: Record) -> None:
     sentences = {
         "그래핀(graphene) 필름을 만들었다.": (1,),
         "그래핀 차폐재": (1,),
@@ -23,7 +23,7 @@ def test_only_what_stands_in_the_record_cited_is_supported(record: Record) -> No
         "무엇이나": (),
     }
     section = Section("body", tuple(Sentence(text, numbers) for text, numbers in sentences.items()))
-    checked = check_quotes(Answer("extractive", "ko", (section,), ()), [record])
+    checked = verify_quotes(Answer("extractive", "ko", (section,), ()), [record])
     assert [sentence.supported for sentence in checked.sections[0].sentences] == [
         True, True, True, False, False, False, False, True,
     ]  # fmt: skip
@@ -78,13 +78,13 @@ def evidence(demo: Engine) -> list[AnalyzedRecord]:
         ("Film and telework: 30.5 dB for 412 parents.", (1, 2), ""),
     ],
 )
-def test_a_sentence_is_unsupported_for_what_its_records_do_not_bear_out(
+def test_an_unsupported_sentence_has_its_issue(
     demo: Engine, evidence: list[AnalyzedRecord], text: str, citations: tuple[int, ...], issue: Issue
 ) -> None:
     assert find_issue(Sentence(text, citations), evidence, demo.open_index) == issue
 
 
-def test_every_sentence_of_a_record_is_borne_out_by_that_record(demo: Engine) -> None:
+def test_every_sentence_of_a_record_is_supported_by_it(demo: Engine) -> None:
     index = demo.open_index
     ranked = demo.search("연구", k=60).ranking.records + demo.search("study", k=60).ranking.records
     unsupported = 0

@@ -21,7 +21,7 @@ from shrag.serving.page.facets import RECORD_KINDS
 from shrag.serving.page.rendering import PAGE_FOLDER, PROBLEM_CODES, interface_texts
 from shrag.serving.page.start import strategy_texts
 from shrag.serving.request import AnswerLanguage
-from shrag.serving.strategies.pipeline.syntax import KINDS
+from shrag.serving.strategies.pipeline.syntax import STAGE_KINDS
 from shrag.serving.strategies.registry import STRATEGIES
 
 
@@ -61,7 +61,7 @@ def _stages() -> set[str]:
     sources = (path.read_text(encoding="utf-8") for path in PAGE_FOLDER.parent.rglob("*.py"))
     named = {stage for text in sources for stage in re.findall(r'\.stage\(\s*"(\w+)"', text)}
     assert len(named) > 5
-    return named | set(KINDS) | {"cache"}
+    return named | set(STAGE_KINDS) | {"cache"}
 
 
 def test_every_strategy_has_its_texts_in_both_languages_and_stands_in_its_group() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from shrag.indexing.errors import IndexDamaged
 from shrag.serving.engine import Engine
-from shrag.serving.errors import DeadlineExceeded, DocumentMissing, Overloaded, QuestionError, Stopping
+from shrag.serving.errors import DeadlineExceeded, DocumentMissing, Overloaded, QuestionError, ShuttingDown
 from shrag.serving.page.rendering import render_problem
 from shrag.serving.page.request import PageRequest
 
@@ -12,7 +12,7 @@ QUESTION = "<i>갈등</i> & 일?"
 
 CASES = [
     (Overloaded("full", 7), 429, "7", "Too many questions", "질문이 많습니다"),
-    (Stopping("going", 5), 503, "5", "being stopped", "멈추는 중"),
+    (ShuttingDown("going", 5), 503, "5", "being stopped", "멈추는 중"),
     (DeadlineExceeded("slow"), 503, "1", "in the time allowed", "정해진 시간"),
     (RuntimeError("secret /path"), 500, None, "Something unexpected", "예상하지 못한"),
     (IndexDamaged("Index <x>: build it again."), 503, None, "Index &lt;x&gt;: build", "Index &lt;x&gt;: build"),

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from shrag.indexing.errors import IndexDamaged
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
-from shrag.serving.errors import Overloaded, Stopping
+from shrag.serving.errors import Overloaded, ShuttingDown
 from shrag.serving.page.rendering import PAGE_FOLDER
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -106,7 +106,7 @@ def test_the_scripts_and_styles_name_no_outside_address_and_make_html_in_one_pla
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(Overloaded("full", 9), 429), (Stopping("going", 5), 503), (RuntimeError("secret"), 500)]
+    ("error", "status"), [(Overloaded("full", 9), 429), (ShuttingDown("going", 5), 503), (RuntimeError("secret"), 500)]
 )
 def test_what_a_browser_is_refused_is_a_page_and_what_a_program_is_refused_a_problem(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int

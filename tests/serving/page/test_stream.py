@@ -156,7 +156,7 @@ def test_every_strategy_has_a_page_with_a_model_that_fails_and_without_one(demo:
 def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
     engine = Engine(demo.open_index, ScriptFile("raise"))
     page = render_page(engine, PageRequest("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "en", strategy="cot"))
-    assert "Unaided answer" in page
+    assert "Closed-book answer" in page
     assert "Nothing was looked up or checked." in page
     assert "every sentence was checked" not in page
     assert "Records cited" not in page

@@ -1,4 +1,4 @@
-"""Every stage and every way with a scripted model, without one, and with models that write anything at all."""
+"""Every stage and every preset with a scripted model, without one, and with models that write anything at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.serving.engine import Engine
-from shrag.serving.errors import CompositionRejected, StrategyUnavailable, UnknownStrategy
+from shrag.serving.errors import PipelineRejected, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import Answer, Event, Fallback, Hits, Keywords, ModelCall, Node, Queries, Ranking, Timings
 from shrag.serving.strategies.pipeline.presets import PRESETS
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
@@ -83,26 +83,26 @@ FIRST_ALONE = {**FIRST, "pipeline-8": "DEMO-ENE-001"}
 PURPOSES = {"augment": "query", "hypotheses": "hypothesis", "respond": "step"}
 
 
-@pytest.mark.parametrize("way", PRESETS)
-def test_each_way_asks_the_model_what_its_stages_need_and_names_every_call_and_stage(demo: Engine, way: str) -> None:
+@pytest.mark.parametrize("preset", PRESETS)
+def test_each_preset_makes_the_calls_of_its_stages_and_reports_calls_and_stages(demo: Engine, preset: str) -> None:
     model = ScriptFile("pipelines")
-    events = _events(demo, way, model)
-    assert sorted(model.asked) == CALLS[way]
-    assert _calls(events) == [*((PURPOSES[prompt], 200, 20) for prompt in CALLS[way]), ("answer", 700, 80)]
-    assert _stages(events) == ["keywords", *STAGES[way], "answer"]
-    assert _docids(events)[0] == FIRST.get(way, RIGHT)
+    events = _events(demo, preset, model)
+    assert sorted(model.asked) == CALLS[preset]
+    assert _calls(events) == [*((PURPOSES[prompt], 200, 20) for prompt in CALLS[preset]), ("answer", 700, 80)]
+    assert _stages(events) == ["keywords", *STAGES[preset], "answer"]
+    assert _docids(events)[0] == FIRST.get(preset, RIGHT)
     assert len(_docids(events)) <= 5
-    assert len(_hits(events).hits) == 1 + 2 * ("augment" in CALLS[way]) + 2 * ("hypotheses" in CALLS[way])
+    assert len(_hits(events).hits) == 1 + 2 * ("augment" in CALLS[preset]) + 2 * ("hypotheses" in CALLS[preset])
     (answer,) = [event for event in events if isinstance(event, Answer)]
     # The script's answer cites the right record by its first number: anywhere else it rests on nothing.
     assert answer.kind == ("generated" if _docids(events)[0] == RIGHT else "extractive")
 
 
-@pytest.mark.parametrize("way", PRESETS)
-def test_each_way_works_without_a_model(demo: Engine, way: str) -> None:
-    events = _events(demo, way)
-    assert _stages(events) == ["keywords", *STAGES[way], "answer"]
-    assert _docids(events)[0] == FIRST_ALONE.get(way, RIGHT)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_each_preset_works_without_a_model(demo: Engine, preset: str) -> None:
+    events = _events(demo, preset)
+    assert _stages(events) == ["keywords", *STAGES[preset], "answer"]
+    assert _docids(events)[0] == FIRST_ALONE.get(preset, RIGHT)
     (answer,) = [event for event in events if isinstance(event, Answer)]
     assert (answer.kind, answer.reason) == ("extractive", "")
 
@@ -110,7 +110,7 @@ def test_each_way_works_without_a_model(demo: Engine, way: str) -> None:
 # --- stage by stage ---
 
 
-def test_retrieving_ranks_by_bm25_as_many_as_it_is_told(demo: Engine) -> None:
+def test_retrieve_ranks_as_many_records_by_bm25_as_its_number_says(demo: Engine) -> None:
     events = _events(demo, "retrieve(7)")
     assert len(_hits(events).hits[0]) == 7
     assert _ranking(events).reranker == "BM25"
@@ -118,13 +118,13 @@ def test_retrieving_ranks_by_bm25_as_many_as_it_is_told(demo: Engine) -> None:
     assert [event for event in events if isinstance(event, Node)] == []
 
 
-def test_what_is_asked_for_bounds_what_is_shown_and_never_adds(demo: Engine) -> None:
+def test_k_can_only_reduce_the_records_of_a_pipeline(demo: Engine) -> None:
     assert len(demo.search(QUESTION, k=3, strategy="retrieve(7)").ranking.records) == 3
     assert len(demo.search(QUESTION, k=100, strategy="retrieve(7)").ranking.records) == 7
     assert len(demo.search(QUESTION, k=100, strategy="pipeline-2(20, 12)").ranking.records) == 12
 
 
-def test_reranking_orders_the_pool_by_the_re_rankers_scores(demo: Engine) -> None:
+def test_rerank_orders_the_candidates_by_the_rerankers_scores(demo: Engine) -> None:
     found, reranked = _events(demo, "retrieve(15)"), _events(demo, "retrieve(15) > rerank(5)")
     ranking = _ranking(reranked)
     assert ranking.reranker == "BM25 + best sentence"
@@ -135,7 +135,7 @@ def test_reranking_orders_the_pool_by_the_re_rankers_scores(demo: Engine) -> Non
         assert _hits(found).candidates[each.candidate_rank - 1] == each.record.docid
 
 
-def test_augmenting_adds_the_models_queries_and_leaves_out_the_question_and_what_is_too_many(demo: Engine) -> None:
+def test_augment_adds_the_models_queries_without_the_question_and_within_its_number(demo: Engine) -> None:
     events = _events(demo, "augment(2) > retrieve(10) > rrf(15)", ScriptFile("pipelines"))
     assert _nodes(events) == [
         (0, "question", "open", QUESTION),
@@ -148,7 +148,7 @@ def test_augmenting_adds_the_models_queries_and_leaves_out_the_question_and_what
     assert _ranking(events).reranker == "reciprocal rank fusion of 3 lists"
 
 
-def test_supposing_searches_for_the_models_answers(demo: Engine) -> None:
+def test_hypothesis_searches_for_the_models_hypothetical_answers(demo: Engine) -> None:
     events = _events(demo, "hypothesis(2) > retrieve(10) > rrf(15)", ScriptFile("pipelines"))
     assert [node[1:] for node in _nodes(events)[1:3]] == [
         ("hypothesis", "answered", "LSTM의 오차는 ARIMA보다 작다."),
@@ -156,7 +156,7 @@ def test_supposing_searches_for_the_models_answers(demo: Engine) -> None:
     ]
 
 
-def test_fusing_puts_first_what_several_queries_found(demo: Engine) -> None:
+def test_rrf_scores_are_sums_of_reciprocal_ranks(demo: Engine) -> None:
     events = _events(demo, "augment(2) > retrieve(10) > rrf(4)", ScriptFile("pipelines"))
     hits, ranking = _hits(events), _ranking(events)
     assert len(ranking.records) == 4
@@ -165,14 +165,14 @@ def test_fusing_puts_first_what_several_queries_found(demo: Engine) -> None:
     assert best.score == pytest.approx(sum(1 / (60 + place) for place in places))
 
 
-def test_expanding_asks_in_the_other_language_by_the_glossary_without_a_model(demo: Engine) -> None:
+def test_expand_adds_the_translated_question_without_a_model(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     events = _events(demo, "expand(glossary) > retrieve(10) > rrf(15)", model)
     assert model.asked == []
     assert _nodes(events)[1] == (1, "expansion", "answered", "LSTM price prediction error")
 
 
-def test_filtering_keeps_what_scores_above_and_shows_calibrated_scores(demo: Engine) -> None:
+def test_filter_keeps_records_above_its_score_with_calibrated_scores(demo: Engine) -> None:
     ranked = _ranking(_events(demo, "retrieve(15) > rerank(15)")).records
     kept = _ranking(_events(demo, "retrieve(15) > rerank(15) > filter(0.6)"))
     all_of_them = _ranking(_events(demo, "retrieve(15) > rerank(15) > filter(0)"))
@@ -182,7 +182,7 @@ def test_filtering_keeps_what_scores_above_and_shows_calibrated_scores(demo: Eng
     assert kept.reranker == "BM25 + best sentence, calibrated > 0.6"
 
 
-def test_a_filter_that_lets_nothing_through_ends_in_a_refusal_that_says_so(demo: Engine) -> None:
+def test_a_filter_that_keeps_nothing_ends_in_a_refusal(demo: Engine) -> None:
     events = _events(demo, "retrieve(15) > rerank(5) > filter(0.9)", question="김치찌개를 끓이는 시간과 온도는?")
     assert _ranking(events).records == ()
     assert _ranking(events).reason == "nothing_fits"
@@ -190,7 +190,7 @@ def test_a_filter_that_lets_nothing_through_ends_in_a_refusal_that_says_so(demo:
     assert answer.reason == "nothing_fits"
 
 
-def test_a_temporary_answer_is_told_and_records_are_ranked_by_it(demo: Engine) -> None:
+def test_a_temporary_answer_is_reported_and_records_are_ranked_by_it(demo: Engine) -> None:
     events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", ScriptFile("pipelines"))
     (node,) = [event for event in events if isinstance(event, Node)]
     assert node.answer == "LSTM의 평균 절대 백분율 오차는 7.8%로 ARIMA의 13.1%보다 작다."
@@ -200,14 +200,14 @@ def test_a_temporary_answer_is_told_and_records_are_ranked_by_it(demo: Engine) -
     assert ranked.records[0].score > plain[RIGHT]  # the answer's words count as well
 
 
-def test_an_empty_temporary_answer_leaves_the_question_alone(demo: Engine) -> None:
+def test_an_empty_temporary_answer_ranks_by_the_question(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     model.say("respond", '{"answer": "", "record": 0}')
     events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", model)
     assert _docids(events) == _docids(_events(demo, "retrieve(15) > rerank(5)"))
 
 
-def test_vectors_find_beside_words_and_their_lists_are_fused(demo: Engine) -> None:
+def test_lists_by_words_and_by_vectors_are_fused(demo: Engine) -> None:
     events = _events(demo, "retrieve(10) > dense(10) > rrf(15) > rerank(5)")
     hits = _hits(events)
     assert len(hits.hits) == 2
@@ -219,7 +219,7 @@ def test_vectors_find_beside_words_and_their_lists_are_fused(demo: Engine) -> No
     assert len(alone.records) == 5
 
 
-def test_vectors_that_an_index_does_not_have_are_refused_before_anything_is_asked(demo: Engine) -> None:
+def test_dense_without_vectors_is_rejected_before_any_event(demo: Engine) -> None:
     from dataclasses import replace
 
     bare = Engine(replace(demo.open_index, dense=None))
@@ -238,7 +238,7 @@ def test_vectors_that_an_index_does_not_have_are_refused_before_anything_is_aske
         ("respond", "step", "retrieve(15) > temp_answer > answer_rerank(5)"),
     ],
 )
-def test_what_a_model_fails_in_is_done_without_it_and_that_is_told(
+def test_a_stage_in_which_the_model_fails_is_done_without_it_and_reported(
     demo: Engine, prompt: str, purpose: str, line: str
 ) -> None:
     model = ScriptFile("pipelines")
@@ -250,7 +250,7 @@ def test_what_a_model_fails_in_is_done_without_it_and_that_is_told(
     assert _docids(events) == _docids(_events(demo, line))
 
 
-def test_a_model_that_is_away_is_asked_once_and_everything_is_done_without_it(demo: Engine) -> None:
+def test_an_unavailable_model_is_called_once_and_every_stage_is_done_without_it(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     for prompt in ("augment", "hypotheses", "respond"):
         model.fail(prompt, ModelUnavailable("Nothing answers."))
@@ -259,7 +259,7 @@ def test_a_model_that_is_away_is_asked_once_and_everything_is_done_without_it(de
     assert [each.stage for each in events if isinstance(each, Fallback)][:2] == ["query", "step"]
 
 
-def test_queries_and_hypotheses_are_made_side_by_side(demo: Engine) -> None:
+def test_augment_and_hypothesis_run_in_parallel(demo: Engine) -> None:
     together = threading.Barrier(2, timeout=20)
     model = ScriptFile("pipelines")
 
@@ -274,7 +274,7 @@ def test_queries_and_hypotheses_are_made_side_by_side(demo: Engine) -> None:
     assert {event.stage for event in events if isinstance(event, Fallback)} <= {"answer"}
 
 
-def test_queries_that_say_the_same_are_searched_for_once(demo: Engine) -> None:
+def test_queries_of_the_same_terms_are_searched_for_once(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     model.say("augment", '{"queries": ["LSTM onion", "onion  LSTM", "…", " "]}')
     events = _events(demo, "augment(4) > retrieve(5) > rrf(5)", model)
@@ -287,16 +287,14 @@ def test_queries_that_say_the_same_are_searched_for_once(demo: Engine) -> None:
 @pytest.mark.parametrize(
     ("question", "reason"), [("…?!", "no_keywords"), ("zzzz qqqq", "unknown_words"), ("what is it?", "no_keywords")]
 )
-@pytest.mark.parametrize("way", PRESETS)
-def test_a_question_without_a_known_word_finds_nothing_and_says_why(
-    demo: Engine, way: str, question: str, reason: str
-) -> None:
-    events = _events(demo, way, question=question)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_question_without_a_known_word_gives_a_reason(demo: Engine, preset: str, question: str, reason: str) -> None:
+    events = _events(demo, preset, question=question)
     assert _ranking(events).reason == reason
     assert _hits(events).candidates == ()
 
 
-def test_the_costliest_line_makes_sixteen_searches_and_keeps_a_thousand(demo: Engine) -> None:
+def test_the_largest_pipeline_makes_sixteen_searches_and_keeps_a_thousand_records(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     model.say("augment", '{"queries": [' + ", ".join(f'"onion {n}"' for n in range(16)) + "]}")
     model.say("hypotheses", '{"answers": [' + ", ".join(f'"LSTM {n}"' for n in range(16)) + "]}")
@@ -305,14 +303,14 @@ def test_the_costliest_line_makes_sixteen_searches_and_keeps_a_thousand(demo: En
     assert len(_hits(events).candidates) <= 1_000
 
 
-def test_a_line_is_a_strategy_of_its_own_name_and_a_wrong_one_is_an_unknown_strategy() -> None:
+def test_a_line_is_a_strategy_and_a_wrong_one_is_an_unknown_strategy() -> None:
     assert find_strategy("retrieve( 15 )>rerank(5)").name == "retrieve(15) > rerank(5)"
     assert find_strategy("pipeline-2(15, 5)").name == "retrieve(15) > rerank(5)"
     assert find_strategy("pipeline-2").name == "pipeline-2"
     assert set(PRESETS) <= set(STRATEGIES)
-    with pytest.raises(CompositionRejected, match="did you mean augment"):
+    with pytest.raises(PipelineRejected, match="did you mean augment"):
         find_strategy("augmnt(2) > retrieve(10)")
-    with pytest.raises(CompositionRejected, match="The stage retrieve is not"):
+    with pytest.raises(PipelineRejected, match="The stage retrieve is not"):
         find_strategy("retrieve")
     with pytest.raises(UnknownStrategy, match=r"compose stages, as in 'retrieve\(15\) > rerank\(5\)'"):
         find_strategy("toq")
@@ -337,17 +335,17 @@ _JSON = st.recursive(
     answered=st.tuples(st.text(max_size=700), st.integers(-3, 60)),
 )
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_model_writes_every_way_ends_well_formed(
+def test_any_output_of_a_model_gives_well_formed_events(
     demo: Engine, augmented: str, supposed: dict[str, list[str]], answered: tuple[str, int]
 ) -> None:
     import msgspec
 
-    for way in ("pipeline-7", "pipeline-8"):
+    for preset in ("pipeline-7", "pipeline-8"):
         model = ScriptFile("pipelines")
         model.say("augment", augmented)
         model.say("hypotheses", msgspec.json.encode(supposed).decode())
         model.say("respond", msgspec.json.encode({"answer": answered[0], "record": answered[1]}).decode())
-        events = _events(demo, way, model)
+        events = _events(demo, preset, model)
         kinds = [type(event) for event in events]
         assert [kinds.count(kind) for kind in (Keywords, Queries, Hits, Ranking, Answer, Timings)] == [1] * 6
         assert kinds[-1] is Timings
@@ -358,7 +356,7 @@ def test_whatever_a_model_writes_every_way_ends_well_formed(
         assert bool(answer.reason) == (not answer.sections)
 
 
-def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) -> None:
+def test_expand_without_a_glossary_adds_nothing(demo: Engine) -> None:
     from dataclasses import replace
 
     index = replace(demo.open_index, glossary=None)
@@ -369,7 +367,7 @@ def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) 
 
 
 @pytest.mark.slow
-def test_an_index_too_small_to_learn_a_calibration_from_still_answers(tmp_path: Path) -> None:
+def test_a_tiny_index_answers_with_every_preset(tmp_path: Path) -> None:
     from shrag.corpora.ingest.add import add_corpus
     from shrag.indexing.build.builder import build_index
     from shrag.serving.engine import open_engine
@@ -380,7 +378,7 @@ def test_an_index_too_small_to_learn_a_calibration_from_still_answers(tmp_path: 
     build_index(tmp_path / "corpora", tmp_path / "indexes", "one")
     engine = open_engine(tmp_path / "indexes", "one")
     try:
-        for way in PRESETS:
-            assert len(engine.ask("그래핀 필름의 차폐 효율은?", strategy=way).search.ranking.records) == 1
+        for preset in PRESETS:
+            assert len(engine.ask("그래핀 필름의 차폐 효율은?", strategy=preset).search.ranking.records) == 1
     finally:
         engine.close()
