@@ -32,7 +32,7 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
     """Answer the question of a request, if it has one, and return the full page.
 
     Raises:
-        ClientDisconnected: It was cancelled by ``cancellation``. Else raises as :meth:`~shrag.serving.engine.Engine.ask` does.
+        ClientDisconnected: It was cancelled. Else raises as :meth:`~shrag.serving.engine.Engine.ask` does.
     """
     if request.question is None:
         pattern = interface_texts()[request.language]["example"]
