@@ -36,15 +36,8 @@ def generate_answer(
 ) -> Iterator[Event]:
     """Yield each sentence as it is written and verified, the model's call, and the whole answer.
 
-    Closing the iterator stops the model.
-
-    Args:
-        question: The question.
-        evidence: The records to answer from.
-        index: Their index.
-        model: The model.
-        notes: What was worked out before.
-        choice: The letter of the choice that was made.
+    ``notes`` is what was worked out before, ``choice`` the letter of the choice that was made. Closing the iterator
+    stops the model.
 
     Raises:
         InvalidOutput: No sentence is supported by a record, or the answer does not end.

@@ -174,21 +174,15 @@ def hypotheses_by_model(
 
 
 def hypotheses_by_sentences(
-    words: Sequence[QueryTerm], asked: ExpandedQuery, count: int, index: OpenIndex
+    words: Sequence[QueryTerm], own: ExpandedQuery, count: int, index: OpenIndex
 ) -> list[ExpandedQuery]:
     """Return the ``count`` sentences, one from each record of a first search, that hold most of the question.
 
-    Ties go to the better record.
-
-    Args:
-        words: The question's words.
-        asked: The question as a query.
-        count: Sentences at most.
-        index: The index.
+    ``words`` are the question's, ``own`` is its query. Ties go to the better record.
     """
-    if not asked.terms:
+    if not own.terms:
         return []
-    (hits,) = index.searcher.search([any_of(asked.terms)], FIRST_SEARCH)
+    (hits,) = index.searcher.search([any_of(own.terms)], FIRST_SEARCH)
     best: list[tuple[float, ExpandedQuery]] = []
     for analysed in index.store.fetch([hit.docid for hit in hits]):
         if analysed is None or not analysed.record.complete or not analysed.sentence_terms:

@@ -22,18 +22,9 @@ from shrag.serving.strategy import Resources
 
 
 class RankedList:
-    """The ranked records of one question, as its pipeline's stages change them.
+    """The ranked records of one question, as its pipeline's stages change them; first those of ``fused``.
 
-    Attributes:
-        answer: The temporary answer; empty where there is none.
-
-    Args:
-        request: The request.
-        resources: The index, the re-ranker, and the model if there is one.
-        question: The question, analyzed.
-        terms: The question's terms.
-        fused: The list that the search gave.
-        ordered_by: What that list is ranked by.
+    ``ordered_by`` names what those are ranked by; ``answer`` is the temporary answer, empty where there is none.
     """
 
     def __init__(
