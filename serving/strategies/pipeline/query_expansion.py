@@ -7,7 +7,7 @@ first search that hold most of the question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, NamedTuple
 
@@ -78,7 +78,12 @@ def translated(words: Sequence[QueryTerm], language: AnswerLanguage, kind: NodeK
     for word in reduced[0]:
         best = word.translations[0] if word.translations else word
         texts.setdefault(best.text, best.terms)
-    return [ExpandedQuery(" ".join(texts), tuple(chain.from_iterable(texts.values())), tuple(texts), kind)]
+    return [_join(texts, kind)]
+
+
+def _join(texts: Mapping[str, tuple[str, ...]], kind: NodeKind) -> ExpandedQuery:
+    """Return the query of words, given with their terms."""
+    return ExpandedQuery(" ".join(texts), tuple(chain.from_iterable(texts.values())), tuple(texts), kind)
 
 
 def distinct(queries: Iterable[ExpandedQuery]) -> list[ExpandedQuery]:
@@ -150,8 +155,7 @@ def _with_synonyms(words: Sequence[QueryTerm], index: OpenIndex) -> list[Expande
         texts.setdefault(text, terms)
     if all(word.text in texts for word in keywords):
         return []
-    joined = tuple(term for terms in texts.values() for term in terms)
-    return [ExpandedQuery(" ".join(texts), joined, tuple(texts), "augmentation")]
+    return [_join(texts, "augmentation")]
 
 
 FIRST_SEARCH = 10
