@@ -18,7 +18,7 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.normalization import fold
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
-from shrag.serving.events import Answer, Issue, Section, Sentence
+from shrag.serving.events import Answer, Citation, Issue, Section, Sentence
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LEAST_SHARED = 0.3
@@ -172,6 +172,12 @@ def verify_support(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index
     issue = find_issue(sentence, evidence, index)
     existing = tuple(number for number in sentence.citations if 1 <= number <= len(evidence))
     return replace(sentence, citations=existing, supported=not issue, issue=issue)
+
+
+def make_citations(sections: Sequence[Section], records: Sequence[Record]) -> tuple[Citation, ...]:
+    """Return the citations of all sentences in ``sections``, by number, of ``records`` numbered from 1."""
+    cited = sorted({number for section in sections for each in section.sentences for number in each.citations})
+    return tuple(Citation(number, records[number - 1].docid, records[number - 1].title) for number in cited)
 
 
 def citation_precision(answer: Answer) -> float | None:

@@ -11,9 +11,9 @@ from shrag.indexing.open_index import OpenIndex
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel, Message
 from shrag.serving.answering.answer_parser import AnswerParser
-from shrag.serving.answering.citations import citation_precision, verify_support
+from shrag.serving.answering.citations import citation_precision, make_citations, verify_support
 from shrag.serving.answering.multiple_choice import question_values
-from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Part, Reason, Section, Sentence
+from shrag.serving.events import Answer, AnswerSentence, Event, Part, Reason, Section, Sentence
 from shrag.serving.llm.structured_call import call_event, evidence_values, render_messages
 from shrag.serving.request import LETTERS, Question
 
@@ -43,7 +43,8 @@ def generate_answer(
         InvalidOutput: No sentence is supported by a record, or the answer does not end.
         ModelError: The model fails.
     """
-    values = evidence_values(question, [each.record for each in evidence])
+    records = [each.record for each in evidence]
+    values = evidence_values(question, records)
     if notes or choice:
         messages = render_messages("compose", question.language, values | _notes_values(question, notes, choice))
     else:
@@ -56,9 +57,7 @@ def generate_answer(
     if not written.refused and not any(each.sentence.supported for each in written.sentences if each.part != "title"):
         raise InvalidOutput(f"{model.name} wrote no sentence that rests on a record: ask again, or use another model.")
     answer = written.answer("generated", "nothing_fits", question, choice)
-    cited = sorted({n for section in answer.sections for each in section.sentences for n in each.citations})
-    records = [(number, evidence[number - 1].record) for number in cited]
-    answer = replace(answer, citations=tuple(Citation(number, each.docid, each.title) for number, each in records))
+    answer = replace(answer, citations=make_citations(answer.sections, records))
     yield replace(answer, citation_precision=citation_precision(answer))
 
 

@@ -85,17 +85,17 @@ def calibrate(reranker: Reranker, index: OpenIndex) -> Calibration:
 
 def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
     """Return the curve of a re-ranker over an index; :data:`USUAL` where there are too few records with text."""
-    sample = [analysed for analysed in index.store.sample(SAMPLED) if analysed.sentence_terms]
+    sample = [analyzed for analyzed in index.store.sample(SAMPLED) if analyzed.sentence_terms]
     if len(sample) < _LEAST_RECORDS:
         return USUAL
-    passages = [to_passage(analysed) for analysed in sample]
+    passages = [to_passage(analyzed) for analyzed in sample]
     # The others are evenly spaced, since neighbours in an index are often about the same subject.
     steps = [len(sample) * step // (_OTHERS + 1) for step in range(1, _OTHERS + 1)]
     verbatim: list[float] = []
     chance: list[float] = []
-    for position, analysed in enumerate(sample):
-        start, end = split_sentences(analysed.record.text)[len(analysed.sentence_terms) // 2]
-        sentence = analysed.record.text[start:end]
+    for position, analyzed in enumerate(sample):
+        start, end = split_sentences(analyzed.record.text)[len(analyzed.sentence_terms) // 2]
+        sentence = analyzed.record.text[start:end]
         scale = _own_score(sentence, reranker, index)
         others = [passages[(position + step) % len(sample)] for step in steps]
         first, *rest = reranker.score(sentence, [passages[position], *others])

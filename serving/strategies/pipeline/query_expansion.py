@@ -188,14 +188,14 @@ def hypotheses_by_sentences(
         return []
     (hits,) = index.searcher.search([any_of(own.terms)], FIRST_SEARCH)
     best: list[tuple[float, ExpandedQuery]] = []
-    for analysed in index.store.fetch([hit.docid for hit in hits]):
-        if analysed is None or not analysed.record.complete or not analysed.sentence_terms:
+    for analyzed in index.store.fetch([hit.docid for hit in hits]):
+        if analyzed is None or not analyzed.record.complete or not analyzed.sentence_terms:
             continue
-        shares = [matched_share(words, frozenset(terms)) for terms in analysed.sentence_terms]
+        shares = [matched_share(words, frozenset(terms)) for terms in analyzed.sentence_terms]
         position = max(range(len(shares)), key=shares.__getitem__)
-        start, end = split_sentences(analysed.record.text)[position]
-        text = plain_line(analysed.record.text[start : min(end, start + LONGEST_QUERY)])
-        terms = tuple(analysed.sentence_terms[position][:_MOST_TERMS])
+        start, end = split_sentences(analyzed.record.text)[position]
+        text = plain_line(analyzed.record.text[start : min(end, start + LONGEST_QUERY)])
+        terms = tuple(analyzed.sentence_terms[position][:_MOST_TERMS])
         best.append((shares[position], ExpandedQuery(text, terms, (text,), "hypothesis")))
     best.sort(key=lambda sentence: -sentence[0])
     return distinct(query for share, query in best if share > 0)[:count]

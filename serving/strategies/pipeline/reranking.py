@@ -91,7 +91,7 @@ class RankedList:
     def _write_temporary_answer(self) -> list[Event]:
         question = self._request.question
         records = [each.record for each in self._records]
-        evidence = [analysed.record for analysed in records[:EVIDENCE]]
+        evidence = [analyzed.record for analyzed in records[:EVIDENCE]]
         response, events = attempt("step", self._resources.model, partial(respond, question, evidence))
         self.answer = response.text if response is not None else best_sentence(question, self._terms, records)
         docids = tuple(each.record.docid for each in records)
@@ -106,8 +106,8 @@ def best_sentence(question: Question, words: Sequence[QueryTerm], records: Seque
     ``python -m bench.quality.pipelines``, ``retrieve(50) > temp_answer > answer_rerank(10)`` ranked with nDCG@10 0.660
     on multihop-en and 0.956 on wiki-ko; with the whole body of the answer 0.586 and 0.846.
     """
-    for analysed in records[:EVIDENCE]:
-        for section in extract_answer(question, words, [analysed]).sections:
+    for analyzed in records[:EVIDENCE]:
+        for section in extract_answer(question, words, [analyzed]).sections:
             if section.part == "body":
                 return plain_line(section.sentences[0].text)[:LONGEST_RESPONSE]
     return ""
