@@ -79,7 +79,7 @@ def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], None]) -> Path:
-    """Return a folder with what ``build`` writes, of this process alone; one of pytest-xdist's workers builds for all."""
+    """Return this process's own folder with what ``build`` writes; one of pytest-xdist's workers builds for all."""
     folder = factory.mktemp(name) / "home"
     if "PYTEST_XDIST_WORKER" not in os.environ:
         build(folder)
