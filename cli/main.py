@@ -18,14 +18,14 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull
 from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
+    DependencyMissing,
     DictionaryRejected,
     GlossaryRejected,
     IndexDamaged,
     IndexingError,
     IndexMismatch,
     IndexMissing,
-    PartMissing,
-    TooManyRejected,
+    TooManyRejectedRecords,
     UnknownEncoder,
 )
 from shrag.models.errors import (
@@ -81,7 +81,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (ResultsMismatch, 4),
     (EvaluationError, 3),
     (ServingError, 3),
-    (TooManyRejected, 3),
+    (TooManyRejectedRecords, 3),
     (DictionaryRejected, 3),
     (GlossaryRejected, 3),
     (IndexMissing, 4),
@@ -96,7 +96,7 @@ EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (WeightsRejected, 3),
     (ModelRefused, 3),
     (ModelError, 6),
-    (PartMissing, 6),
+    (DependencyMissing, 6),
     (IndexingError, 1),
 )
 """0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or

@@ -11,7 +11,7 @@ class RejectedLine(CorpusError):
     """One line of a source is not a record. Carries the reason alone: where the line stands is the reader's to add."""
 
 
-class TooManyRejects(CorpusError):
+class TooManyRejectedLines(CorpusError):
     """More lines were rejected than the caller allowed, so nothing was stored."""
 
 
@@ -19,5 +19,5 @@ class ConflictingRecords(CorpusError):
     """One identifier stands with different contents, and the caller did not say which to keep; nothing was stored."""
 
 
-class Unaccounted(CorpusError):
+class UnaccountedLines(CorpusError):
     """What was read and what would be stored do not add up; nothing was stored. Never the source's fault."""

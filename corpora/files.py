@@ -31,7 +31,7 @@ class DiskFull(Exception):
 
 
 @contextmanager
-def telling_full_disk(folder: Path) -> Iterator[None]:
+def disk_full_errors(folder: Path) -> Iterator[None]:
     """Turn whatever a full disk raises, here or in SQLite, into :class:`DiskFull` with the space that is left."""
     try:
         yield
@@ -59,7 +59,7 @@ def sync_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def replace_durably(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Make ``data`` the whole content of ``path`` by one rename: a reader sees the old content or the new."""
     draft = path.with_name(f".{path.name}.new")
     with draft.open("wb") as stream:
@@ -71,7 +71,7 @@ def replace_durably(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def sole_writer(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; raise :class:`FolderBusy` at once where another process holds it.
 
     The lock is the kernel's (``flock``): it ends with the process, so a killed writer leaves nothing to clean up.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from shrag.corpora.files import FolderBusy, replace_durably, sole_writer, telling_full_disk
+from shrag.corpora.files import FolderBusy, disk_full_errors, lock_folder, write_atomically
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments.engines import (
     Folders,
@@ -109,9 +109,9 @@ def run_experiment(
     options = options or RunOptions()
     _check_prerequisites(experiment, folder, model, options)
     with ExitStack() as stack:
-        stack.enter_context(telling_full_disk(folder))
+        stack.enter_context(disk_full_errors(folder))
         try:
-            stack.enter_context(sole_writer(folder))
+            stack.enter_context(lock_folder(folder))
         except FolderBusy as busy:
             raise ResultsMismatch(str(busy)) from None
         questions = {each.name: read_questions(each, folders.data, experiment.seed) for each in experiment.sets}
@@ -182,7 +182,7 @@ def _write_reports(
         _write_titles(results, judged_set.name, indexes)
     table = make_table(results)
     write_table(results.folder, table)
-    replace_durably(results.folder / "table.md", table_text(table).encode())
+    write_atomically(results.folder / "table.md", table_text(table).encode())
     write_times(results)
     if options.plots and results.experiment.plots:
         draw_plots(results.folder / "plots", results.experiment.plots, table)
@@ -204,7 +204,7 @@ def _write_titles(results: ResultFolder, set_name: str, indexes: OpenIndexes) ->
     index = indexes[index_name(judged_set, experiment.conditions[0].encoder)]
     fetched = index.store.fetch(sorted(docids))
     titles = {each.record.docid: each.record.title for each in fetched if each is not None}
-    replace_durably(path, msgspec.json.encode(titles) + b"\n")
+    write_atomically(path, msgspec.json.encode(titles) + b"\n")
 
 
 def _end_session(folder: Path, card: RunCard) -> None:

@@ -15,7 +15,7 @@ from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.models.reranker import Passage
 
 
-class AnalysedRecord(msgspec.Struct, frozen=True, dict=True):
+class AnalyzedRecord(msgspec.Struct, frozen=True, dict=True):
     """A record as it is stored: the terms of its title and of each sentence of its text, with spaces between them.
 
     ``sentences`` has one string for each sentence that :func:`split_sentences` finds in the record's text. Terms hold
@@ -43,7 +43,7 @@ class AnalysedRecord(msgspec.Struct, frozen=True, dict=True):
 
 
 class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """An analysed record as Lucene gets it: the terms of both fields, and :class:`AnalysedRecord` as JSON."""
+    """An analysed record as Lucene gets it: the terms of both fields, and :class:`AnalyzedRecord` as JSON."""
 
     docid: str
     title: str
@@ -51,9 +51,9 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
     stored: bytes
 
 
-def analyse_record(
+def analyze_record(
     record: Record, analyzer: Analyzer, before_part: Callable[[], None] = lambda: None
-) -> AnalysedRecord:
+) -> AnalyzedRecord:
     """Analyse a record's title and each sentence of its text, calling ``before_part`` before each of them."""
     before_part()
     (title,) = analyzer.terms([record.title])
@@ -62,20 +62,20 @@ def analyse_record(
         before_part()
         (terms,) = analyzer.terms([record.text[start:end]])
         sentences.append(" ".join(terms))
-    return AnalysedRecord(record, " ".join(title), tuple(sentences))
+    return AnalyzedRecord(record, " ".join(title), tuple(sentences))
 
 
-def pack(analysed: AnalysedRecord) -> PackedRecord:
+def pack_record(analysed: AnalyzedRecord) -> PackedRecord:
     """Return the record as Lucene gets it."""
     contents = " ".join([analysed.title, *analysed.sentences])
     return PackedRecord(analysed.record.docid, analysed.title, contents, msgspec.json.encode(analysed))
 
 
-unpack_stored: Callable[[bytes], AnalysedRecord] = msgspec.json.Decoder(AnalysedRecord).decode
+decode_record: Callable[[bytes], AnalyzedRecord] = msgspec.json.Decoder(AnalyzedRecord).decode
 """Return the record whose :class:`PackedRecord` has these bytes stored."""
 
 
-def as_passage(analysed: AnalysedRecord) -> Passage:
+def to_passage(analysed: AnalyzedRecord) -> Passage:
     """Return what encoders and re-rankers read of a record."""
     record = analysed.record
     return Passage(record.title, record.text, analysed.title_terms, analysed.sentence_terms, record.docid)
@@ -84,8 +84,8 @@ def as_passage(analysed: AnalysedRecord) -> Passage:
 class RecordStore(Protocol):
     """Gives back the records that were indexed, with their terms. Safe to share between threads."""
 
-    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+    def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
         """Return the record of each docid, None where the index has none."""
 
-    def sample(self, most: int) -> list[AnalysedRecord]:
+    def sample(self, most: int) -> list[AnalyzedRecord]:
         """Return at most ``most`` different records from all over the index, the same each time."""

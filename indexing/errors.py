@@ -27,11 +27,11 @@ class UnknownEncoder(IndexingError):
     """There is no encoder of that name."""
 
 
-class PartMissing(IndexingError):
+class DependencyMissing(IndexingError):
     """A part that indexing needs (the Java runtime, the Lucene jar, Kiwi) is not installed."""
 
 
-class TooManyRejected(IndexingError):
+class TooManyRejectedRecords(IndexingError):
     """More records have no analysis than the caller allowed, so nothing was published."""
 
 

@@ -20,32 +20,32 @@ from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary
 from shrag.indexing.lexical.jvm import start_java
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.search_engine import SearchEngine
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import check_files, current_generation, read_current
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
-from shrag.indexing.storage.vector_card import VectorCard, check_card, derived_beside, weights_beside
+from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, derived_folder, weights_folder
 from shrag.indexing.vectors.vector_index import VectorIndex
 
-State = Literal["verified", "checking", "damaged"]
+ChecksumState = Literal["verified", "checking", "damaged"]
 
 
-class SealCheck:
+class ChecksumVerifier:
     """The check of one generation's files; ``state`` says how far it is. Safe to share between threads."""
 
     def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify) -> None:
         """Check now what ``verify`` says; raises :class:`IndexDamaged`."""
-        self.state: State = "verified"
+        self.state: ChecksumState = "verified"
         self._problem: IndexDamaged | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         check_files(folder, manifest, contents=verify == "full")
         if verify == "quick":
             self.state = "checking"
-            self._thread = threading.Thread(target=self._check, args=(folder, manifest), name="seals", daemon=True)
+            self._thread = threading.Thread(target=self._check, args=(folder, manifest), name="checksums", daemon=True)
             self._thread.start()
 
     def raise_if_damaged(self) -> None:
@@ -53,7 +53,7 @@ class SealCheck:
         if self._problem is not None:
             raise IndexDamaged(str(self._problem))
 
-    def wait(self, seconds: float | None = None) -> State:
+    def wait(self, seconds: float | None = None) -> ChecksumState:
         """Wait for the check to end, at most ``seconds``, and return how far it is."""
         if self._thread is not None:
             self._thread.join(seconds)
@@ -64,7 +64,7 @@ class SealCheck:
         self._closed.set()
 
     def _check(self, folder: Path, manifest: IndexManifest) -> None:
-        state: State = "verified"
+        state: ChecksumState = "verified"
         try:
             check_files(folder, manifest)
         except IndexDamaged as damage:
@@ -93,9 +93,9 @@ class OpenIndex:
     name: str
     manifest: IndexManifest
     analyzer: Analyzer
-    engine: SearchEngine
+    searcher: SearchEngine
     store: RecordStore
-    seals: SealCheck
+    checksums: ChecksumVerifier
     files: tuple[Closable, ...]
     dense: VectorIndex | None = None
     glossary: Glossary | None = None
@@ -146,14 +146,14 @@ def open_generation(folder: Path, manifest: IndexManifest, verify: Verify = "ful
 def _open_generation(
     name: str, folder: Path, manifest: IndexManifest, first_question: str | None, verify: Verify
 ) -> OpenIndex:
-    seals = SealCheck(folder, manifest, verify)
+    seals = ChecksumVerifier(folder, manifest, verify)
     token_store = TokenStore(folder / TOKEN_STORE)
     analyzer = KoreanEnglishAnalyzer(token_store, load_dictionary(folder))
     check_analyzer(name, manifest, analyzer)
     _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
     start_java()
-    reader = LexicalReader(folder / FOLDER, manifest.bm25)
+    reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
     about = reader.about()
     if about.get("corpus") != manifest.source.fingerprint or about.get("records") != str(manifest.records):
         reader.close()
@@ -169,16 +169,16 @@ def _open_generation(
 
 
 def _dense(
-    name: str, folder: Path, manifest: IndexManifest, card: VectorCard, analyzer: Analyzer, rows: LexicalReader
+    name: str, folder: Path, manifest: IndexManifest, card: VectorCard, analyzer: Analyzer, rows: LuceneSearcher
 ) -> VectorIndex:
     indexes = folder.parent.parent
     seal = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")
     # Named by the vectors it is derived from, so that it is found again by any index that has them.
-    derived = derived_beside(indexes) / f"{seal.sha256}.ivf" if seal else None
-    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_beside(indexes), derived)
+    derived = derived_folder(indexes) / f"{seal.sha256}.ivf" if seal else None
+    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(indexes), derived)
 
 
-def verifying_analyzer(folder: Path) -> Analyzer:
+def uncached_analyzer(folder: Path) -> Analyzer:
     """Return the analyser of the index in ``folder`` without its token store, which repeats what was analysed then."""
     return KoreanEnglishAnalyzer(dictionary=load_dictionary(folder))
 
@@ -214,7 +214,7 @@ def check_analyzer(name: str, manifest: IndexManifest, analyzer: Analyzer) -> No
 
 def _check_vectors(name: str, manifest: IndexManifest) -> None:
     if manifest.vectors is not None:
-        check_card(name, manifest.vectors)
+        check_vector_card(name, manifest.vectors)
         if manifest.vectors.rows != manifest.records:
             raise IndexDamaged(
                 f"Index {name} says {manifest.vectors.rows} vectors for {manifest.records} records: "

@@ -74,6 +74,11 @@ class CachedAnswer(EventRun[Event]):
         """Those of the events that a server counts: the answer, where there is one, and the timings."""
         return (*unpack_events(self._entry.packed, "answer"), self.timings)
 
+    def take_all(self) -> tuple[Event, ...]:
+        """Return all events, which need not be taken one by one."""
+        self.close()
+        return self.events
+
     def encoded(self, form: str) -> bytes | None:
         """Return what was cached of the answer under the name ``form``, None for nothing."""
         return self._entry.encoded.get(form)

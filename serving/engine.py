@@ -11,12 +11,12 @@ from shrag.corpora.records import Record
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
-from shrag.indexing.storage.vector_card import weights_beside
+from shrag.indexing.storage.vector_card import weights_folder
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
-from shrag.serving.answer_cache import AnswerCache, AnswerKey, CachedAnswer
+from shrag.serving.answer_cache import AnswerCache, AnswerKey
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import Lack, StrategyUnavailable
 from shrag.serving.event_run import EventRun, SingleFlight
@@ -26,7 +26,7 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, parse_re
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
-from shrag.serving.strategies.registry import STRATEGIES, compose_strategy
+from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from shrag.serving.strategy import Resources
 
 _Begin = Callable[[], Generator[Event, None, None]]
@@ -121,7 +121,7 @@ class Engine:
             question, answered=False, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices,
         )  # fmt: skip
-        return self.complete_search(request, self.run(request))
+        return search_result(self.name, self._index.manifest.generation, request, self.run(request).take_all())
 
     def ask(
         self,
@@ -138,7 +138,7 @@ class Engine:
         """Find records as :meth:`search` does and answer from the best of them, by one of the choices if there are any.
 
         Raises:
-            ClientLeft: It was cancelled by ``cancellation``. Else raises as :meth:`search` does.
+            ClientDisconnected: It was cancelled by ``cancellation``. Else raises as :meth:`search` does.
         """
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
@@ -147,7 +147,7 @@ class Engine:
         run = self.run(request)
         if cancellation is not None:
             cancellation.on_cancel(run.close)
-        return self.complete_ask(request, run)
+        return ask_result(self.name, self._index.manifest.generation, request, run.take_all())
 
     def events(
         self,
@@ -177,10 +177,8 @@ class Engine:
             UnknownStrategy: There is no such strategy.
             IndexDamaged: A check that goes on while questions are answered has found damage.
         """
-        seals = self._index.seals
-        if seals.state == "damaged":
-            seals.raise_if_damaged()
-        strategy = STRATEGIES.get(request.strategy) or compose_strategy(request.strategy)
+        self._index.checksums.raise_if_damaged()
+        strategy = find_strategy(request.strategy)
         resources = self._resources if request.settings.glossary else self._resources.without_glossary()
         cancel = _nothing
         if resources.model is not None:
@@ -194,14 +192,6 @@ class Engine:
         if model is not None and not name:
             return self._run_named(self._cache, request, model, begin, cancel)
         return self._run_cached(self._cache, request, name, begin, cancel)
-
-    def complete_search(self, request: Request, run: EventRun[Event]) -> SearchResult:
-        """Take all events of ``run`` and return the search; raises what the run raises, and :class:`ClientLeft`."""
-        return search_result(self._index.name, self._index.manifest.generation, request, _all_events(run))
-
-    def complete_ask(self, request: Request, run: EventRun[Event]) -> AskResult:
-        """Take all events of ``run`` and return the answer; raises what the run raises, and :class:`ClientLeft`."""
-        return ask_result(self._index.name, self._index.manifest.generation, request, _all_events(run))
 
     @cached_property
     def lacking(self) -> Mapping[str, Lack | None]:
@@ -224,7 +214,7 @@ class Engine:
 
     def document(self, docid: str) -> Record | None:
         """Return the record of ``docid``, None where the index has none."""
-        self._index.seals.raise_if_damaged()
+        self._index.checksums.raise_if_damaged()
         (found,) = self._index.store.fetch([docid])
         return found.record if found else None
 
@@ -246,7 +236,7 @@ class Engine:
             request=request,
         )
         # While its files are still being read through, what an index says is not known to be sound.
-        return cache.run(key, self, begin, cancel, lambda: self._index.seals.state == "verified")
+        return cache.run(key, self, begin, cancel, lambda: self._index.checksums.state == "verified")
 
     def _run_named(
         self, cache: AnswerCache, request: Request, model: LanguageModel, begin: _Begin, cancel: Callable[[], None]
@@ -282,18 +272,10 @@ def open_engine(
     check_reranker(reranker, min_score)
     index = open_index(indexes, name, first_question, verify)
     try:
-        return Engine(index, model, open_reranker(reranker, index, weights_beside(indexes), min_score), cache)
+        return Engine(index, model, open_reranker(reranker, index, weights_folder(indexes), min_score), cache)
     except BaseException:
         index.close()
         raise
-
-
-def _all_events(run: EventRun[Event]) -> Sequence[Event]:
-    """Return the events of a run that nothing was taken of; those of a cached answer need not be taken one by one."""
-    if isinstance(run, CachedAnswer):
-        run.close()
-        return run.events
-    return list(run)
 
 
 def _nothing() -> None:

@@ -1,4 +1,4 @@
-"""ServingError and its subclasses."""
+"""Errors of serving: ServingError and its subclasses; each message says what to do."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from shrag.models.errors import InvalidOutput, ModelUnavailable
 from shrag.serving.events import Budget, ModelCall
 
 Lack = Literal["model", "vectors"]
-"""What a strategy may need that is not here."""
+"""What a strategy may need and not have."""
 
 
 class ServingError(Exception):
-    """A question cannot be answered or the server cannot run; the message says what to do about it."""
+    """A question cannot be answered, or the server cannot run."""
 
 
 class QuestionError(ServingError):
-    """The question itself is at fault; ``code`` is stable and for programs."""
+    """The question is invalid; programs can rely on ``code``."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class QuestionError(ServingError):
 
 
 class AddressTaken(ServingError):
-    """The server cannot listen where it was told to."""
+    """The server cannot listen on the configured address."""
 
 
 class KeyRejected(ServingError):
@@ -39,21 +39,21 @@ class StrategyUnavailable(ServingError):
 
 
 class ModelNeeded(StrategyUnavailable):
-    """The strategy is nothing without a language model, and there is none."""
+    """The strategy needs a language model, and there is none."""
 
     lacks = "model"
 
 
 class UnknownStrategy(ServingError):
-    """There is no strategy of that name."""
+    """No strategy has that name."""
 
 
-class CompositionRejected(UnknownStrategy):
-    """A line that composes stages cannot be run; the message says what to change in it."""
+class PipelineRejected(UnknownStrategy):
+    """A line of pipeline stages cannot be run."""
 
 
 class BudgetExceeded(ModelUnavailable):
-    """A plan has used up a budget, ``allowed`` of ``exhausted``; it answers from what is known by then."""
+    """A plan has used up its budget of ``exhausted``, of which it was ``allowed`` so much."""
 
     def __init__(self, exhausted: Budget, allowed: float) -> None:
         super().__init__(f"The plan has used up the {allowed:g} {exhausted} it was allowed.")
@@ -62,7 +62,7 @@ class BudgetExceeded(ModelUnavailable):
 
 
 class UnusableOutput(InvalidOutput):
-    """What a model wrote cannot be used; ``calls`` were made for it, and are told all the same."""
+    """A model's output is invalid, also the second time; ``calls`` are the calls that were made for it."""
 
     def __init__(self, message: str, calls: Sequence[ModelCall]) -> None:
         super().__init__(message)
@@ -70,15 +70,15 @@ class UnusableOutput(InvalidOutput):
 
 
 class SettingRejected(ServingError):
-    """There is no search setting of that name, or it cannot have that value."""
+    """No search setting has that name, or it cannot have that value."""
 
 
 class UnknownReranker(ServingError):
-    """There is no re-ranker of that name, or not with such options."""
+    """No re-ranker has that name, or not with such options."""
 
 
-class NotServed(ServingError):
-    """A question is not worked on, or no longer; asking again after ``retry_after`` seconds may help."""
+class ServiceUnavailable(ServingError):
+    """A question is not answered now; it may be after ``retry_after`` seconds."""
 
     code = "not_served"
 
@@ -87,20 +87,20 @@ class NotServed(ServingError):
         self.retry_after = retry_after
 
 
-class Overloaded(NotServed):
-    """As many questions wait as may."""
+class Overloaded(ServiceUnavailable):
+    """The queue of waiting questions is full."""
 
     code = "overloaded"
 
 
-class DeadlineExceeded(NotServed):
-    """An answer took longer than a request may."""
+class DeadlineExceeded(ServiceUnavailable):
+    """Answering took longer than a request may take."""
 
     code = "deadline_exceeded"
 
 
-class Stopping(NotServed):
-    """The server is being stopped."""
+class ShuttingDown(ServiceUnavailable):
+    """The server is shutting down."""
 
     code = "stopping"
 
@@ -110,18 +110,18 @@ class Stopping(NotServed):
         super().__init__(message, retry_after)
 
 
-class ClientLeft(ServingError):
-    """Nobody waits for the answer any more."""
+class ClientDisconnected(ServingError):
+    """The client has disconnected, or the caller has cancelled the run."""
 
 
-class QuestionAbandoned(NotServed):
-    """The answering of a question was stopped while others waited for it; asking again is all there is to do."""
+class QuestionAbandoned(ServiceUnavailable):
+    """A run that several callers waited for was cancelled by the caller who started it."""
 
     code = "abandoned"
 
 
-class IndexClosed(Stopping):
-    """The server is stopping and takes no more questions."""
+class IndexClosed(ShuttingDown):
+    """The index is closed, because the server is shutting down."""
 
 
 class UnknownIndex(ServingError):

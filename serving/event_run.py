@@ -7,7 +7,7 @@ a slow reader delays nobody, a subscriber that leaves needs no successor, and th
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from shrag.serving.errors import QuestionAbandoned
@@ -174,6 +174,10 @@ class EventRun(Generic[_Event]):
             raise StopIteration
         self._taken += 1
         return self._flight.events[self._taken - 1]
+
+    def take_all(self) -> Sequence[_Event]:
+        """Take the events that are left and return them; raises what the work raises. A closed run has no more."""
+        return list(self)
 
     def close(self) -> None:
         """End the run: at once, or where an event is being taken, as soon as that has come. Does not wait for it."""

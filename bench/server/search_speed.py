@@ -31,9 +31,8 @@ from shrag.corpora.formats.topics import read_topics
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import Query
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.retrieval.keywords import rank_keywords
 from shrag.serving.retrieval.query_builder import build_subqueries
-from shrag.serving.retrieval.query_terms import query_terms, searchable
+from shrag.serving.retrieval.query_terms import query_terms, rank_keywords, searchable
 from shrag.serving.retrieval.retriever import DEPTH, search_candidates
 from shrag.serving.search_settings import PRODUCT
 
@@ -94,8 +93,8 @@ def compare_queries(engine: Engine, questions: Sequence[str]) -> None:
     index = engine.open_index
     query_lists = []
     for question in questions:
-        words = searchable(query_terms(analyze_question(question, index.analyzer, index.engine)))
-        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.engine)][: PRODUCT.keywords]
+        words = searchable(query_terms(analyze_question(question, index.analyzer, index.searcher)))
+        keywords = [word for word, _ in rank_keywords(words, "tfidf", index.searcher)][: PRODUCT.keywords]
         if len(keywords) == PRODUCT.keywords:
             query_lists.append(build_subqueries(keywords))
     print(f"{engine.manifest.records:,} passages, {len(query_lists)} questions of {PRODUCT.keywords} keywords:")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shrag.corpora.ingest.reading import OnDuplicate
     from shrag.corpora.records import Reject
-    from shrag.corpora.store.manifest import Account, CorpusManifest
+    from shrag.corpora.store.manifest import CorpusManifest, SourceAccount
 
 _ON_DUPLICATE = ("error", "first", "newest")
 
@@ -163,7 +163,7 @@ def _summary(manifest: CorpusManifest) -> str:
     return f"{manifest.records:,} records ({languages}), {manifest.complete:,} complete"
 
 
-def _sum_of_lines(accounts: Sequence[Account]) -> str:
+def _sum_of_lines(accounts: Sequence[SourceAccount]) -> str:
     kinds = ("records", "rejected", "duplicates", "superseded", "blank")
     sums = {kind: sum(getattr(account, kind) for account in accounts) for kind in kinds}
     lines = sum(account.lines for account in accounts)

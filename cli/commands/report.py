@@ -35,12 +35,12 @@ def command(home: Home, runs: tuple[Path, ...], output: Path | None, markdown: b
 
     Example: shrag report demo --output demo.html
     """
-    from shrag.corpora.files import replace_durably
+    from shrag.corpora.files import write_atomically
     from shrag.evaluation.reports.html import render_report
     from shrag.evaluation.reports.markdown import render_document
 
     folders = [home.find_run(run) for run in runs]
     written = render_document(folders) if markdown else render_report(folders, questions=questions)
     path = output or folders[0] / ("results.md" if markdown else "report.html")
-    replace_durably(path, written.encode())
+    write_atomically(path, written.encode())
     click.echo(path)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.paper_sections import is_known
-from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import Format
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
@@ -36,7 +36,7 @@ _KEYS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-def read_source(path: Path, format: Format) -> Iterator[ReadLine]:
+def read_source(path: Path, format: Format) -> Iterator[ParsedItem]:
     """Yield what each piece of ``path`` is, read as ``format``.
 
     Raises:
@@ -71,7 +71,7 @@ def _check_format(path: Path, format: Format, first: str) -> None:
         )
 
 
-class Guess(NamedTuple):
+class FormatGuess(NamedTuple):
     """A format that a file may be of; ``why`` continues a sentence about the file, ``usage`` follows ``--format``."""
 
     name: str
@@ -79,7 +79,7 @@ class Guess(NamedTuple):
     usage: str
 
 
-def guess_format(path: Path) -> Guess | None:
+def guess_format(path: Path) -> FormatGuess | None:
     """Return the format the file looks like by its first bytes and the keys of its first objects, None for none."""
     try:
         head = read_head(path, _HEAD).lstrip()
@@ -90,37 +90,37 @@ def guess_format(path: Path) -> Guess | None:
     return _by_tags(head) if head.startswith(b"<") else _by_text(head)
 
 
-def _by_text(head: bytes) -> Guess | None:
+def _by_text(head: bytes) -> FormatGuess | None:
     if head.startswith(b"%PDF"):
-        return Guess("papers", "is a PDF", "papers")
+        return FormatGuess("papers", "is a PDF", "papers")
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
     if "CN" in re.split(r'[",;\t]+', first):
-        return Guess("scienceon", "has a column CN", "scienceon")
+        return FormatGuess("scienceon", "has a column CN", "scienceon")
     if first.startswith("# ") or is_known(first):
-        return Guess("papers", "is text with headings", "papers")
+        return FormatGuess("papers", "is text with headings", "papers")
     return None
 
 
-def _by_tags(head: bytes) -> Guess | None:
+def _by_tags(head: bytes) -> FormatGuess | None:
     if _TREC.search(head):
-        return Guess("trec", "holds <DOC> elements", "trec")
+        return FormatGuess("trec", "holds <DOC> elements", "trec")
     if b"<record" in head or b"<MetaData" in head:
-        return Guess("scienceon", "holds <record> elements", "scienceon")
+        return FormatGuess("scienceon", "holds <record> elements", "scienceon")
     return None
 
 
-def _by_keys(path: Path) -> Guess | None:
+def _by_keys(path: Path) -> FormatGuess | None:
     objects = [item.fields for item in islice(read_objects(path), _TRIED) if isinstance(item.fields, dict)]
     if not objects:
         return None
     keys = list(objects[0])
     for name, wanted in _KEYS:
         if all(key in keys for key in wanted):
-            return Guess(name, f"holds objects with {' and '.join(wanted)}", name)
+            return FormatGuess(name, f"holds objects with {' and '.join(wanted)}", name)
     if any(key in keys for key in _SECTIONED):
-        return Guess("papers", "holds objects with sections", "papers")
+        return FormatGuess("papers", "holds objects with sections", "papers")
     # Any object can be mapped, but only a few with an identifier and a text, all alike, show that it is meant to be.
     if len(keys) < _FEWEST_KEYS or len(objects) < _FEWEST_OBJECTS or any(list(found) != keys for found in objects):
         return None
     shown = ", ".join(keys[:_SHOWN_KEYS])
-    return Guess("jsonl", f"holds objects with {shown}", "jsonl (with --id-key and --text-key)")
+    return FormatGuess("jsonl", f"holds objects with {shown}", "jsonl (with --id-key and --text-key)")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.formats.reader import ReadLine, read_records
+from shrag.corpora.formats.reader import ParsedItem, parse_items
 from shrag.corpora.readers.fields import bibliography, docid_field, text_field
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.records import Record
@@ -35,7 +35,7 @@ class JsonlKeys:
     keyword: str = "keyword"
 
 
-def read_mapped(path: Path, keys: JsonlKeys) -> Iterator[ReadLine]:
+def read_mapped(path: Path, keys: JsonlKeys) -> Iterator[ParsedItem]:
     """Yield the records of one file.
 
     Raises :class:`CorpusError` at the file's end where a key that was named by the user stood in none of its records:
@@ -54,7 +54,7 @@ def read_mapped(path: Path, keys: JsonlKeys) -> Iterator[ReadLine]:
             seen_keys.update(dict.fromkeys(list(found)[:_SHOWN_KEYS]))
         return record
 
-    yield from read_records(read_objects(path), parse)
+    yield from parse_items(read_objects(path), parse)
     if unseen and records:
         there = ", ".join(list(seen_keys)[:_SHOWN_KEYS])
         raise CorpusError(f"{path} has {min(unseen)!r} in none of its {records} records: their keys are {there}.")

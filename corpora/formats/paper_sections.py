@@ -45,7 +45,7 @@ class Heading(NamedTuple):
     level: int
 
 
-LOOKS_LIKE_ONE = 9
+UNMARKED_LEVEL = 9
 """The level of a short line that may be a heading: no number, no mark and no known name says so."""
 
 
@@ -63,16 +63,16 @@ def find_heading(line: str, *, by_length: bool) -> Heading | None:
         return None
     number = _NUMBER.match(line)
     title = line[number.end() :].strip() if number else line
-    if is_dropped(title) or _letters(title) in _KNOWN:
+    if is_excluded(title) or _letters(title) in _KNOWN:
         return Heading(title.rstrip(":. "), _level(number))
     if _SENTENCE_END.search(line) or not _STARTS_HEADING.match(title):
         return None
     if number:
         return Heading(title, _level(number))
-    return Heading(title, LOOKS_LIKE_ONE) if by_length else None
+    return Heading(title, UNMARKED_LEVEL) if by_length else None
 
 
-def is_dropped(title: str) -> bool:
+def is_excluded(title: str) -> bool:
     """Say whether a section of this title is left out: references, acknowledgements, appendices.
 
     >>> [is_dropped(title) for title in ("참 고 문 헌", "Appendix A: Proofs", "6. References", "Reference data")]
@@ -142,7 +142,7 @@ def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple
             continue
         _close(sections, heading, body, dropped)
         heading, body = found.title, []
-        dropped = found.level if is_dropped(found.title) else 0
+        dropped = found.level if is_excluded(found.title) else 0
     _close(sections, heading, body, dropped)
     return title, sections
 
@@ -160,14 +160,14 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSec
     if listed is not None:
         sections += _kept(_listed_sections(listed))
     elif body := _text(fields.get("text")):
-        title, rest = titled(title, *sections_of_text(body))
+        title, rest = merge_titles(title, *sections_of_text(body))
         sections += rest
     if not any(section.text.strip() for section in sections):
         raise RejectedLine("a paper without text: expected abstract, sections or text")
     return title, sections
 
 
-def titled(title: str, found: str, sections: list[PaperSection]) -> tuple[str, list[PaperSection]]:
+def merge_titles(title: str, found: str, sections: list[PaperSection]) -> tuple[str, list[PaperSection]]:
     """Return the title that is known besides the text, and the text's own first line as text where that is another."""
     if not title or not found or title.split() == found.split():
         return title or found, sections
@@ -184,7 +184,7 @@ def _split_title(lines: list[str]) -> tuple[str, list[str]]:
 
 
 def _reopens(found: Heading, dropped: int, line: str) -> bool:
-    if is_dropped(found.title):
+    if is_excluded(found.title):
         return True
     return found.level <= dropped if line.lstrip().startswith("#") else is_known(found.title)
 
@@ -196,7 +196,7 @@ def _close(sections: list[PaperSection], heading: str, body: Sequence[str], drop
 
 
 def _kept(sections: Iterator[PaperSection]) -> list[PaperSection]:
-    return [section for section in sections if not is_dropped(section.heading)]
+    return [section for section in sections if not is_excluded(section.heading)]
 
 
 def _listed_sections(listed: object) -> Iterator[PaperSection]:
@@ -213,7 +213,7 @@ def _listed_sections(listed: object) -> Iterator[PaperSection]:
             heading = _text(next((part[key] for key in _TITLE_KEYS if part.get(key)), ""))
             yield PaperSection(heading, _text(next((part[key] for key in _TEXT_KEYS if part.get(key)), "")))
             inner = next((part[key] for key in _INNER_KEYS if part.get(key)), None)
-            if inner is not None and not is_dropped(heading):
+            if inner is not None and not is_excluded(heading):
                 yield from _listed_sections(inner)
         else:
             raise RejectedLine("the sections are no list of objects with a heading and a text")

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.formats.paper_sections import PaperSection, sections_of_object, sections_of_text, titled
+from shrag.corpora.formats.paper_sections import PaperSection, merge_titles, sections_of_object, sections_of_text
 from shrag.corpora.formats.pdf import read_pdf
-from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.readers.fields import (
     KEYWORD_SEPARATORS,
     check_docid,
@@ -19,7 +19,7 @@ from shrag.corpora.readers.fields import (
     text_field,
     year_field,
 )
-from shrag.corpora.readers.item import Item, decode_text
+from shrag.corpora.readers.item import SourceItem, decode_text
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, open_source, read_head
 from shrag.corpora.records import Record
@@ -40,16 +40,16 @@ _ID_KEYS = ("paper_id", "id", "_id", "docid", "doi", "CN")
 _JSON_SUFFIXES = (".jsonl", ".json")
 
 
-def read_papers(path: Path) -> Iterator[ReadLine]:
+def read_papers(path: Path) -> Iterator[ParsedItem]:
     """Yield the chunks of the papers in one file: an object a paper in JSON, the file itself otherwise."""
     head = read_head(path, 1_024)
     if head.startswith(b"%PDF"):
-        yield from _read_one(path, LARGEST_PDF, _pdf)
+        yield from _read_file(path, LARGEST_PDF, _pdf)
     elif head.lstrip().startswith((b"{", b"[")) or path.name.removesuffix(".gz").endswith(_JSON_SUFFIXES):
         for item in read_objects(path):
             yield from _chunks_of(item)
     else:
-        yield from _read_one(path, LONGEST_LINE, _plain)
+        yield from _read_file(path, LONGEST_LINE, _plain)
 
 
 def chunk_paper(paper: str, title: str, sections: list[PaperSection], fields: Mapping[str, object]) -> list[Record]:
@@ -102,34 +102,36 @@ def _heading(section: PaperSection) -> str:
     return _PATH.sub(": ", clean_text(section.heading))
 
 
-def _chunks_of(item: Item) -> Iterator[ReadLine]:
+def _chunks_of(item: SourceItem) -> Iterator[ParsedItem]:
     if item.fields is None or isinstance(item.fields, str):
-        yield ReadLine(item.number, item.offset, item.fields)
+        yield ParsedItem(item.number, item.offset, item.fields)
         return
     try:
         key = next((key for key in _ID_KEYS if item.fields.get(key) not in (None, "")), _ID_KEYS[0])
         paper = docid_field(item.fields, key)
         records = chunk_paper(paper, *sections_of_object(item.fields), item.fields)
     except RejectedLine as reason:
-        yield ReadLine(item.number, item.offset, str(reason))
+        yield ParsedItem(item.number, item.offset, str(reason))
         return
     for record in records:
-        yield ReadLine(item.number, item.offset, record)
+        yield ParsedItem(item.number, item.offset, record)
 
 
-def _read_one(path: Path, largest: int, read: Callable[[bytes], tuple[str, list[PaperSection]]]) -> Iterator[ReadLine]:
+def _read_file(
+    path: Path, largest: int, parse: Callable[[bytes], tuple[str, list[PaperSection]]]
+) -> Iterator[ParsedItem]:
     try:
-        title, sections = read(_whole(path, largest))
+        title, sections = parse(_read_bytes(path, largest))
         paper = re.sub(r"\s+", "_", clean_text(Path(path.name.removesuffix(".gz")).stem))
         records = chunk_paper(paper, title, sections, {})
     except RejectedLine as reason:
-        yield ReadLine(1, 0, str(reason))
+        yield ParsedItem(1, 0, str(reason))
         return
     for record in records:
-        yield ReadLine(1, 0, record)
+        yield ParsedItem(1, 0, record)
 
 
-def _whole(path: Path, largest: int) -> bytes:
+def _read_bytes(path: Path, largest: int) -> bytes:
     with open_source(path) as stream:
         data = stream.read(largest + 1)
         while len(data) > largest and stream.read(2**20):
@@ -141,7 +143,7 @@ def _whole(path: Path, largest: int) -> bytes:
 
 def _pdf(data: bytes) -> tuple[str, list[PaperSection]]:
     title, text = read_pdf(data)
-    return titled(title, *sections_of_text(text, paragraph_lines=False))
+    return merge_titles(title, *sections_of_text(text, paragraph_lines=False))
 
 
 def _plain(data: bytes) -> tuple[str, list[PaperSection]]:

@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.formats.reader import ReadLine, read_records
+from shrag.corpora.formats.reader import ParsedItem, parse_items
 from shrag.corpora.readers.fields import docid_field, text_field
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 
 
-def read_miracl(path: Path) -> Iterator[ReadLine]:
+def read_miracl(path: Path) -> Iterator[ParsedItem]:
     """Yield the passages of one file of MIRACL's."""
-    return read_records(read_objects(path), parse_miracl)
+    return parse_items(read_objects(path), parse_miracl)
 
 
-def read_beir(path: Path) -> Iterator[ReadLine]:
+def read_beir(path: Path) -> Iterator[ParsedItem]:
     """Yield the documents of BEIR's ``corpus.jsonl``."""
-    return read_records(read_objects(path), parse_beir)
+    return parse_items(read_objects(path), parse_beir)
 
 
 def parse_miracl(fields: Mapping[str, object]) -> Record:

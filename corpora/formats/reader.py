@@ -1,4 +1,4 @@
-"""ReadLine: what one item of a source file is; records of items by a format's parse function."""
+"""ParsedItem: what one item of a source file is; records of items by a format's parse function."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.records import Record
 
 
-class ReadLine(NamedTuple):
+class ParsedItem(NamedTuple):
     """What one piece is: a record, the reason why it is none, or None for a blank one.
 
     ``number`` is the line on which it begins, counted from 1, ``offset`` the byte, of the decompressed file. A piece is
@@ -22,7 +22,7 @@ class ReadLine(NamedTuple):
     outcome: Record | str | None
 
 
-def read_records(items: Iterable[Item], parse: Callable[[Mapping[str, object]], Record]) -> Iterator[ReadLine]:
+def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, object]], Record]) -> Iterator[ParsedItem]:
     """Make a record of every item that has fields; the message of a ``RejectedLine`` is the reason."""
     for item in items:
         outcome: Record | str | None
@@ -33,4 +33,4 @@ def read_records(items: Iterable[Item], parse: Callable[[Mapping[str, object]], 
                 outcome = parse(item.fields)
             except RejectedLine as reason:
                 outcome = str(reason)
-        yield ReadLine(item.number, item.offset, outcome)
+        yield ParsedItem(item.number, item.offset, outcome)

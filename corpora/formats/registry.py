@@ -12,7 +12,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.mapped_json import JsonlKeys, read_mapped
 from shrag.corpora.formats.papers import read_papers
 from shrag.corpora.formats.passages import read_beir, read_miracl
-from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.scienceon import read_scienceon
 from shrag.corpora.formats.trec import read_trec
 
@@ -30,7 +30,7 @@ class Format:
 
     name: str
     patterns: tuple[str, ...]
-    read: Callable[[Path], Iterator[ReadLine]]
+    read: Callable[[Path], Iterator[ParsedItem]]
     options: str = ""
 
     @property

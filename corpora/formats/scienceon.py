@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.formats.reader import ReadLine, read_records
-from shrag.corpora.readers.csv_reader import header_of, read_csv
+from shrag.corpora.formats.reader import ParsedItem, parse_items
+from shrag.corpora.readers.csv_reader import column_names, read_csv
 from shrag.corpora.readers.fields import bibliography, docid_field, text_field
-from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.corpora.readers.xml_reader import read_xml
@@ -35,9 +35,9 @@ _NAME_OF = {alias: name for name, aliases in _NAMES.items() for alias in aliases
 _RANK_OF = {alias: rank for aliases in _NAMES.values() for rank, alias in enumerate(aliases)}
 
 
-def read_scienceon(path: Path) -> Iterator[ReadLine]:
+def read_scienceon(path: Path) -> Iterator[ParsedItem]:
     """Yield the records of one file, whichever of the layouts it has."""
-    return read_records(_items(path), parse_scienceon)
+    return parse_items(_items(path), parse_scienceon)
 
 
 def parse_scienceon(fields: Mapping[str, object]) -> Record:
@@ -58,11 +58,11 @@ def parse_scienceon(fields: Mapping[str, object]) -> Record:
     )
 
 
-def _items(path: Path) -> Iterator[Item]:
+def _items(path: Path) -> Iterator[SourceItem]:
     head = read_head(path, _HEAD)
     if head.lstrip().startswith(b"<"):
         return read_xml(path)
-    columns = header_of(head)
+    columns = column_names(head)
     if "CN" in (_NAME_OF.get(column.casefold()) for column in columns):
         return read_csv(path)
     if path.name.removesuffix(".gz").endswith((".csv", ".tsv")) and not head.lstrip().startswith((b"{", b"[")):

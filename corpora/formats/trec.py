@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.formats.reader import ReadLine, read_records
+from shrag.corpora.formats.reader import ParsedItem, parse_items
 from shrag.corpora.readers.fields import bibliography, docid_field, text_field, year_field
-from shrag.corpora.readers.item import Item, decode_text
+from shrag.corpora.readers.item import SourceItem, decode_text
 from shrag.corpora.readers.source import LONGEST_LINE, read_lines
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
@@ -18,7 +18,7 @@ from shrag.corpora.text.sentences import detect_language
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*+)(?:\s[^<>]*+)?>")
 
 
-class Tagged(NamedTuple):
+class TaggedText(NamedTuple):
     """A tag, lower case, ``/`` before an end's, and the text from there to the next; ``""`` before the first tag."""
 
     tag: str
@@ -26,15 +26,15 @@ class Tagged(NamedTuple):
     attributes: str = ""
 
 
-def read_tags(text: str) -> Iterator[Tagged]:
+def read_tags(text: str) -> Iterator[TaggedText]:
     """Yield the tags of ``text`` in order, each with the text behind it."""
     tag = attributes = ""
     start = 0
     for match in _TAG.finditer(text):
-        yield Tagged(tag, text[start : match.start()], attributes)
+        yield TaggedText(tag, text[start : match.start()], attributes)
         tag, start = match.group(1) + match.group(2).lower(), match.end()
         attributes = match.group()[len(tag) + 1 : -1].strip()
-    yield Tagged(tag, text[start:], attributes)
+    yield TaggedText(tag, text[start:], attributes)
 
 
 _EDGE = re.compile(rb"<(/?)DOC(?:\s[^<>]*+)?>", re.IGNORECASE)
@@ -56,9 +56,9 @@ _NAMES: dict[str, tuple[str, ...]] = {
 _NAME_OF = {tag: name for name, tags in _NAMES.items() for tag in tags}
 
 
-def read_trec(path: Path) -> Iterator[ReadLine]:
+def read_trec(path: Path) -> Iterator[ParsedItem]:
     """Yield the documents of one file."""
-    return read_records(read_documents(path), parse_trec)
+    return parse_items(read_documents(path), parse_trec)
 
 
 def parse_trec(fields: Mapping[str, object]) -> Record:
@@ -83,7 +83,7 @@ def parse_trec(fields: Mapping[str, object]) -> Record:
     )
 
 
-def read_documents(path: Path) -> Iterator[Item]:
+def read_documents(path: Path) -> Iterator[SourceItem]:
     """Yield the documents of ``path``, one in memory, and a reason for every line of text outside them.
 
     A document that is not closed ends, as a reason, where the next begins. Errors as
@@ -101,7 +101,7 @@ def read_documents(path: Path) -> Iterator[Item]:
             if document is not None:
                 document.add(between)
             elif line.data is None or _ANY_TAG.sub(b"", between).strip():
-                yield Item(line.number, line.offset + at, "text outside <DOC> … </DOC>")
+                yield SourceItem(line.number, line.offset + at, "text outside <DOC> … </DOC>")
             if edge is None:
                 break
             at = edge.end()
@@ -131,8 +131,8 @@ class _Document:
         else:
             self._lines.append(data)
 
-    def item(self, closes: bool) -> Item:
-        return Item(self._number, self._offset, self._fields() if closes else "<DOC> is not closed by </DOC>")
+    def item(self, closes: bool) -> SourceItem:
+        return SourceItem(self._number, self._offset, self._fields() if closes else "<DOC> is not closed by </DOC>")
 
     def _fields(self) -> dict[str, object] | str:
         try:

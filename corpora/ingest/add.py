@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejects, Unaccounted
-from shrag.corpora.files import FolderBusy, check_name, sole_writer, sync_file, telling_full_disk
+from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines, UnaccountedLines
+from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder, sync_file
 from shrag.corpora.formats.registry import Format, find_files, find_format
 from shrag.corpora.ingest.finalize import finalize_rows
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
-from shrag.corpora.ingest.reading import DraftReader, OnDuplicate, Parts, Report, written_name
-from shrag.corpora.store.manifest import FORMAT_VERSION, Account, CorpusManifest, read_manifest, write_manifest
+from shrag.corpora.ingest.reading import DraftFiles, DraftReader, OnDuplicate, ProgressCallback, printable_path
+from shrag.corpora.store.manifest import FORMAT_VERSION, CorpusManifest, SourceAccount, read_manifest, write_manifest
 from shrag.corpora.store.open_corpus import FAILED_REJECTS
 from shrag.corpora.store.parquet import RecordWriter, read_digests, read_rows, summarise
 
@@ -34,7 +34,7 @@ class CorpusChanges(NamedTuple):
     unchanged: int
 
 
-class Addition(NamedTuple):
+class AdditionResult(NamedTuple):
     """The corpus as it is now, and what changed; ``stored`` is false where nothing did and no file was touched."""
 
     manifest: CorpusManifest
@@ -51,8 +51,8 @@ def add_corpus(
     max_rejects: int = 0,
     on_duplicate: OnDuplicate = "error",
     merge: bool = False,
-    report: Report = lambda stage, done: None,
-) -> Addition:
+    report: ProgressCallback = lambda stage, done: None,
+) -> AdditionResult:
     """Read ``sources`` into ``corpora/name`` and return what it is now.
 
     A line that is no record is rejected with its reason; a record read twice, identical, is counted as a duplicate; of
@@ -72,7 +72,7 @@ def add_corpus(
         report: Called with the progress.
 
     Raises:
-        TooManyRejects: More than ``max_rejects`` lines were rejected.
+        TooManyRejectedLines: More than ``max_rejects`` lines were rejected.
         ConflictingRecords: An identifier has two contents and ``on_duplicate`` is ``error``.
         CorpusError: A source cannot be read, or another process writes the corpus.
         DiskFull: There is no space left. In all these cases the corpus that was there stays as it was.
@@ -84,10 +84,10 @@ def add_corpus(
     if stored is not None:
         files = [path for path in files if not _is_among(path, chosen, stored.sources)]
         if not files:
-            return Addition(stored, CorpusChanges(0, 0, 0, stored.records), stored=False)
+            return AdditionResult(stored, CorpusChanges(0, 0, 0, stored.records), stored=False)
     draft = folder / ".draft"
     try:
-        with telling_full_disk(folder), sole_writer(folder):
+        with disk_full_errors(folder), lock_folder(folder):
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
             try:
@@ -101,17 +101,17 @@ def add_corpus(
 class _Draft:
     """The next version of a corpus, written in a folder of its own inside the corpus's folder."""
 
-    def __init__(self, folder: Path, draft: Path, report: Report) -> None:
+    def __init__(self, folder: Path, draft: Path, report: ProgressCallback) -> None:
         self._folder, self._report = folder, report
         self._read, self._records, self._rejects = draft / "read", draft / "records", draft / "rejects"
         self._seen, self._keys = draft / "seen", draft / "keys"
 
     def make(
         self, format: Format, files: Sequence[Path], max_rejects: int, on_duplicate: OnDuplicate, *, merge: bool
-    ) -> Addition:
+    ) -> AdditionResult:
         with SeenIds(self._seen) as seen, DuplicateFinder(self._keys) as duplicates:
             with RecordWriter(self._read) as writer, self._rejects.open("w", encoding="utf-8") as rejects:
-                reader = DraftReader(Parts(writer, seen, duplicates, rejects), on_duplicate, self._report)
+                reader = DraftReader(DraftFiles(writer, seen, duplicates, rejects), on_duplicate, self._report)
                 if merge:
                     stored = read_manifest(self._folder)
                     with (self._folder / stored.rejects_file).open(encoding="utf-8") as before:
@@ -127,9 +127,9 @@ class _Draft:
             before_it, changes = self._compare(seen, manifest)
         if before_it is not None and self._is_stored(before_it, manifest):
             self._tidy(before_it)
-            return Addition(before_it, changes, stored=False)
+            return AdditionResult(before_it, changes, stored=False)
         self._publish(manifest)
-        return Addition(manifest, changes, stored=True)
+        return AdditionResult(manifest, changes, stored=True)
 
     def _check(self, reader: DraftReader, max_rejects: int) -> None:
         left = self._folder / FAILED_REJECTS
@@ -142,18 +142,18 @@ class _Draft:
             )
         if reader.rejected > max_rejects:
             self._rejects.replace(left)
-            raise TooManyRejects(
+            raise TooManyRejectedLines(
                 f"{reader.rejected} of {reader.lines} lines are no records (all of them in {left}), the first is "
                 f"{reader.first_reject}; nothing was stored: mend the source or allow them with "
                 f"--max-rejects {reader.rejected}."
             )
 
-    def _manifest(self, accounts: tuple[Account, ...], seen: SeenIds) -> CorpusManifest:
+    def _manifest(self, accounts: tuple[SourceAccount, ...], seen: SeenIds) -> CorpusManifest:
         """Describe what the draft holds, counted by reading it again, and not by what was meant to be written."""
         found = summarise(self._records)
         counted = {number: account.records for number, account in enumerate(accounts) if account.records}
         if not found.sources == seen.counts() == counted:
-            raise Unaccounted(
+            raise UnaccountedLines(
                 f"The records of {self._folder.name} are {found.sources} by source in the file, {seen.counts()} by "
                 f"identifier and {counted} as counted: nothing was stored; this is an error of SHRAG, report it."
             )
@@ -212,12 +212,12 @@ class _Draft:
                     old.unlink()
 
 
-def _is_among(path: Path, format: Format, accounts: Sequence[Account]) -> bool:
+def _is_among(path: Path, format: Format, accounts: Sequence[SourceAccount]) -> bool:
     """Say whether the file was read into the corpus before, just as it is now."""
     known = {
         account.sha256
         for account in accounts
-        if account.path == written_name(path) and account.format == format.written
+        if account.path == printable_path(path) and account.format == format.written
     }
     if not known or not path.is_file():
         return False

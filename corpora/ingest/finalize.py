@@ -8,11 +8,13 @@ from pathlib import Path
 
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
-from shrag.corpora.ingest.reading import REPORT_EVERY, Report
+from shrag.corpora.ingest.reading import REPORT_EVERY, ProgressCallback
 from shrag.corpora.store.parquet import RecordWriter, StoredRow, read_rows, record_digest
 
 
-def finalize_rows(read: Path, final: Path, seen: SeenIds, duplicates: DuplicateFinder, report: Report) -> None:
+def finalize_rows(
+    read: Path, final: Path, seen: SeenIds, duplicates: DuplicateFinder, report: ProgressCallback
+) -> None:
     """Make the file ``final`` of the file ``read``, which is used up; ``seen`` gets the digests of linked records."""
     candidates, dropped = _SortedRows(duplicates.candidates()), _SortedRows(seen.dropped())
     if candidates.next is None and dropped.next is None:

@@ -18,7 +18,7 @@ from shrag.corpora.formats.registry import Format
 from shrag.corpora.ingest.ledger import SeenIds, SeenRecord
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.records import Origin, Record, Reject
-from shrag.corpora.store.manifest import Account
+from shrag.corpora.store.manifest import SourceAccount
 from shrag.corpora.store.parquet import RecordWriter, StoredRow, record_digest
 
 OnDuplicate = Literal["error", "first", "newest"]
@@ -26,7 +26,7 @@ OnDuplicate = Literal["error", "first", "newest"]
 
 ``first`` and ``newest`` are by the order of reading: of the sources as they are named, of the lines in each."""
 
-Report = Callable[[str, int], None]
+ProgressCallback = Callable[[str, int], None]
 """Called with what is being done and how much of it is done so far; the caller decides how to show it."""
 
 REPORT_EVERY = 1_000
@@ -34,7 +34,7 @@ REPORT_EVERY = 1_000
 _COUNTS = ("lines", "records", "rejected", "duplicates", "superseded", "blank")
 
 
-class Parts(NamedTuple):
+class DraftFiles(NamedTuple):
     """Where the draft of a corpus is written."""
 
     writer: RecordWriter
@@ -46,20 +46,22 @@ class Parts(NamedTuple):
 class _Source:
     """One file, and what has been counted of it so far; ``stored`` where an earlier addition has read it."""
 
-    def __init__(self, path: str, format: str, account: Account | None = None) -> None:
+    def __init__(self, path: str, format: str, account: SourceAccount | None = None) -> None:
         self.path, self.format, self.stored = path, format, account is not None
         self.sha256 = account.sha256 if account else ""
         self.bytes = account.bytes if account else 0
         self.counts: Counter[str] = Counter({name: getattr(account, name, 0) for name in _COUNTS})
 
-    def account(self) -> Account:
-        return Account(self.path, self.format, self.sha256, self.bytes, **{name: self.counts[name] for name in _COUNTS})
+    def account(self) -> SourceAccount:
+        return SourceAccount(
+            self.path, self.format, self.sha256, self.bytes, **{name: self.counts[name] for name in _COUNTS}
+        )
 
 
 class DraftReader:
     """Reads one source after the other into the same draft, and counts what became of the lines of each."""
 
-    def __init__(self, parts: Parts, on_duplicate: OnDuplicate, report: Report) -> None:
+    def __init__(self, parts: DraftFiles, on_duplicate: OnDuplicate, report: ProgressCallback) -> None:
         self._parts, self._on_duplicate, self._report = parts, on_duplicate, report
         self._sources: list[_Source] = []
         self.lines = 0
@@ -68,11 +70,11 @@ class DraftReader:
         self.conflicts = 0
         self.first_conflict = ""
 
-    def accounts(self) -> tuple[Account, ...]:
+    def accounts(self) -> tuple[SourceAccount, ...]:
         """Return the accounts of all sources as they stand now."""
         return tuple(source.account() for source in self._sources)
 
-    def keep_stored(self, accounts: Iterable[Account], rows: Iterable[StoredRow]) -> None:
+    def keep_stored(self, accounts: Iterable[SourceAccount], rows: Iterable[StoredRow]) -> None:
         """Begin with a stored corpus: its accounts and its rows. Must be called before anything is read."""
         self._sources = [_Source(account.path, account.format, account) for account in accounts]
         for done, row in enumerate(rows, 1):
@@ -87,7 +89,7 @@ class DraftReader:
 
     def read(self, path: Path, format: Format) -> None:
         """Read one file to its end."""
-        source = _Source(written_name(path), format.written)
+        source = _Source(printable_path(path), format.written)
         self._sources.append(source)
         before = _state(path)
         for line in read_source(path, format):
@@ -153,7 +155,7 @@ class DraftReader:
         return f"{self._sources[origin.source].path} line {origin.line}"
 
 
-def written_name(path: Path) -> str:
+def printable_path(path: Path) -> str:
     """Return a path as text; bytes of the name that are not UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 

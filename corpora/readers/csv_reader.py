@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.source import LONGEST_LINE, SourceLine, read_lines
 
 _DELIMITERS = ",\t;"
 _OPEN_QUOTE = "unexpected end of data"
 
 
-def read_csv(path: Path) -> Iterator[Item]:
+def read_csv(path: Path) -> Iterator[SourceItem]:
     """Yield the rows behind the header as fields by the header's names, one row in memory.
 
     Columns are separated by whichever of comma, tab and semicolon the header holds most of. Raises
@@ -41,10 +41,10 @@ def read_csv(path: Path) -> Iterator[Item]:
                     "file cannot be told apart: close it and add the file again."
                 ) from None
             fields = f"row {count}: {error}"
-        yield Item(feed.number, feed.offset, fields)
+        yield SourceItem(feed.number, feed.offset, fields)
 
 
-def header_of(head: bytes) -> list[str]:
+def column_names(head: bytes) -> list[str]:
     """Return the column names in the first line of a file that begins with ``head``."""
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip()
     delimiter = max(_DELIMITERS, key=first.count)

@@ -13,7 +13,7 @@ from shrag.corpora.readers.source import LONGEST_LINE
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
-class Item(NamedTuple):
+class SourceItem(NamedTuple):
     """One piece: its fields by name, the reason why it has none, or None where it is blank.
 
     ``number`` is the line on which the piece begins, counted from 1; ``offset`` the byte, of the decompressed file.

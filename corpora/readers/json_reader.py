@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.readers.item import Item, decode_object
+from shrag.corpora.readers.item import SourceItem, decode_object
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, open_source, read_head, read_lines
 
 _ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
@@ -29,7 +29,7 @@ class _Element(NamedTuple):
     data: bytes | None
 
 
-def read_objects(path: Path) -> Iterator[Item]:
+def read_objects(path: Path) -> Iterator[SourceItem]:
     """Yield the objects of ``path`` in order: the elements of one array where it begins like one, else its lines.
 
     ``[]`` alone is read as a line: it may as well be a broken one.
@@ -43,10 +43,10 @@ def read_objects(path: Path) -> Iterator[Item]:
         return
     for line in read_lines(path):
         blank = line.data is not None and not line.data.strip()
-        yield Item(line.number, line.offset, None if blank else decode_object(line.data))
+        yield SourceItem(line.number, line.offset, None if blank else decode_object(line.data))
 
 
-def read_json_array(path: Path) -> Iterator[Item]:
+def read_json_array(path: Path) -> Iterator[SourceItem]:
     """Yield the elements of the array that ``path`` holds; errors as :func:`read_objects`."""
     scanner = _Scanner(path)
     count = 0
@@ -55,7 +55,7 @@ def read_json_array(path: Path) -> Iterator[Item]:
             for element in scanner.feed(chunk):
                 count += 1
                 fields = decode_object(element.data, place=f"element {count}: ")
-                yield Item(element.number, element.offset, fields)
+                yield SourceItem(element.number, element.offset, fields)
     scanner.check_end(count)
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from xml.parsers import expat
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.source import LONGEST_LINE, open_source
 
 _CHUNK = 2**16
 _DEEPEST = 100
 
 
-def read_xml(path: Path) -> Iterator[Item]:
+def read_xml(path: Path) -> Iterator[SourceItem]:
     """Yield the records of ``path`` as fields by name, one in memory.
 
     A field is ``<item metaCode="Title">…</item>`` (or ``metaName``) or an element of its own name; a name given again
@@ -57,7 +57,7 @@ class _Reader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._done: deque[Item] = deque()
+        self._done: deque[SourceItem] = deque()
         self._depth = 0
         self._record_depth = 0  # 0 outside records
         self._field = ""
@@ -78,7 +78,7 @@ class _Reader:
         parser.CharacterDataHandler = self._characters
         parser.StartDoctypeDeclHandler = self._doctype
 
-    def finished(self) -> Iterator[Item]:
+    def finished(self) -> Iterator[SourceItem]:
         """Yield the records that have ended since the last call."""
         while self._done:
             yield self._done.popleft()
@@ -134,7 +134,7 @@ class _Reader:
         number, offset = self._place
         too_long = self._size > LONGEST_LINE
         fields = f"record {self._count}: longer than {LONGEST_LINE} bytes" if too_long else dict(self._fields)
-        self._done.append(Item(number, offset, fields))
+        self._done.append(SourceItem(number, offset, fields))
         self._record_depth, self._fields, self._parts = 0, {}, []
 
     def _characters(self, text: str) -> None:

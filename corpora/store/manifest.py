@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.errors import CorpusError, Unaccounted
-from shrag.corpora.files import replace_durably
+from shrag.corpora.errors import CorpusError, UnaccountedLines
+from shrag.corpora.files import write_atomically
 
 FORMAT_VERSION = 2
 """Raised whenever what is stored of a corpus changes."""
@@ -15,7 +15,7 @@ FORMAT_VERSION = 2
 MANIFEST_FILE = "manifest.json"
 
 
-class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SourceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What became of what one source file holds: lines, or what stands for them in its format.
 
     ``lines = records + rejected + duplicates + superseded + blank``: duplicates are identical to a record that is kept;
@@ -52,23 +52,23 @@ class CorpusManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     languages: dict[str, int]
     records_file: str
     rejects_file: str
-    sources: tuple[Account, ...]
+    sources: tuple[SourceAccount, ...]
     created: str
     shrag_version: str
 
 
 def check_accounts(manifest: CorpusManifest) -> None:
-    """Raise :class:`Unaccounted` where a line of a source, or a record of the corpus, is not accounted for."""
+    """Raise :class:`UnaccountedLines` where a line of a source, or a record of the corpus, is not accounted for."""
     for account in manifest.sources:
         parts = (account.records, account.rejected, account.duplicates, account.superseded, account.blank)
         if min(parts) < 0 or sum(parts) != account.lines:
-            raise Unaccounted(
+            raise UnaccountedLines(
                 f"Of the {account.lines} lines of {account.path}, {sum(parts)} are accounted for: nothing was stored; "
                 "this is an error of SHRAG, report it."
             )
     read = sum(account.records for account in manifest.sources)
     if not read == manifest.records == sum(manifest.languages.values()):
-        raise Unaccounted(
+        raise UnaccountedLines(
             f"The sources of {manifest.name} have {read} records, the corpus has {manifest.records}: nothing was "
             "stored; this is an error of SHRAG, report it."
         )
@@ -77,10 +77,10 @@ def check_accounts(manifest: CorpusManifest) -> None:
 def write_manifest(folder: Path, manifest: CorpusManifest) -> None:
     """Make ``manifest`` the folder's: from this rename on, the corpus is the one it describes.
 
-    Raises :class:`Unaccounted` instead where its accounts do not add up.
+    Raises :class:`UnaccountedLines` instead where its accounts do not add up.
     """
     check_accounts(manifest)
-    replace_durably(folder / MANIFEST_FILE, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    write_atomically(folder / MANIFEST_FILE, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
 
 def read_manifest(folder: Path) -> CorpusManifest:

@@ -12,7 +12,7 @@ from pathlib import Path
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.registry import find_files, find_format
 from shrag.corpora.ingest.add import add_corpus
-from shrag.corpora.ingest.reading import Report
+from shrag.corpora.ingest.reading import ProgressCallback
 from shrag.corpora.records import Topic
 from shrag.corpora.store.manifest import MANIFEST_FILE, read_manifest
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
@@ -22,7 +22,7 @@ from shrag.evaluation.questions.outcome import QuestionRecord, record_answer, re
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.open_index import OpenIndex, open_index
-from shrag.indexing.storage.vector_card import canonical_encoder, weights_beside
+from shrag.indexing.storage.vector_card import canonical_encoder, weights_folder
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, StrategyUnavailable
@@ -65,7 +65,7 @@ class OpenIndexes:
 
 def condition_engine(condition: Condition, index: OpenIndex, indexes: Path, model: LanguageModel | None) -> Engine:
     """Return an engine over ``index`` with the condition's re-ranker. The caller closes the index."""
-    return Engine(index, model, open_reranker(condition.reranker, index, weights_beside(indexes)))
+    return Engine(index, model, open_reranker(condition.reranker, index, weights_folder(indexes)))
 
 
 def check_condition(condition: Condition, index: OpenIndex) -> None:
@@ -122,7 +122,7 @@ class Folders:
     corpora: Path
     indexes: Path
     data: Path
-    report: Report = field(default=lambda stage, done: None)
+    report: ProgressCallback = field(default=lambda stage, done: None)
 
 
 def index_name(judged_set: JudgedSet, encoder: str) -> str:

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.measures.trec_run import write_topic
 from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord
@@ -70,12 +70,12 @@ def write_part(folder: Path, part: ExperimentPart, records: Sequence[QuestionRec
     run = io.StringIO()
     for each in records:
         write_topic(run, each.outcome.qid, each.hits, part.tag)
-    replace_durably(run_path(folder, part), run.getvalue().encode())
-    replace_durably(
+    write_atomically(run_path(folder, part), run.getvalue().encode())
+    write_atomically(
         _times_path(folder, part),
         _lines(QuestionTime(each.outcome.qid, each.seconds, each.tokens) for each in records),
     )
-    replace_durably(_outcomes_path(folder, part), _lines(each.outcome for each in records))
+    write_atomically(_outcomes_path(folder, part), _lines(each.outcome for each in records))
     journal_path(folder, part).unlink(missing_ok=True)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.engines import ModelChoice, OpenIndexes, index_name
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions
@@ -142,7 +142,7 @@ def utc_now() -> str:
 
 def write_card(folder: Path, card: RunCard) -> None:
     """Write ``card`` into the results folder."""
-    replace_durably(folder / CARD_FILE, msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
+    write_atomically(folder / CARD_FILE, msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
 
 
 def read_card(folder: Path) -> RunCard:

@@ -17,7 +17,7 @@ from shrag.evaluation.statistics.intervals import Interval, mean_interval
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel
 from shrag.prompts.prompt import Language
-from shrag.serving.llm.structured_call import PromptCall, ask, unfenced
+from shrag.serving.llm.structured_call import PromptCall, call_model, remove_fence_marks
 
 LONGEST_ANSWER = 6_000
 """Most characters of an answer, and of its references together, in the judge's prompt."""
@@ -65,10 +65,10 @@ def judge_answer(
         ModelUnavailable, ModelRefused: The model fails.
     """
     values = {"question": question, "answer": answer, "references": "\n".join(references)}
-    # The text to judge must not contain the scores that delimit it in the prompt.
-    shown = {name: unfenced(value[:LONGEST_ANSWER]) for name, value in values.items()}
+    # The text to judge must not contain the marks that delimit it in the prompt.
+    shown = {name: remove_fence_marks(value[:LONGEST_ANSWER]) for name, value in values.items()}
     try:
-        scores, _ = ask(model, PromptCall("evaluate", "judge", language, shown, max_tokens=128), JudgeScores)
+        scores, _ = call_model(model, PromptCall("evaluate", "judge", language, shown, max_tokens=128), JudgeScores)
     except InvalidOutput as error:
         return Judgement(model.name, None, str(error))
     return Judgement(model.name, scores)

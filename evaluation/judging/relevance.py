@@ -16,7 +16,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.models.language_model import LanguageModel
-from shrag.serving.llm.structured_call import PromptCall, ask, fence_records
+from shrag.serving.llm.structured_call import PromptCall, call_model, fence_records
 from shrag.serving.request import Question
 
 
@@ -64,14 +64,16 @@ class _Judgement(msgspec.Struct, frozen=True):
 def judge_relevance(question: Question, record: Record, model: LanguageModel, step: str = "") -> Relevance:
     """Return how far ``record`` helps to answer ``question``, or one ``step`` of it.
 
-    Raises as :func:`~shrag.serving.llm.structured_call.ask` does.
+    Raises as :func:`~shrag.serving.llm.structured_call.call_model` does.
     """
     values = {
         "question": question.text,
         "step": step or question.text,
         "record": fence_records([record], question.language),
     }
-    judged, _ = ask(model, PromptCall("evaluate", "relevance", question.language, values, max_tokens=256), _Judgement)
+    judged, _ = call_model(
+        model, PromptCall("evaluate", "relevance", question.language, values, max_tokens=256), _Judgement
+    )
     return Relevance(RelevanceLevel(judged.level), model.name, plain_line(judged.reason))
 
 

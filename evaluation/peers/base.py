@@ -40,7 +40,7 @@ class Peer(Protocol):
             term of the question is not a hit.
 
         Raises:
-            PartMissing: The peer is not installed.
+            DependencyMissing: The peer is not installed.
         """
 
 
@@ -70,7 +70,7 @@ def open_peer(peer: str, records: Sequence[Record]) -> Iterator[Callable[[str, i
 
     Raises:
         EvaluationError: There is no such peer, or two records have the same docid.
-        PartMissing: The peer is not installed.
+        DependencyMissing: The peer is not installed.
     """
     chosen = find_peer(peer)
     contents = {record.docid: f"{record.title}\n{record.text}" for record in records}
@@ -106,7 +106,7 @@ def check_peer(peer: str) -> None:
 
     Raises:
         EvaluationError: There is no such peer.
-        PartMissing: It is not installed.
+        DependencyMissing: It is not installed.
     """
     with find_peer(peer).open([("d", "a word")]) as search:
         search("word", 1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.latin import stem_words
-from shrag.indexing.errors import PartMissing
+from shrag.indexing.errors import DependencyMissing
 from shrag.indexing.search_engine import Hit
 
 if TYPE_CHECKING:
@@ -76,5 +76,5 @@ def _import_library() -> Any:  # noqa: ANN401
     try:
         import bm25s
     except ImportError as error:
-        raise PartMissing(f"bm25s is not installed ({error}): run `pip install shrag[peers]`.") from error
+        raise DependencyMissing(f"bm25s is not installed ({error}): run `pip install shrag[peers]`.") from error
     return bm25s

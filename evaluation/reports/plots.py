@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
 from shrag.evaluation.reports.table import ResultRow, ResultTable, SetTable
@@ -174,7 +174,7 @@ def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[
     for number, plot in enumerate(plots, 1):
         for kind in ("png", "svg"):
             path = folder / f"plot-{number}.{kind}"
-            replace_durably(path, draw(plot, table, kind, salt=f"plot-{number}"))
+            write_atomically(path, draw(plot, table, kind, salt=f"plot-{number}"))
             drawn.append(path)
     return drawn
 

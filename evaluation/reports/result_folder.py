@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.files import is_name, replace_durably
+from shrag.corpora.files import is_name, write_atomically
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.records import Qrel, Topic
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
@@ -164,11 +164,11 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
             raise EvaluationError(
                 f"Topic {qid!r} of the set {set_name} has a tab in its qid or a line break in its text: remove it."
             )
-    replace_durably(set_folder / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
+    write_atomically(set_folder / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
     if questions.qrels:
-        replace_durably(set_folder / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
+        write_atomically(set_folder / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
     if questions.references:
-        replace_durably(set_folder / REFERENCES_FILE, encode_references(questions.references))
+        write_atomically(set_folder / REFERENCES_FILE, encode_references(questions.references))
 
 
 def file_digests(folder: Path) -> dict[str, str]:

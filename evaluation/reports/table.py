@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES, ChoiceBaselines, choice_baselines
@@ -145,7 +145,7 @@ def make_table(results: ResultFolder) -> ResultTable:
 
 def write_table(folder: Path, table: ResultTable) -> None:
     """Write the table as JSON."""
-    replace_durably(folder / TABLE_FILE, msgspec.json.format(msgspec.json.encode(table), indent=2) + b"\n")
+    write_atomically(folder / TABLE_FILE, msgspec.json.format(msgspec.json.encode(table), indent=2) + b"\n")
 
 
 def read_table(folder: Path) -> ResultTable:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.evaluation.reports.result_folder import ResultFolder
 
 TIMES_FILE = "times.json"
@@ -37,7 +37,7 @@ def write_times(results: ResultFolder) -> None:
             summarise_times(part.stem, [each.seconds for each in measured], sum(each.tokens for each in measured))
         )
     data = msgspec.json.format(msgspec.json.encode(times), indent=2) + b"\n"
-    replace_durably(results.folder / TIMES_FILE, data)
+    write_atomically(results.folder / TIMES_FILE, data)
 
 
 def read_times_file(results: ResultFolder) -> list[PartTimes]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.csv_reader import read_csv
-from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.evaluation.errors import EvaluationError
@@ -68,7 +68,7 @@ def read_annotations(path: Path) -> Annotations:
     return Annotations(labels, column == "score")
 
 
-def _entries(path: Path) -> Iterator[Item]:
+def _entries(path: Path) -> Iterator[SourceItem]:
     return read_objects(path) if read_head(path, _HEAD).lstrip()[:1] in (b"{", b"[") else read_csv(path)
 
 

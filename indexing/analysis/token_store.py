@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.storage.checksums import open_sealed
+from shrag.indexing.storage.checksums import open_readonly
 
 FILE = "tokens.sqlite"
 """File name in an index's folder."""
@@ -29,7 +29,7 @@ class TokenStore:
     """A token store, open for reading. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        self._database = open_sealed(path)
+        self._database = open_readonly(path)
         self._lock = threading.Lock()
 
     def get(self, word: str) -> tuple[Token, ...] | None:

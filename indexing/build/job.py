@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shrag.corpora.ingest.reading import Report
+from shrag.corpora.ingest.reading import ProgressCallback
 from shrag.corpora.store.manifest import CorpusManifest
 from shrag.indexing.analysis.user_dictionary import UserDictionary
 from shrag.indexing.bm25 import Bm25
@@ -31,12 +31,12 @@ class BuildOptions:
     workers: int = 0
     max_rejected: int = 0
     keep: int = KEPT_GENERATIONS
-    report: Report = lambda stage, done: None
+    report: ProgressCallback = lambda stage, done: None
     tell: Callable[[str], None] = lambda sentence: None
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class IndexChoices:
     """What a user chose for an index: ``words`` of their own, ``corrections`` to its glossary, an encoder.
 
     ``weights`` is the folder of the encoders that are chosen by name.
@@ -63,7 +63,7 @@ class BuildJob:
     workspace: BuildWorkspace
     source: CorpusManifest
     records: Path
-    choices: Choices
+    choices: IndexChoices
     options: BuildOptions
     utilization: StageUtilization = field(default_factory=StageUtilization)
 
@@ -74,7 +74,7 @@ class BuildJob:
 
 
 def make_plan(
-    source: CorpusManifest, analyzer: str, bm25: Bm25, choices: Choices, versions: dict[str, str]
+    source: CorpusManifest, analyzer: str, bm25: Bm25, choices: IndexChoices, versions: dict[str, str]
 ) -> BuildPlan:
     """Return the plan of an index of ``source`` by the analyser with the fingerprint ``analyzer``."""
     return BuildPlan(

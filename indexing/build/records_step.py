@@ -16,11 +16,11 @@ from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
 from shrag.indexing.analyzed_record import PackedRecord
 from shrag.indexing.build.job import BuildJob
-from shrag.indexing.build.worker import Frame, RejectedRecord, Setup
+from shrag.indexing.build.worker import AnalyzedBatch, RejectedRecord, WorkerSetup
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.writer import LexicalWriter
+from shrag.indexing.lexical.writer import LuceneIndexWriter
 
 NOTES = "notes.sqlite"
 """The file of :class:`BuildNotes` in a build's stage."""
@@ -87,15 +87,17 @@ class BuildNotes:
         return [RejectedRecord(*row) for row in rows]
 
 
-class FrameWriter:
+class BatchWriter:
     """Writes frames of analysed records to Lucene and to the notes; ``done`` records of the file so far."""
 
-    def __init__(self, job: BuildJob, records: Path, writer: LexicalWriter, notes: BuildNotes, done: int = 0) -> None:
+    def __init__(
+        self, job: BuildJob, records: Path, writer: LuceneIndexWriter, notes: BuildNotes, done: int = 0
+    ) -> None:
         self._records, self._writer, self._notes = records, writer, notes
         self._utilization, self._workers, self._report = job.utilization, job.workers, job.options.report
         self.done = done
 
-    def write(self, frame: Frame) -> None:
+    def write(self, frame: AnalyzedBatch) -> None:
         """Write one frame, the next of the file."""
         started = time.perf_counter()
         self._writer.add([record for record in frame.records if isinstance(record, PackedRecord)])
@@ -132,16 +134,16 @@ def index_records(job: BuildJob, store: Path | None) -> None:
         IndexingError: What an interrupted build left does not add up, or workers keep ending.
     """
     build, total = job.workspace, job.workspace.plan.records
-    setup = Setup(str(store) if store else None, CACHED_WORDS // job.workers, str(build.index))
+    setup = WorkerSetup(str(store) if store else None, CACHED_WORDS // job.workers, str(build.index))
     # The workers' process first: Kiwi is loaded there while Java starts here.
     with (
         WorkerPool(job.workers, setup) as pool,
         BuildNotes(build.stage / NOTES) as notes,
-        LexicalWriter(build.index / FOLDER, build.plan.bm25) as writer,
+        LuceneIndexWriter(build.index / FOLDER, build.plan.bm25) as writer,
     ):
-        frames = FrameWriter(job, job.records, writer, notes, _done(build.folder, writer, notes))
+        frames = BatchWriter(job, job.records, writer, notes, _done(build.folder, writer, notes))
         if not frames.done:
-            notes.add_words(pool.analyse_words(QUESTION_WORDS).words)
+            notes.add_words(pool.analyze_words(QUESTION_WORDS).words)
         shard, size = frames.done // shard_size(total), shard_size(total)
         for frame in pool.analyse(job.records, frames.done, total):
             frames.write(frame)
@@ -157,7 +159,7 @@ def index_records(job: BuildJob, store: Path | None) -> None:
             writer.commit(_about(job, frames.done, writer.count()))
 
 
-def _done(folder: Path, writer: LexicalWriter, notes: BuildNotes) -> int:
+def _done(folder: Path, writer: LuceneIndexWriter, notes: BuildNotes) -> int:
     """Return how many records the last commit has dealt with."""
     done = int(writer.about().get("processed", "0"))
     notes.forget_rejects_from(done)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
 from shrag.indexing.lexical.schema import FOLDER as LUCENE
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.storage.generations import check_file, current_generation
 from shrag.indexing.storage.vector_card import FILE, FOLDER, VectorCard
 from shrag.indexing.vectors.encoders import make_encoder
@@ -28,7 +28,7 @@ from shrag.models.reranker import Passage
 class VectorReuse:
     """Implements :class:`~shrag.indexing.vectors.store.ReusableRows` over one generation's vectors and records."""
 
-    def __init__(self, vectors: Float16Vectors, reader: LexicalReader) -> None:
+    def __init__(self, vectors: Float16Vectors, reader: LuceneSearcher) -> None:
         self._vectors = vectors
         self._reader = reader
 
@@ -93,13 +93,13 @@ def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[VectorReu
         yield VectorReuse(vectors, reader)
 
 
-def _find(index: Path, encoder: Encoder) -> tuple[Float16Vectors, LexicalReader] | None:
+def _find(index: Path, encoder: Encoder) -> tuple[Float16Vectors, LuceneSearcher] | None:
     try:
         folder, manifest = current_generation(index)
         card = manifest.vectors
         if card is None or (card.settings, card.digest) != (encoder.settings, encoder.digest):
             return None
         check_file(folder, manifest, f"{FOLDER}/{FILE}")
-        return open_vectors(folder / FOLDER, card), LexicalReader(folder / LUCENE, manifest.bm25)
+        return open_vectors(folder / FOLDER, card), LuceneSearcher(folder / LUCENE, manifest.bm25)
     except (IndexMissing, IndexDamaged, IndexMismatch):
         return None

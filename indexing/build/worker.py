@@ -21,15 +21,15 @@ from shrag.corpora.errors import CorpusError
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import UserDictionary, load_dictionary
-from shrag.indexing.analyzed_record import PackedRecord, analyse_record, pack
-from shrag.indexing.errors import PartMissing
+from shrag.indexing.analyzed_record import PackedRecord, analyze_record, pack_record
+from shrag.indexing.errors import DependencyMissing
 from shrag.models.fork_server import Connection, serve
 
 if TYPE_CHECKING:
     from shrag.corpora.records import Record
     from shrag.corpora.store.parquet import RecordFile
 
-PART_MISSING = 6
+DEPENDENCY_MISSING = 6
 """Exit status of the process where a part is not installed; what is missing is the last line of its stderr."""
 
 _FRAME_BYTES = 1 << 20
@@ -40,7 +40,7 @@ _PIECE_SECONDS = 10.0
 _PIECE_CLOCK_SECONDS = 300.0
 
 
-class Setup(msgspec.Struct, frozen=True, array_like=True):
+class WorkerSetup(msgspec.Struct, frozen=True, array_like=True):
     """What all workers get at their start.
 
     A token store of the same analyser, how many words to cache, and the folder that holds a user's words.
@@ -51,7 +51,7 @@ class Setup(msgspec.Struct, frozen=True, array_like=True):
     words: str
 
 
-class Task(msgspec.Struct, frozen=True, array_like=True):
+class AnalysisTask(msgspec.Struct, frozen=True, array_like=True):
     """Analyse ``count`` records of the file ``path`` from number ``start`` on, ``frame`` of them in a message.
 
     With ``words`` instead of a path: analyse these words alone. ``known`` are words with their tokens that other
@@ -73,7 +73,7 @@ class RejectedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
     reason: str
 
 
-class Frame(msgspec.Struct, frozen=True, array_like=True):
+class AnalyzedBatch(msgspec.Struct, frozen=True, array_like=True):
     """Records in the corpus's order, the words first met in them with their tokens, and the seconds it took.
 
     ``error`` instead is a sentence that ends the build: the corpus cannot be read.
@@ -94,7 +94,7 @@ class _Worker:
         connection: Connection,
         kiwi: Any,  # noqa: ANN401  (Kiwi has no types)
         words: UserDictionary,
-        setup: Setup,
+        setup: WorkerSetup,
     ) -> None:
         from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 
@@ -113,7 +113,7 @@ class _Worker:
     def run(self) -> None:
         """Do tasks; ends with ``EOFError`` where nobody asks for more."""
         while True:
-            task = msgspec.msgpack.decode(self._connection.receive(), type=Task)
+            task = msgspec.msgpack.decode(self._connection.receive(), type=AnalysisTask)
             self._analyzer.add_tokens(task.known)
             if task.words:
                 self._analyzer.terms(task.words)
@@ -124,7 +124,7 @@ class _Worker:
             except CorpusError as error:
                 self._send([], 0.0, 0.0, str(error))
 
-    def _analyze(self, task: Task) -> None:
+    def _analyze(self, task: AnalysisTask) -> None:
         done: list[PackedRecord | RejectedRecord] = []
         size, reading, analysis = 0, 0.0, 0.0
         records = self._open(task.path).read(task.start, task.count)
@@ -152,7 +152,7 @@ class _Worker:
 
     def _analyze_record(self, record: Record) -> PackedRecord | RejectedRecord:
         try:
-            return pack(analyse_record(record, self._analyzer, _set_deadline))
+            return pack_record(analyze_record(record, self._analyzer, _set_deadline))
         except Exception as error:
             return RejectedRecord(record.docid, f"{type(error).__name__}: {error}")
         finally:
@@ -163,7 +163,7 @@ class _Worker:
         self, records: list[PackedRecord | RejectedRecord], reading: float, analysis: float, error: str = ""
     ) -> None:
         words = [(word, msgspec.json.encode(tokens)) for word, tokens in self._words]
-        self._connection.send(Frame(records, words, reading, analysis, error))
+        self._connection.send(AnalyzedBatch(records, words, reading, analysis, error))
         self._words.clear()
 
 
@@ -173,15 +173,15 @@ def _set_deadline() -> None:
 
 
 def _load(setup: bytes) -> Callable[[Connection], None]:
-    chosen = msgspec.json.decode(setup, type=Setup)
+    chosen = msgspec.json.decode(setup, type=WorkerSetup)
     try:
         from shrag.indexing.analysis.morphological_analysis import load_kiwi
 
         words = load_dictionary(Path(chosen.words))
         kiwi = load_kiwi(words)
-    except PartMissing as error:
+    except DependencyMissing as error:
         print(error, file=sys.stderr)  # noqa: T201  (the pool reads it)
-        sys.exit(PART_MISSING)
+        sys.exit(DEPENDENCY_MISSING)
     return lambda connection: _Worker(connection, kiwi, words, chosen).run()
 
 

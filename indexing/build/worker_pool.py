@@ -16,8 +16,8 @@ from types import TracebackType
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.indexing.build.worker import PART_MISSING, Frame, RejectedRecord, Setup, Task
-from shrag.indexing.errors import IndexingError, PartMissing
+from shrag.indexing.build.worker import DEPENDENCY_MISSING, AnalysisTask, AnalyzedBatch, RejectedRecord, WorkerSetup
+from shrag.indexing.errors import DependencyMissing, IndexingError
 from shrag.models.fork_server import Connection, ForkServer
 
 COMMAND = (sys.executable, "-P", "-m", "shrag.indexing.build.worker")
@@ -33,7 +33,7 @@ _MOST_NEWS = 200_000
 class WorkerPool:
     """Workers that analyse records; a context manager, which ends them."""
 
-    def __init__(self, workers: int, setup: Setup) -> None:
+    def __init__(self, workers: int, setup: WorkerSetup) -> None:
         self._workers = workers
         self._server = ForkServer(COMMAND, setup)
         self._server.start()
@@ -53,29 +53,29 @@ class WorkerPool:
             slot.thread.join()
         self._server.close()
 
-    def analyse_words(self, words: Sequence[str]) -> Frame:
+    def analyze_words(self, words: Sequence[str]) -> AnalyzedBatch:
         """Return a frame with the given words, each with its tokens."""
         connection = _connect(self._server)
         try:
-            connection.send(Task("", 0, 0, 0, tuple(words)))
+            connection.send(AnalysisTask("", 0, 0, 0, tuple(words)))
             return _decode(connection.receive())
         except EOFError:
             raise _failure(self._server) from None
         finally:
             self._server.release(connection)
 
-    def analyse(self, path: Path, start: int, stop: int) -> Iterator[Frame]:
+    def analyse(self, path: Path, start: int, stop: int) -> Iterator[AnalyzedBatch]:
         """Yield frames of the records ``start`` to ``stop`` of a file, in order, every record in one of them.
 
         A record that kills its worker comes as :class:`RejectedRecord`, without a docid.
 
         Raises:
             CorpusError: The file cannot be read.
-            PartMissing: The analyser is not installed.
+            DependencyMissing: The analyser is not installed.
             IndexingError: Workers keep ending.
         """
         self._tasks = [
-            _PendingTask(Task(str(path), begin, min(_TASK_RECORDS, stop - begin), _FRAME_RECORDS))
+            _PendingTask(AnalysisTask(str(path), begin, min(_TASK_RECORDS, stop - begin), _FRAME_RECORDS))
             for begin in range(start, stop, _TASK_RECORDS)
         ]
         waiting = deque(self._tasks)
@@ -156,21 +156,21 @@ class _WorkerSlot:
 class _PendingTask:
     """A task with the frames that have come of it and have not been taken yet."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: AnalysisTask) -> None:
         self.task = task
         self.left = task.count
-        self._frames: deque[tuple[Frame, int]] = deque()
+        self._frames: deque[tuple[AnalyzedBatch, int]] = deque()
         self._bytes = 0
         self._error: Exception | None = None
         self._changed = threading.Condition()
 
-    def rest(self, one_by_one: int, known: tuple[tuple[str, bytes], ...]) -> Task:
+    def rest(self, one_by_one: int, known: tuple[tuple[str, bytes], ...]) -> AnalysisTask:
         """Return the task of what is left, or of its next few records singly."""
         start = self.task.start + self.task.count - self.left
         count, frame = (one_by_one, 1) if one_by_one else (self.left, self.task.frame)
-        return Task(self.task.path, start, count, frame, known=known)
+        return AnalysisTask(self.task.path, start, count, frame, known=known)
 
-    def put(self, frame: Frame, size: int) -> None:
+    def put(self, frame: AnalyzedBatch, size: int) -> None:
         """Add a frame, once there is room for it."""
         with self._changed:
             while self._bytes >= _WAITING_BYTES and self._error is None:
@@ -186,7 +186,7 @@ class _PendingTask:
 
     def reject(self, reason: str) -> None:
         """Give up the next record."""
-        self.put(Frame([RejectedRecord("", reason)], [], 0.0, 0.0), 0)
+        self.put(AnalyzedBatch([RejectedRecord("", reason)], [], 0.0, 0.0), 0)
 
     def fail(self, error: Exception) -> None:
         """Give up the task."""
@@ -194,7 +194,7 @@ class _PendingTask:
             self._error = self._error or error
             self._changed.notify_all()
 
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Iterator[AnalyzedBatch]:
         """Yield the frames as they come, to the last."""
         taken = 0
         while taken < self.task.count:
@@ -220,12 +220,12 @@ def _connect(server: ForkServer) -> Connection:
 def _failure(server: ForkServer) -> IndexingError:
     """Return the error that says why there are no workers."""
     status, last = server.failure()
-    if status == PART_MISSING:
-        return PartMissing(last)
+    if status == DEPENDENCY_MISSING:
+        return DependencyMissing(last)
     return IndexingError(
         f"The analysis processes keep ending (exit status {status}, {last or 'it left no message'}): free some memory "
         "and run again."
     )
 
 
-_decode = msgspec.msgpack.Decoder(Frame).decode
+_decode = msgspec.msgpack.Decoder(AnalyzedBatch).decode

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
-from shrag.indexing.storage.checksums import open_sealed
+from shrag.indexing.storage.checksums import open_readonly
 
 FILE = "glossary.sqlite"
 """File name in an index's folder."""
@@ -55,7 +55,7 @@ class Glossary:
     """A glossary file, open for reading. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        self._database = open_sealed(path)
+        self._database = open_readonly(path)
         self._lock = threading.Lock()
         self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
         self._cached_most_seen = lru_cache(maxsize=1)(self._most_seen)  # the query reads every entry

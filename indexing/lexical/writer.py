@@ -17,7 +17,7 @@ _BUFFER_MB = 256.0
 _SEGMENTS_AT_ONCE = 128
 
 
-class LexicalWriter:
+class LuceneIndexWriter:
     """Writes an index, from nothing or from where its last commit left off; what came after that commit is dropped.
 
     Documents lie in the order they are added in. (Lucene's index sort by docid would double the time of writing; the
@@ -44,7 +44,7 @@ class LexicalWriter:
             self._writer = lucene("index.IndexWriter")(self._directory, config)
         self._make_document()
 
-    def __enter__(self) -> LexicalWriter:
+    def __enter__(self) -> LuceneIndexWriter:
         return self
 
     def __exit__(
@@ -60,7 +60,7 @@ class LexicalWriter:
             self._directory.close()
 
     def add(self, records: Iterable[PackedRecord]) -> None:
-        """Add records as :func:`~shrag.indexing.analyzed_record.pack` gives them; no docid may come twice."""
+        """Add records as :func:`~shrag.indexing.analyzed_record.pack_record` gives them; no docid may come twice."""
         with java_errors(self._doing):
             for packed in records:
                 self._docid.setStringValue(packed.docid)

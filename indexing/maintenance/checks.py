@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from shrag.corpora.ingest.reading import Report
+from shrag.corpora.ingest.reading import ProgressCallback
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import analyse_record
+from shrag.indexing.analyzed_record import analyze_record
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.jvm import java, java_errors, lucene
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
-from shrag.indexing.storage.checksums import find_damage, open_sealed
+from shrag.indexing.storage.checksums import find_damage, open_readonly
 from shrag.indexing.storage.manifest import IndexManifest
 
 _SAYS = ("FAILED", "ERROR", "WARNING", "Exception")
@@ -59,7 +59,7 @@ class CheckFailure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckResult:
     """One side of a generation: how many things were looked at, and what is wrong with them."""
 
     name: str
@@ -68,44 +68,44 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class IndexContents:
     """A generation whose files are whole, open to be read through."""
 
     folder: Path
     manifest: IndexManifest
-    reader: LexicalReader
+    reader: LuceneSearcher
     analyzer: Analyzer
-    report: Report
+    report: ProgressCallback
 
     def problem(self, file: str, says: str) -> CheckFailure:
         """Return a problem of one file of the generation."""
         return CheckFailure(f"{self.folder.name}/{file}", says)
 
 
-def check_seals(folder: Path, manifest: IndexManifest) -> Check:
+def check_checksums(folder: Path, manifest: IndexManifest) -> CheckResult:
     """Compare every file with its size and SHA-256, and look for files that do not belong there."""
     damages = find_damage(folder, manifest.files)
     problems = tuple(CheckFailure(f"{folder.name}/{damage.file}", damage.message) for damage in damages)
-    return Check("checksums", len(manifest.files), problems)
+    return CheckResult("checksums", len(manifest.files), problems)
 
 
-def check_postings(folder: Path) -> Check:
+def check_postings(folder: Path) -> CheckResult:
     """Have Lucene walk through all of its own."""
     problems = tuple(CheckFailure(f"{folder.name}/{FOLDER}", says) for says in check_lucene(folder / FOLDER))
-    return Check("CheckIndex", 1, problems)
+    return CheckResult("CheckIndex", 1, problems)
 
 
-def check_databases(folder: Path) -> Check:
+def check_databases(folder: Path) -> CheckResult:
     """Have SQLite walk through its files."""
     paths = sorted(folder.rglob("*.sqlite"))
     found = [(path, says) for path in paths for says in _database_problems(path)]
     problems = tuple(
         CheckFailure(f"{folder.name}/{path.relative_to(folder)}", f"{path}: {says}") for path, says in found
     )
-    return Check("databases", len(paths), problems)
+    return CheckResult("databases", len(paths), problems)
 
 
-def check_counts(contents: Contents) -> Check:
+def check_counts(contents: IndexContents) -> CheckResult:
     """Read every stored record back: there are as many as there should be, each is found by its own identifier."""
     reader = contents.reader
     problems = []
@@ -122,28 +122,28 @@ def check_counts(contents: Contents) -> Check:
             if stored.record.docid != docid:
                 problems.append(f"the record {stored.record.docid} is found as {docid}")
         contents.report("records read back", numbers.stop)
-    return Check("records", reader.count(), tuple(contents.problem(FOLDER, says) for says in problems))
+    return CheckResult("records", reader.count(), tuple(contents.problem(FOLDER, says) for says in problems))
 
 
-def check_golden(contents: Contents) -> Check:
+def check_golden_queries(contents: IndexContents) -> CheckResult:
     """Ask again what was asked when the index was sealed."""
-    answers = golden.ask_again(contents.folder / golden.FILE, contents.reader)
+    answers = golden.verify_golden_queries(contents.folder / golden.FILE, contents.reader)
     problems = tuple(contents.problem(FOLDER, f"“{question}” {wrong}") for question, wrong in answers if wrong)
-    return Check("golden queries", len(answers), problems)
+    return CheckResult("golden queries", len(answers), problems)
 
 
-def check_analysis(contents: Contents) -> Check:
+def check_analysis(contents: IndexContents) -> CheckResult:
     """Analyse a sample of the records again: an analyser of the same name should be the same analyser."""
     numbers = golden.sample(contents.reader.count())
     stored = list(contents.reader.documents(numbers))
-    others = [found.record.docid for found in stored if analyse_record(found.record, contents.analyzer) != found]
+    others = [found.record.docid for found in stored if analyze_record(found.record, contents.analyzer) != found]
     problems = (contents.problem(FOLDER, f"{docid} has other terms than this process gives it") for docid in others)
-    return Check("analysis", len(numbers), tuple(problems))
+    return CheckResult("analysis", len(numbers), tuple(problems))
 
 
 def _database_problems(path: Path) -> list[str]:
     try:
-        database = open_sealed(path)
+        database = open_readonly(path)
         try:
             rows = [str(row[0]) for row in database.execute("PRAGMA integrity_check")]
         finally:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 from shrag.indexing.search_engine import SearchEngine
 
@@ -31,9 +31,9 @@ class GoldenQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hits: _Hits
 
 
-def write_golden(generation: Path, parameters: Bm25) -> None:
+def write_golden_queries(generation: Path, parameters: Bm25) -> None:
     """Ask the generation's Lucene index its golden queries and keep the answers."""
-    reader = LexicalReader(generation / FOLDER, parameters)
+    reader = LuceneSearcher(generation / FOLDER, parameters)
     try:
         wanted = [terms for record in reader.documents(sample(reader.count())) if (terms := _terms(record))]
         golden = [GoldenQuery(terms, _ask(reader, terms)) for terms in wanted]
@@ -42,7 +42,7 @@ def write_golden(generation: Path, parameters: Bm25) -> None:
     (generation / FILE).write_bytes(msgspec.json.encode(golden))
 
 
-def ask_again(path: Path, engine: SearchEngine) -> list[tuple[str, str]]:
+def verify_golden_queries(path: Path, engine: SearchEngine) -> list[tuple[str, str]]:
     """Ask every query of the file again; return each as text with what is wrong about its answer, "" where nothing is.
 
     Raises ``msgspec.MsgspecError`` where the file holds something else, ``OSError`` where it cannot be read.
@@ -56,7 +56,7 @@ def sample(documents: int, size: int = QUERIES) -> list[int]:
     return sorted({place * documents // size for place in range(size)} if documents else ())
 
 
-def _terms(record: AnalysedRecord) -> tuple[str, ...]:
+def _terms(record: AnalyzedRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys(record.contents_terms))[:_TERMS]
 
 

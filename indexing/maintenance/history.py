@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from shrag.corpora.files import FolderBusy, check_name, sole_writer, telling_full_disk
+from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.user_dictionary import load_dictionary
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
@@ -15,9 +15,9 @@ from shrag.indexing.storage.generations import (
     current_generation,
     generation_folder,
     list_generations,
-    make_current,
     read_current,
     read_generation,
+    set_current,
 )
 from shrag.indexing.storage.manifest import IndexManifest, encode_manifest
 
@@ -33,9 +33,9 @@ def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
     if not list_generations(index):
         read_current(index)  # says what there is instead
     try:
-        with telling_full_disk(index), sole_writer(index):
+        with disk_full_errors(index), lock_folder(index):
             number, manifest = _newest_before(index) if to is None else (to, _checked(index, to))
-            make_current(index, number)
+            set_current(index, number)
             return manifest
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
@@ -70,7 +70,7 @@ def _checked(index: Path, number: int) -> IndexManifest:
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationRow:
+class GenerationInfo:
     """One generation; where ``problem`` is not empty its manifest cannot be read and the figures are 0."""
 
     index: str
@@ -87,7 +87,7 @@ def list_names(indexes: Path) -> list[str]:
     return sorted(path.name for path in indexes.glob("*") if list_generations(path))
 
 
-def list_index(indexes: Path, name: str) -> list[GenerationRow]:
+def list_index(indexes: Path, name: str) -> list[GenerationInfo]:
     """Return the generations of ``name``, the oldest first; raises ``IndexMissing`` where there is none."""
     index = indexes / check_name(name)
     try:
@@ -104,10 +104,10 @@ def show_manifest(indexes: Path, name: str, generation: int | None = None) -> st
     return encode_manifest(manifest).decode()
 
 
-def _row(index: Path, number: int, current: int) -> GenerationRow:
+def _row(index: Path, number: int, current: int) -> GenerationInfo:
     try:
         manifest = read_generation(index, number)
     except (IndexDamaged, IndexMismatch) as problem:
-        return GenerationRow(index.name, number, number == current, "", 0, 0, str(problem))
+        return GenerationInfo(index.name, number, number == current, "", 0, 0, str(problem))
     size = sum(seal.bytes for seal in manifest.files.values())
-    return GenerationRow(index.name, number, number == current, manifest.created, manifest.records, size, "")
+    return GenerationInfo(index.name, number, number == current, manifest.created, manifest.records, size, "")

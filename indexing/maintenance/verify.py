@@ -10,23 +10,23 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.files import check_name
-from shrag.corpora.ingest.reading import Report
+from shrag.corpora.ingest.reading import ProgressCallback
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance.checks import (
-    Check,
     CheckFailure,
-    Contents,
+    CheckResult,
+    IndexContents,
     check_analysis,
+    check_checksums,
     check_counts,
     check_databases,
-    check_golden,
+    check_golden_queries,
     check_postings,
-    check_seals,
 )
-from shrag.indexing.open_index import open_generation, verifying_analyzer
-from shrag.indexing.storage.checksums import MANIFEST_FILE, MANIFEST_SEAL_FILE
+from shrag.indexing.open_index import open_generation, uncached_analyzer
+from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE
 from shrag.indexing.storage.generations import (
     CURRENT_FILE,
     generation_folder,
@@ -36,9 +36,9 @@ from shrag.indexing.storage.generations import (
 )
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest
 
-_CONTENTS: tuple[tuple[str, Callable[[Contents], Check]], ...] = (
+_CONTENTS: tuple[tuple[str, Callable[[IndexContents], CheckResult]], ...] = (
     ("records", check_counts),
-    ("golden queries", check_golden),
+    ("golden queries", check_golden_queries),
     ("analysis", check_analysis),
 )
 """The checks that need an index that opens."""
@@ -50,7 +50,7 @@ class Verification:
 
     index: str
     generation: int
-    checks: tuple[Check, ...]
+    checks: tuple[CheckResult, ...]
     skipped: tuple[str, ...] = ()
 
     @property
@@ -60,7 +60,7 @@ class Verification:
 
 
 def verify_index(
-    indexes: Path, name: str, generation: int | None = None, report: Report = lambda stage, done: None
+    indexes: Path, name: str, generation: int | None = None, report: ProgressCallback = lambda stage, done: None
 ) -> Verification:
     """Check one generation of ``name``, by default the current one, and go on after what is found.
 
@@ -77,7 +77,7 @@ def verify_index(
     checks = [first]
     if manifest is not None:
         report("hashing files", 0)
-        checks.append(check_seals(folder, manifest))
+        checks.append(check_checksums(folder, manifest))
     if folder.is_dir():
         report("running CheckIndex", 0)
         checks.extend((check_postings(folder), check_databases(folder)))
@@ -87,9 +87,9 @@ def verify_index(
     checks.append(opening)
     if opening.problems:
         return Verification(name, number, tuple(checks), tuple(what for what, _ in _CONTENTS))
-    reader = LexicalReader(folder / FOLDER, manifest.bm25)
+    reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
     try:
-        contents = Contents(folder, manifest, reader, verifying_analyzer(folder), report)
+        contents = IndexContents(folder, manifest, reader, uncached_analyzer(folder), report)
         for what, look in _CONTENTS:
             report(f"checking {what}", 0)
             checks.append(_guarded(what, look, contents))
@@ -98,23 +98,23 @@ def verify_index(
     return Verification(name, number, tuple(checks))
 
 
-def _opening(folder: Path, manifest: IndexManifest) -> Check:
+def _opening(folder: Path, manifest: IndexManifest) -> CheckResult:
     try:
         open_generation(folder, manifest, verify="quick").close()
     except IndexingError as error:
-        return Check("opening", 1, (CheckFailure(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
-    return Check("opening", 1, ())
+        return CheckResult("opening", 1, (CheckFailure(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
+    return CheckResult("opening", 1, ())
 
 
-def _guarded(what: str, look: Callable[[Contents], Check], contents: Contents) -> Check:
+def _guarded(what: str, look: Callable[[IndexContents], CheckResult], contents: IndexContents) -> CheckResult:
     """Make it a problem found where a check cannot be made: whole files can hold what nobody can read."""
     try:
         return look(contents)
     except (IndexingError, msgspec.MsgspecError, OSError) as error:
-        return Check(what, 0, (CheckFailure(contents.folder.name, f"{what} cannot be checked ({error})"),))
+        return CheckResult(what, 0, (CheckFailure(contents.folder.name, f"{what} cannot be checked ({error})"),))
 
 
-def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | None, Check]:
+def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | None, CheckResult]:
     """Return the generation to look at, its manifest where that can be read, and what is wrong with the way there."""
     problems: list[CheckFailure] = []
     digest = ""
@@ -128,7 +128,7 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
     manifest: IndexManifest | None = None
     if generation is None and not folder.is_dir():
         problems.append(CheckFailure(CURRENT_FILE, f"{index / CURRENT_FILE} names {folder.name}, which is not there"))
-        return number, None, Check("manifest", 1, tuple(problems))
+        return number, None, CheckResult("manifest", 1, tuple(problems))
     path = folder / MANIFEST_FILE
     try:
         manifest = read_generation(index, number)
@@ -140,9 +140,11 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
         intact = (
             number == current and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
         )  # an empty digest, of a damaged CURRENT, is none
-        problems.append(CheckFailure(f"{folder.name}/{MANIFEST_SEAL_FILE if intact else MANIFEST_FILE}", str(damage)))
+        problems.append(
+            CheckFailure(f"{folder.name}/{MANIFEST_CHECKSUM_FILE if intact else MANIFEST_FILE}", str(damage))
+        )
         manifest = _readable(path)
-    return number, manifest, Check("manifest", 3, tuple(problems))
+    return number, manifest, CheckResult("manifest", 3, tuple(problems))
 
 
 def _readable(path: Path) -> IndexManifest | None:

@@ -14,9 +14,9 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from shrag.corpora.files import replace_durably, sync_file
+from shrag.corpora.files import sync_file, write_atomically
 from shrag.indexing.errors import IndexDamaged, IndexMissing
-from shrag.indexing.storage.checksums import MANIFEST_FILE, MANIFEST_SEAL_FILE, find_damage, find_file_damage
+from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, find_damage, find_file_damage
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest, encode_manifest
 
 CURRENT_FILE = "CURRENT"
@@ -53,16 +53,16 @@ def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
         sync_file(folder)
     data = encode_manifest(manifest)
     digest = hashlib.sha256(data).hexdigest()
-    replace_durably(build / MANIFEST_SEAL_FILE, f"{digest}  {MANIFEST_FILE}\n".encode())
-    replace_durably(build / MANIFEST_FILE, data)
+    write_atomically(build / MANIFEST_CHECKSUM_FILE, f"{digest}  {MANIFEST_FILE}\n".encode())
+    write_atomically(build / MANIFEST_FILE, data)
     final = generation_folder(index, manifest.generation)
     build.rename(final)
     sync_file(build.parent)
-    make_current(index, manifest.generation)
+    set_current(index, manifest.generation)
     return final
 
 
-def make_current(index: Path, number: int) -> IndexManifest:
+def set_current(index: Path, number: int) -> IndexManifest:
     """Make a generation the current one, by one rename; return its manifest.
 
     Raises as :func:`read_generation` does. Whoever asks has checked the generation's files.
@@ -71,11 +71,11 @@ def make_current(index: Path, number: int) -> IndexManifest:
     data = (generation_folder(index, number) / MANIFEST_FILE).read_bytes()
     sync_file(index)
     line = f"{generation_folder(index, number).name} {hashlib.sha256(data).hexdigest()}\n"
-    replace_durably(index / CURRENT_FILE, line.encode())
+    write_atomically(index / CURRENT_FILE, line.encode())
     return manifest
 
 
-def drop_old(index: Path, current: int, before: int | None, keep: int = KEPT_GENERATIONS) -> None:
+def prune_generations(index: Path, current: int, before: int | None, keep: int = KEPT_GENERATIONS) -> None:
     """Remove all generations but ``keep``: the current one, the one that was current ``before`` it, then the newest.
 
     After a step back, ``before`` is not the newest but the one that was thought better of. A process that has a removed
@@ -105,22 +105,22 @@ def read_generation(index: Path, number: int) -> IndexManifest:
     if not folder.is_dir():
         there = ", ".join(map(str, list_generations(index))) or "none"
         raise IndexMissing(f"Index {index.name} has no generation {number}: there is {there}.")
-    path = folder / MANIFEST_SEAL_FILE
+    path = folder / MANIFEST_CHECKSUM_FILE
     try:
         digest, _, sealed = path.read_bytes().decode("ascii", "replace").removesuffix("\n").partition("  ")
     except OSError as error:
         with suppress(OSError):  # an older format has no such seal, and is to be named as that
             decode_manifest((folder / MANIFEST_FILE).read_bytes(), folder / MANIFEST_FILE)
-        raise IndexDamaged(f"{path} cannot be read ({error.strerror}): {way_out(index)}.") from None
+        raise IndexDamaged(f"{path} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None
     if sealed != MANIFEST_FILE:
-        raise IndexDamaged(f"{path} is not the seal of a manifest: {way_out(index)}.")
+        raise IndexDamaged(f"{path} is not the seal of a manifest: {recovery_hint(index)}.")
     return _read_manifest(index, number, digest, path)
 
 
 def check_files(folder: Path, manifest: IndexManifest, *, contents: bool = True) -> None:
     """Compare every file with its seal; raises :class:`IndexDamaged` naming the first that differs."""
     for damage in find_damage(folder, manifest.files, contents=contents):
-        raise IndexDamaged(f"{damage.message}: {way_out(folder.parent)}.")
+        raise IndexDamaged(f"{damage.message}: {recovery_hint(folder.parent)}.")
 
 
 def check_file(folder: Path, manifest: IndexManifest, name: str) -> None:
@@ -128,10 +128,10 @@ def check_file(folder: Path, manifest: IndexManifest, name: str) -> None:
     seal = manifest.files.get(name)
     says = find_file_damage(folder, name, seal) if seal else f"{folder / name} is not part of the index"
     if says:
-        raise IndexDamaged(f"{says}: {way_out(folder.parent)}.")
+        raise IndexDamaged(f"{says}: {recovery_hint(folder.parent)}.")
 
 
-def way_out(index: Path) -> str:
+def recovery_hint(index: Path) -> str:
     """Return what can be done about a damaged generation."""
     again = f"build it again with `shrag index {index.name}`"
     if len(list_generations(index)) < 2:
@@ -146,17 +146,17 @@ def read_current(index: Path) -> tuple[int, str]:
         line = pointer.read_bytes().decode("ascii", "replace")
     except FileNotFoundError:
         if list_generations(index):
-            raise IndexDamaged(f"{pointer} is missing: {way_out(index)}.") from None
+            raise IndexDamaged(f"{pointer} is missing: {recovery_hint(index)}.") from None
         others = sorted(path.parent.name for path in index.parent.glob(f"*/{CURRENT_FILE}"))
         there = f" (there is {', '.join(others)})" if others else ""
         raise IndexMissing(
             f"There is no index {index.name!r} under {index.parent}{there}: build it with `shrag index {index.name}`."
         ) from None
     except OSError as error:
-        raise IndexDamaged(f"{pointer} cannot be read ({error.strerror}): {way_out(index)}.") from None
+        raise IndexDamaged(f"{pointer} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None
     match = _CURRENT.fullmatch(line)
     if not match:
-        raise IndexDamaged(f"{pointer} does not name a generation: {way_out(index)}.")
+        raise IndexDamaged(f"{pointer} does not name a generation: {recovery_hint(index)}.")
     return int(match.group(1)), match.group(2)
 
 
@@ -173,12 +173,12 @@ def _read_manifest(index: Path, number: int, digest: str, pointer: Path) -> Inde
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise IndexDamaged(f"{path} is missing, though {pointer} names it: {way_out(index)}.") from None
+        raise IndexDamaged(f"{path} is missing, though {pointer} names it: {recovery_hint(index)}.") from None
     except OSError as error:
-        raise IndexDamaged(f"{path} cannot be read ({error.strerror}): {way_out(index)}.") from None
+        raise IndexDamaged(f"{path} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None
     if hashlib.sha256(data).hexdigest() != digest:
-        raise IndexDamaged(f"{path} is not the manifest whose digest is in {pointer}: {way_out(index)}.")
+        raise IndexDamaged(f"{path} is not the manifest whose digest is in {pointer}: {recovery_hint(index)}.")
     manifest = decode_manifest(data, path)
     if manifest.generation != number:
-        raise IndexDamaged(f"{path} is of generation {manifest.generation}, not {number}: {way_out(index)}.")
+        raise IndexDamaged(f"{path} is of generation {manifest.generation}, not {number}: {recovery_hint(index)}.")
     return manifest

@@ -11,7 +11,7 @@ import msgspec
 from shrag.corpora.store.manifest import CorpusManifest
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
-from shrag.indexing.storage.checksums import FileSeal
+from shrag.indexing.storage.checksums import FileChecksum
 from shrag.indexing.storage.vector_card import VectorCard
 
 FORMAT_VERSION = 3
@@ -45,7 +45,7 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     records: int
     rejected: int
     utilization: dict[str, float]
-    files: dict[str, FileSeal]
+    files: dict[str, FileChecksum]
     versions: dict[str, str]
     vectors: VectorCard | None = None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.files import replace_durably
+from shrag.corpora.files import write_atomically
 from shrag.indexing.errors import IndexMismatch, UnknownEncoder
 from shrag.models.encoders.catalog import read_catalog
 from shrag.models.encoders.choice import LsaOptions, canonical_choice, choose_encoder, settings_format
@@ -40,12 +40,12 @@ class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: int
 
 
-def keep_card(stage: Path, card: VectorCard) -> None:
+def save_vector_card(stage: Path, card: VectorCard) -> None:
     """Keep, in a build's ``stage``, the card of its vectors until it becomes part of the manifest."""
-    replace_durably(stage / _CARD, msgspec.json.encode(card))
+    write_atomically(stage / _CARD, msgspec.json.encode(card))
 
 
-def kept_card(stage: Path) -> VectorCard | None:
+def load_vector_card(stage: Path) -> VectorCard | None:
     """Return the card kept in a build's ``stage``, None where its index has no vectors."""
     path = stage / _CARD
     return msgspec.json.decode(path.read_bytes(), type=VectorCard) if path.is_file() else None
@@ -74,17 +74,17 @@ def encoder_settings(encoder: str, weights: Path) -> str:
     return LsaOptions().settings if encoder == LSA else choose_encoder(encoder, weights).settings
 
 
-def weights_beside(indexes: Path) -> Path:
+def weights_folder(indexes: Path) -> Path:
     """Return the folder of models' weights in the home that has ``indexes``."""
     return indexes.parent / "weights"
 
 
-def derived_beside(indexes: Path) -> Path:
+def derived_folder(indexes: Path) -> Path:
     """Return the folder, in the home that has ``indexes``, of what is made again when it is missing."""
     return indexes.parent / "derived"
 
 
-def check_card(name: str, card: VectorCard) -> None:
+def check_vector_card(name: str, card: VectorCard) -> None:
     """Raise :class:`IndexMismatch` where this SHRAG has no encoder of the kind that made the vectors of ``name``.
 
     Whether its weights are here is asked when they are needed: words are searched without.

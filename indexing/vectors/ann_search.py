@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shrag.indexing.errors import PartMissing
+from shrag.indexing.errors import DependencyMissing
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.vectors.exact_search import MARGIN, BlockSearch, DocidsOf, VectorSearch, check_queries, rank_rows
 from shrag.indexing.vectors.store import Float16Vectors
@@ -31,11 +31,11 @@ def has_faiss() -> bool:
 
 
 def load_faiss() -> Faiss:
-    """Import and return FAISS; raises :class:`PartMissing` with the command to install it."""
+    """Import and return FAISS; raises :class:`DependencyMissing` with the command to install it."""
     try:
         import faiss
     except ImportError as error:
-        raise PartMissing(
+        raise DependencyMissing(
             f"FAISS is not installed ({error}): `pip install -c constraints.txt shrag[cpu]`, or shrag[gpu]."
         ) from error
     return faiss

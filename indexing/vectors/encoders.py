@@ -15,7 +15,7 @@ import msgspec
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import EncoderUnavailable, IndexDamaged
-from shrag.indexing.storage.vector_card import LSA, NO_ENCODER, VectorCard, check_card
+from shrag.indexing.storage.vector_card import LSA, NO_ENCODER, VectorCard, check_vector_card
 from shrag.indexing.vectors.store import StoredDocuments
 from shrag.models.encoder import Encoder
 from shrag.models.encoders.choice import EncoderChoice, LsaOptions, choose_encoder
@@ -63,9 +63,9 @@ def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, 
     Raises:
         EncoderUnavailable: The weights that made the vectors are missing or cannot be loaded.
         IndexDamaged: The index's own files do not fit together.
-        IndexingError: As :func:`~shrag.indexing.storage.vector_card.check_card`.
+        IndexingError: As :func:`~shrag.indexing.storage.vector_card.check_vector_card`.
     """
-    check_card(name, card)
+    check_vector_card(name, card)
     if card.encoder == LSA:
         return open_lsa(name, card, folder, analyzer)
     from shrag.models.encoders.transformer import load_encoder

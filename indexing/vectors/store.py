@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.storage.vector_card import FILE, VectorCard
 from shrag.models.encoder import Encoder, Vectors
@@ -64,7 +64,7 @@ class StoredDocuments(Protocol):
     def docids(self, numbers: Sequence[int]) -> list[str]:
         """Return the identifier of each number."""
 
-    def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
+    def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         """Yield each document as it was indexed."""
 
 
@@ -170,7 +170,7 @@ def _encode_shard(
 
 
 def _batches(documents: StoredDocuments, numbers: range, size: int) -> Iterator[list[Passage]]:
-    read = map(as_passage, documents.documents(numbers))
+    read = map(to_passage, documents.documents(numbers))
     while batch := list(islice(read, size)):
         yield batch
 

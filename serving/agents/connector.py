@@ -86,7 +86,7 @@ _MOST_SNIPPET_BYTES = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ConnectorResult:
     """A record found: what ``fetch`` takes as its ``id``, the beginning of its text, and a URL to cite it by."""
 
     id: str
@@ -96,8 +96,8 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
-    """What is known of a record fetched. ``cut``: get_document has the rest of its text."""
+class DocumentMetadata:
+    """What is known of a record fetched. ``truncated``: get_document has the rest of its text."""
 
     index: str
     index_generation: int
@@ -106,7 +106,7 @@ class Metadata:
     journal: str
     publisher: str
     authors: tuple[str, ...]
-    cut: bool
+    truncated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +117,21 @@ class FetchReply:
     title: str
     text: str
     url: str
-    metadata: Metadata
+    metadata: DocumentMetadata
 
 
-def results_of(records: Sequence[Record], index: str = "") -> tuple[Result, ...]:
+def results_of(records: Sequence[Record], index: str = "") -> tuple[ConnectorResult, ...]:
     """Return ``records`` of ``index`` (empty: the first one served) as results, in their order."""
     return tuple(_result(record, index) for record in records)
 
 
-def _result(record: Record, index: str) -> Result:
+def _result(record: Record, index: str) -> ConnectorResult:
     title, text = cut_to_json(record.title, _MOST_TITLE_BYTES), cut_to_json(record.text, _MOST_SNIPPET_BYTES)
-    result = Result(record.docid, title, text, citable_url(record, index))
+    result = ConnectorResult(record.docid, title, text, citable_url(record, index))
     return result if len(msgspec.json.encode(result)) <= MOST_RESULT_BYTES else replace(result, text="", url="")
 
 
-def results_text(results: Sequence[Result], message: str) -> str:
+def results_text(results: Sequence[ConnectorResult], message: str) -> str:
     """Return ``results`` as JSON, with a ``message`` where there are none."""
     said: dict[str, object] = {"results": results}
     return msgspec.json.encode(said | {"message": message} if message else said).decode()
@@ -144,7 +144,7 @@ def fetch_reply(index: str, generation: int, record: Record, named: str = "") ->
         title=record.title,
         text=record.text[:MOST_FETCHED_CHARACTERS],
         url=citable_url(record, named),
-        metadata=Metadata(
+        metadata=DocumentMetadata(
             index=index,
             index_generation=generation,
             language=record.language,
@@ -152,7 +152,7 @@ def fetch_reply(index: str, generation: int, record: Record, named: str = "") ->
             journal=record.journal,
             publisher=record.publisher,
             authors=record.authors,
-            cut=len(record.text) > MOST_FETCHED_CHARACTERS,
+            truncated=len(record.text) > MOST_FETCHED_CHARACTERS,
         ),
     )
 

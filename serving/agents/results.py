@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from shrag.corpora.records import Record
-from shrag.serving.agents.connector import Result, cut_to_json, results_of, results_text
+from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of, results_text
 from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text
 from shrag.serving.events import Issue, Part, RankedRecord, Reason
 from shrag.serving.request import AnswerLanguage
@@ -30,15 +30,15 @@ _MOST_NAME_BYTES = 48
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRecord:
-    """A record found. ``cut`` says that not all of its text is here: get_document has the rest."""
+class SearchHit:
+    """A record found. ``truncated`` says that not all of its text is here: get_document has the rest."""
 
     rank: int
     docid: str
     score: float
     title: str
     text: str
-    cut: bool
+    truncated: bool
     language: str
     year: int | None
     journal: str
@@ -60,13 +60,13 @@ class SearchReply:
     keywords: tuple[str, ...]
     reason: Reason
     message: str
-    records: tuple[FoundRecord, ...]
-    results: tuple[Result, ...]
+    records: tuple[SearchHit, ...]
+    results: tuple[ConnectorResult, ...]
     cached: bool
 
 
 @dataclass(frozen=True, slots=True)
-class SaidSentence:
+class CitedSentence:
     """A sentence of an answer and the numbers of the records it cites; ``issue`` says which check it failed."""
 
     part: Part
@@ -103,7 +103,7 @@ class AskReply:
     citation_precision: float | None
     reason: Reason
     answer: str
-    sentences: tuple[SaidSentence, ...]
+    sentences: tuple[CitedSentence, ...]
     citations: tuple[CitedRecord, ...]
     fallbacks: tuple[str, ...]
     cached: bool
@@ -162,7 +162,7 @@ def ask_reply(result: AskResult) -> AskReply:
     """Return an answer."""
     answer, search = result.answer, result.search
     said = [
-        SaidSentence(
+        CitedSentence(
             section.part, cut_to_json(each.text, _MOST_SENTENCE_BYTES), each.citations, each.supported, each.issue
         )
         for section in answer.sections
@@ -246,15 +246,15 @@ def indexes_text(reply: IndexesReply) -> str:
     )
 
 
-def _found(ranked: RankedRecord) -> FoundRecord:
+def _found(ranked: RankedRecord) -> SearchHit:
     record = ranked.record
-    found = FoundRecord(
+    found = SearchHit(
         rank=ranked.rank,
         docid=record.docid,
         score=round(ranked.score, 6),
         title=cut_to_json(record.title, _MOST_LINE_BYTES),
         text="",
-        cut=False,
+        truncated=False,
         language=record.language,
         year=record.year,
         journal=cut_to_json(record.journal, _MOST_LINE_BYTES),
@@ -265,7 +265,7 @@ def _found(ranked: RankedRecord) -> FoundRecord:
         found = replace(found, journal="", authors=())
         room = MOST_RECORD_BYTES - len(msgspec.json.encode(found))
     text = cut_to_json(record.text, room)
-    return replace(found, text=text, cut=text != record.text)
+    return replace(found, text=text, truncated=text != record.text)
 
 
 def _first(authors: Sequence[str]) -> tuple[str, ...]:

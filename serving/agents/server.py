@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from shrag.corpora.errors import CorpusError
-from shrag.indexing.errors import IndexingError, PartMissing
+from shrag.indexing.errors import DependencyMissing, IndexingError
 from shrag.serving.agents.connector import TEMPLATE, read_document_uri
 from shrag.serving.agents.results import document_reply, document_text
 from shrag.serving.agents.tools import TOOLS, Tool, read_record
@@ -29,10 +29,9 @@ from shrag.serving.errors import ServingError
 from shrag.serving.http.access import Access, access_for_host, middleware_stack
 from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.endpoint import Operation
-from shrag.serving.http.request_guard import LARGEST_BODY
+from shrag.serving.http.middleware import LARGEST_BODY
 from shrag.serving.http.server import address_of, listen, run
-from shrag.serving.runtime.admission import AdmissionControl, ServerLimits
-from shrag.serving.runtime.deadline import never_disconnects
+from shrag.serving.runtime.admission import AdmissionControl, ServerLimits, never_disconnects
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
 
@@ -54,9 +53,9 @@ _INSTRUCTIONS = (
 
 
 def check_installed() -> None:
-    """Raise :class:`PartMissing` where the protocol's SDK is not installed."""
+    """Raise :class:`DependencyMissing` where the protocol's SDK is not installed."""
     if find_spec("mcp") is None:
-        raise PartMissing("The MCP SDK is not installed: `pip install -c constraints.txt shrag[mcp]`.")
+        raise DependencyMissing("The MCP SDK is not installed: `pip install -c constraints.txt shrag[mcp]`.")
 
 
 def serve_stdio(indexes: ServedIndexes, limits: ServerLimits | None = None) -> None:

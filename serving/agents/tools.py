@@ -29,7 +29,7 @@ from shrag.serving.agents.results import (
     search_text,
 )
 from shrag.serving.concurrency import CancellationToken
-from shrag.serving.errors import ClientLeft, DocumentMissing, QuestionError
+from shrag.serving.errors import ClientDisconnected, DocumentMissing, QuestionError
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
@@ -93,7 +93,7 @@ class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolResult:
     """What a tool gives: a value that its ``reply`` type describes, and short text."""
 
     value: object
@@ -109,7 +109,7 @@ class Tool(Generic[_Arguments]):
     description: str
     arguments: type[_Arguments]
     reply: type
-    work: Callable[[ServedIndexes, _Arguments, CancellationToken], Outcome]
+    work: Callable[[ServedIndexes, _Arguments, CancellationToken], ToolResult]
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class Tool(Generic[_Arguments]):
         """The reply's JSON Schema."""
         return _object_schema(self.reply)
 
-    def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], cancellation: CancellationToken) -> Outcome:
+    def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], cancellation: CancellationToken) -> ToolResult:
         """Do it; raises :class:`QuestionError` for wrong arguments and once it is cancelled, and as the engine does."""
         try:
             given = convert(dict(arguments), self.arguments)
@@ -151,42 +151,42 @@ def _named(indexes: ServedIndexes, name: str | None) -> str:
     return "" if name in {None, "", indexes.names[0]} else str(name)
 
 
-def _search(indexes: ServedIndexes, given: SearchArguments, _: CancellationToken) -> Outcome:
+def _search(indexes: ServedIndexes, given: SearchArguments, _: CancellationToken) -> ToolResult:
     if not 1 <= given.k <= MOST_K:
         raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {given.k}.")
     with indexes.use(given.index or "") as engine:
         result = engine.search(given.query, k=given.k, strategy=given.strategy)
     reply = search_reply(result, _named(indexes, given.index))
-    return Outcome(reply, search_text(reply))
+    return ToolResult(reply, search_text(reply))
 
 
-def _fetch(indexes: ServedIndexes, given: FetchArguments, _: CancellationToken) -> Outcome:
+def _fetch(indexes: ServedIndexes, given: FetchArguments, _: CancellationToken) -> ToolResult:
     index, generation, record = read_record(indexes, given.id, given.index or "")
     reply = fetch_reply(index, generation, record, _named(indexes, given.index))
-    return Outcome(reply, fetch_text(reply))
+    return ToolResult(reply, fetch_text(reply))
 
 
-def _ask(indexes: ServedIndexes, given: AskArguments, cancellation: CancellationToken) -> Outcome:
+def _ask(indexes: ServedIndexes, given: AskArguments, cancellation: CancellationToken) -> ToolResult:
     with indexes.use(given.index or "") as engine:
         try:
             result = engine.ask(given.question, strategy=given.strategy, cancellation=cancellation)
-        except ClientLeft as error:
-            raise QuestionError("withdrawn", str(error)) from None
+        except ClientDisconnected as error:
+            raise QuestionError("cancelled", str(error)) from None
     reply = ask_reply(result)
-    return Outcome(reply, ask_text(reply))
+    return ToolResult(reply, ask_text(reply))
 
 
-def _document(indexes: ServedIndexes, given: DocumentArguments, _: CancellationToken) -> Outcome:
+def _document(indexes: ServedIndexes, given: DocumentArguments, _: CancellationToken) -> ToolResult:
     index, generation, record = read_record(indexes, given.docid, given.index or "")
     if not 0 <= given.offset <= len(record.text):
         raise QuestionError("offset_out_of_range", f"offset must be from 0 to {len(record.text)}, got {given.offset}.")
     reply = document_reply(index, generation, record, given.offset)
-    return Outcome(reply, document_text(reply))
+    return ToolResult(reply, document_text(reply))
 
 
-def _indexes(indexes: ServedIndexes, _: NoArguments, __: CancellationToken) -> Outcome:
+def _indexes(indexes: ServedIndexes, _: NoArguments, __: CancellationToken) -> ToolResult:
     reply = IndexesReply(indexes.describe())
-    return Outcome(reply, indexes_text(reply))
+    return ToolResult(reply, indexes_text(reply))
 
 
 _ALL: tuple[Tool[Any], ...] = (

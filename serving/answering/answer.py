@@ -1,23 +1,24 @@
-"""Answer from a ranking: by a language model where there is one and it can, else by sentences of the records."""
+"""The answer from a ranking: by a language model where there is one and it can, else extractive."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.corpora.records import Record
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
-from shrag.serving.answering.citations import check_quotes
+from shrag.serving.answering.citations import verify_quotes
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
-from shrag.serving.answering.generative import AnswerNotes, generate_answer, recall_answer
+from shrag.serving.answering.generative import generate_answer, generate_closed_book
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
 from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.retriever import RetrievalResult
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 def answer(
@@ -27,24 +28,32 @@ def answer(
 
     Args:
         request: The request.
-        found: The ranking to answer from, the records of the candidates, and the question's words.
-        resources: The index and the model, if any.
+        found: The ranking to answer from.
+        resources: The index, and the model if there is one.
         timer: Has the time of the stages so far.
-        notes: What a strategy that works a question out in steps tells the model that writes the answer.
+        notes: What a strategy worked out, for the model that writes the answer.
     """
     if request.answered:
-        yield from timer.time_iter("answer", _answer(request.question, found, resources, notes))
+        yield from _timed(timer, _answer(request.question, found, resources, notes))
     yield Timings(timer.seconds)
 
 
 def answer_closed_book(request: Request, resources: Resources, timer: StageTimer, notes: str = "") -> Iterator[Event]:
-    """Yield likewise the answer of a language model that is shown no record, and the timings.
-
-    Where it gives none, there is no answer without it either.
-    """
+    """Yield the same for the answer of a model without records; where it fails, the answer is a refusal."""
     if request.answered:
-        yield from timer.time_iter("answer", _answer_closed_book(request.question, resources, notes))
+        yield from _timed(timer, _answer_closed_book(request.question, resources.model, notes))
     yield Timings(timer.seconds)
+
+
+def _timed(timer: StageTimer, events: Generator[Event, None, None]) -> Iterator[Event]:
+    """Yield the events, timing how long each takes to come; what the caller does between two does not count."""
+    with closing(events):
+        while True:
+            with timer.stage("answer"):
+                event = next(events, None)
+            if event is None:
+                return
+            yield event
 
 
 def _answer(
@@ -54,35 +63,33 @@ def _answer(
     if found.ranking.reason:
         yield Answer("extractive", question.language, (), (), found.ranking.reason)
         return
-    records = {each.record.docid: each for each in found.candidates}
-    complete = [ranked.record.docid for ranked in found.ranking.records if ranked.record.complete]
-    evidence = [records[docid] for docid in complete[:EVIDENCE]]
+    analyzed = {each.record.docid: each for each in found.candidates}
+    records = [ranked.record for ranked in found.ranking.records if ranked.record.complete][:EVIDENCE]
+    evidence = [analyzed[record.docid] for record in records]
     choice = ""
     if resources.model is not None and evidence:
-        choice = yield from _choose(question, evidence, notes, resources.model)
+        choice = yield from _choose(question, records, notes, resources.model)
         try:
-            yield from generate_answer(question, evidence, resources.index, resources.model, AnswerNotes(notes, choice))
+            yield from generate_answer(question, evidence, resources.index, resources.model, notes, choice)
         except ModelError as error:
             yield from fallback_events("answer", error)
         else:
             return
-    extracted = extract_answer(question, found.terms, evidence)
-    made = check_quotes(extracted, [each.record for each in evidence])
+    extracted = verify_quotes(extract_answer(question, found.terms, evidence), records)
     if question.choices:
-        choice = choice or choose_by_words(question, made, resources.index)
-        made = replace(made, choice=choice)
-    for section in made.sections:
+        extracted = replace(extracted, choice=choice or choose_by_words(question, extracted, resources.index))
+    for section in extracted.sections:
         for sentence in section.sentences:
             yield AnswerSentence(section.part, sentence)
-    yield made
+    yield extracted
 
 
-def _answer_closed_book(question: Question, resources: Resources, notes: str) -> Generator[Event, None, None]:
+def _answer_closed_book(question: Question, model: LanguageModel | None, notes: str) -> Generator[Event, None, None]:
     choice = ""
-    if resources.model is not None:
-        choice = yield from _choose(question, [], notes, resources.model)
+    if model is not None:
+        choice = yield from _choose(question, [], notes, model)
         try:
-            yield from recall_answer(question, resources.model, AnswerNotes(notes, choice))
+            yield from generate_closed_book(question, model, notes, choice)
         except ModelError as error:
             yield from fallback_events("answer", error)
         else:
@@ -91,12 +98,11 @@ def _answer_closed_book(question: Question, resources: Resources, notes: str) ->
 
 
 def _choose(
-    question: Question, evidence: Sequence[AnalysedRecord], notes: str, model: LanguageModel
+    question: Question, records: Sequence[Record], notes: str, model: LanguageModel
 ) -> Generator[Event, None, str]:
-    """Return the letter of the model's choice, empty where the question has none or the model fails."""
+    """Return the letter of the model's choice, empty where the question has no choices or the model fails."""
     if not question.choices:
         return ""
-    records = [each.record for each in evidence]
-    choice, events = attempt("answer", lambda: choose_by_model(question, records, notes or "–", model))
+    choice, events = attempt("answer", model, partial(choose_by_model, question, records, notes or "–"))
     yield from events
     return choice or ""

@@ -1,8 +1,8 @@
-"""Verification of citations: whether each sentence is supported by its records.
+"""Verification of citations: whether each sentence of an answer is supported by the records that it cites.
 
-A sentence holds where its numbers and names stand in the records it cites, what it puts in quotation marks stands there
-verbatim, and it shares enough of its words with them, translations by the index's glossary counted. That a sentence
-passes does not make it true: it may turn around what it copied. What does not pass is marked, whoever wrote it.
+A sentence is supported where its numbers, names and quotations are in the records it cites, and it shares enough words
+with them, translations by the index's glossary counted. That does not make it true: it may negate what it copied.
+Sentences that are not supported are marked, whoever wrote them.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from itertools import chain
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.normalization import fold
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.serving.events import Answer, Issue, Section, Sentence
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LEAST_SHARED = 0.3
-"""Share of a sentence's words, by idf, that the records it cites must hold in the sentence's own language.
+"""Least share of a sentence's words, by idf, in the records that it cites, where they are in its language.
 
-Of 300 sentences in each language all share as much with the record they are from; with another taken at random 0 in
-1,000 Korean and 3 in 1,000 English ones do in the demonstration, 40 and 13 in 4,219 ScienceON records
-(``python -m bench.quality.citation_threshold``). What is left between is for paraphrase.
+Of 300 sentences in each language all reach it with their own record. With a random record of the demonstration 0 in
+1,000 Korean and 3 in 1,000 English ones do, with one of 4,219 ScienceON records 40 and 13 in 1,000
+(``python -m bench.quality.citation_threshold``). The rest of the scale leaves room for paraphrase.
 """
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -50,9 +50,9 @@ _NUMBER_WORDS = {
 
 @dataclass(frozen=True)
 class _Cited:
-    """The records that one sentence cites, read together."""
+    """The records that one sentence cites, taken together."""
 
-    records: Sequence[AnalysedRecord]
+    records: Sequence[AnalyzedRecord]
 
     @cached_property
     def text(self) -> str:
@@ -73,7 +73,7 @@ class _Cited:
 
     @cached_property
     def compact(self) -> str:
-        """Letters and digits alone: COVID-19, COVID 19 and covid19 are one."""
+        """Letters and digits only: COVID-19, COVID 19 and covid19 are equal."""
         return _NOT_WORD.sub("", self.text.lower())
 
     @cached_property
@@ -85,16 +85,16 @@ class _Cited:
         return frozenset(chain.from_iterable(each.contents_terms for each in self.records))
 
     def has(self, text: str) -> bool:
-        """Say whether ``text`` stands in them, whatever its capitals, spaces and punctuation."""
+        """Return whether they contain ``text``, ignoring letter case, spaces and punctuation."""
         return _NOT_WORD.sub("", text.lower()) in self.compact
 
     def speaks(self, language: str) -> bool:
-        """Say whether one of them has text or a title in that language."""
+        """Return whether one of them has text or a title in that language."""
         return any(language in (each.record.language, detect_language(each.record.title)) for each in self.records)
 
 
-def find_issue(sentence: Sentence, evidence: Sequence[AnalysedRecord], index: OpenIndex) -> Issue:
-    """Return what is wrong with a sentence that cites ``evidence``, numbered from 1; empty where nothing is."""
+def find_issue(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> Issue:
+    """Return why a sentence is not supported by ``evidence``, numbered from 1; empty where it is."""
     if not sentence.citations:
         return "no_citation"
     if any(not 1 <= number <= len(evidence) for number in sentence.citations):
@@ -121,7 +121,7 @@ def _shared(text: str, cited: _Cited, index: OpenIndex) -> float:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return the numbers of a text, without what separates thousands: 1,200 and 1200 are one."""
+    """Return the numbers of a text without separators of thousands: 1,200 and 1200 are equal."""
     return [_THOUSANDS.sub("", number) for number in _NUMBER.findall(text)]
 
 
@@ -133,10 +133,9 @@ def _has_number(number: str, cited: _Cited) -> bool:
 
 
 def _names(text: str, *, english: bool) -> list[str]:
-    """Return the words of Latin letters that name something.
+    """Return the names in Latin letters: acronyms and words with a digit, which every language writes alike.
 
-    Acronyms and what has a digit are written alike in every language. A capital in the middle of a sentence makes a
-    name too, but a record that is in Korean alone writes such names in Hangul.
+    With ``english``, words with a capital in the middle of a sentence too; Korean records write those in Hangul.
     """
     korean = detect_language(text) == "ko"
     found: list[str] = []
@@ -153,44 +152,43 @@ def _quotations(text: str) -> list[str]:
     return [next(part for part in match.groups() if part) for match in _QUOTED.finditer(text)]
 
 
-def check_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
-    """Return an extractive answer with every sentence marked supported or not.
+def verify_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
+    """Return an extractive answer with each sentence marked as supported or not by ``evidence``, numbered from 1.
 
-    It is supported where it cites nothing, or where each number it cites is one of ``evidence`` (numbered from 1) and
-    the sentence stands in that record's title or text, character for character.
+    A sentence is supported where each record that it cites contains it verbatim, in the title or the text.
     """
     checked = replace(
         answer,
         sections=tuple(
-            Section(section.part, tuple(_quoted(sentence, evidence) for sentence in section.sentences))
+            Section(section.part, tuple(_verify_quote(sentence, evidence) for sentence in section.sentences))
             for section in answer.sections
         ),
     )
     return replace(checked, citation_precision=citation_precision(checked))
 
 
-def check_support(sentence: Sentence, evidence: Sequence[AnalysedRecord], index: OpenIndex) -> Sentence:
-    """Return a model's sentence marked supported or not, without the numbers it cites that are not of ``evidence``."""
+def verify_support(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> Sentence:
+    """Return a model's sentence marked as supported or not, without citations of records that do not exist."""
     issue = find_issue(sentence, evidence, index)
-    there = tuple(number for number in sentence.citations if 1 <= number <= len(evidence))
-    return replace(sentence, citations=there, supported=not issue, issue=issue)
+    existing = tuple(number for number in sentence.citations if 1 <= number <= len(evidence))
+    return replace(sentence, citations=existing, supported=not issue, issue=issue)
 
 
 def citation_precision(answer: Answer) -> float | None:
-    """Return the share of the answer's citations whose sentences are supported, None where it has none.
+    """Return the share of citations whose sentences are supported, None where there is no citation.
 
-    A citation of a record that does not exist counts as one that does not hold.
+    The citation of a record that does not exist counts as unsupported.
     """
-    held = total = 0
+    supported = total = 0
     for section in answer.sections:
         for sentence in section.sentences:
             cited = len(sentence.citations) or sentence.issue == "no_such_record"
             total += cited
-            held += cited * sentence.supported
-    return held / total if total else None
+            supported += cited * sentence.supported
+    return supported / total if total else None
 
 
-def _quoted(sentence: Sentence, evidence: Sequence[Record]) -> Sentence:
+def _verify_quote(sentence: Sentence, evidence: Sequence[Record]) -> Sentence:
     issue: Issue = ""
     for number in sentence.citations:
         if not 1 <= number <= len(evidence):

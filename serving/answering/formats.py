@@ -1,8 +1,8 @@
-"""Plain-text renderings and localised labels of answers.
+"""Answers as plain text, and the texts in both languages that go with them.
 
 cited       headings between double hash marks, each sentence with the numbers of its records
-scienceon   the form the ScienceON AI Challenge asked for (the SHRAG paper, A.2): its headings, an English title
-            inside the marks, no numbers, no ``*`` and no ``-``
+scienceon   the form of the ScienceON AI Challenge (the SHRAG paper, A.2): its headings, an English title inside the
+            marks, no numbers, no ``*`` and no ``-``
 plain       the sentences of each part as a paragraph, and nothing else
 """
 
@@ -19,19 +19,20 @@ HEADINGS: Mapping[AnswerLanguage, Mapping[Part, str]] = {
     "en": {"title": "Title", "introduction": "Introduction", "body": "Main Body", "conclusion": "Conclusion"},
 }
 
-_EXTRACTIVE: Mapping[AnswerLanguage, str] = {
-    "ko": "발췌 답변: 언어 모델 없이, 찾은 기록의 문장을 그대로 옮겼습니다.",
-    "en": "Extractive answer: sentences copied from the records found, written by no language model.",
-}
-
-_GENERATED: Mapping[AnswerLanguage, str] = {
-    "ko": "생성 답변: 언어 모델 {model}이(가) 찾은 기록에 근거해 썼습니다.",
-    "en": "Generated answer: written by the language model {model} from the records found.",
-}
-
-_CLOSED_BOOK: Mapping[AnswerLanguage, str] = {
-    "ko": "근거 없는 답변: 언어 모델 {model}이(가) 기록을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
-    "en": "Unaided answer: written by the language model {model} from what it knows. Nothing was looked up or checked.",
+_LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
+    "extractive": {
+        "ko": "발췌 답변: 언어 모델 없이, 찾은 기록의 문장을 그대로 옮겼습니다.",
+        "en": "Extractive answer: sentences copied from the records found, written by no language model.",
+    },
+    "generated": {
+        "ko": "생성 답변: 언어 모델 {model}이(가) 찾은 기록에 근거해 썼습니다.",
+        "en": "Generated answer: written by the language model {model} from the records found.",
+    },
+    "closed_book": {
+        "ko": "근거 없는 답변: 언어 모델 {model}이(가) 기록을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
+        "en": "Closed-book answer: written by the language model {model} from what it knows. Nothing was looked up or "
+        "checked.",
+    },
 }
 
 ISSUES: Mapping[AnswerLanguage, Mapping[Issue, str]] = {
@@ -52,7 +53,7 @@ ISSUES: Mapping[AnswerLanguage, Mapping[Issue, str]] = {
         "unrelated": "shares hardly a word with the records cited",
     },
 }
-"""What is said of a sentence that did not pass a check."""
+"""Why a sentence is not supported."""
 
 FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {
@@ -66,7 +67,7 @@ FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
         "invalid_output": "What the language model wrote could not be used; this was done without it.",
     },
 }
-"""What is said where a stage was done without the model."""
+"""Why a stage was done without the model, by cause."""
 
 REASONS: Mapping[AnswerLanguage, Mapping[Reason, str]] = {
     "ko": {
@@ -86,11 +87,8 @@ REASONS: Mapping[AnswerLanguage, Mapping[Reason, str]] = {
 }
 
 
-_LABELS = {"extractive": _EXTRACTIVE, "generated": _GENERATED, "closed_book": _CLOSED_BOOK}
-
-
 _CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "답: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
-_NOT_BORNE_OUT: Mapping[AnswerLanguage, str] = {
+_UNSUPPORTED: Mapping[AnswerLanguage, str] = {
     "ko": " (뒷받침하는 기록이 없습니다)",
     "en": " (no record bears this out)",
 }
@@ -101,13 +99,13 @@ _NOT_CHOSEN: Mapping[AnswerLanguage, str] = {
 
 
 def choice_line(answer: Answer, choices: Sequence[str]) -> str:
-    """Return which of ``choices`` was made, in the answer's language, and whether nothing bears it out."""
+    """Return the choice that was made, in the answer's language, and whether no record supports it."""
     if not answer.choice:
         return _NOT_CHOSEN[answer.language]
-    unborne = answer.kind == "closed_book" or answer.reason
+    unsupported = answer.kind == "closed_book" or answer.reason
     text = choices[ord(answer.choice) - ord("A")]
     line = _CHOSEN[answer.language].format(letter=answer.choice, choice=text)
-    return line + (_NOT_BORNE_OUT[answer.language] if unborne else "")
+    return line + (_UNSUPPORTED[answer.language] if unsupported else "")
 
 
 def answer_label(answer: Answer) -> str:
@@ -117,12 +115,12 @@ def answer_label(answer: Answer) -> str:
 
 AnswerFormat = Literal["cited", "scienceon", "plain"]
 
-# A word keeps its hyphen in a form that nobody takes for a list's dash.
-_NO_SIGNS = str.maketrans({"*": "", "-": "\N{NON-BREAKING HYPHEN}"})
+# A hyphen in a word becomes one that no reader takes for the dash of a list.
+_WITHOUT_SIGNS = str.maketrans({"*": "", "-": "\N{NON-BREAKING HYPHEN}"})
 
 
 def answer_text(answer: Answer, form: AnswerFormat = "cited") -> str:
-    """Return the answer as it is printed and sent; where it has a reason instead of sections, the reason's sentence."""
+    """Return the answer as text; where it has a reason instead of sections, the reason's sentence."""
     if answer.reason:
         return REASONS[answer.language][answer.reason]
     return "\n\n".join(_FORMATS[form](section, answer) for section in answer.sections)
@@ -134,7 +132,7 @@ def _cited(section: Section, answer: Answer) -> str:
 
 
 def _scienceon(section: Section, answer: Answer) -> str:
-    text = _plain(section, answer).translate(_NO_SIGNS)
+    text = _plain(section, answer).translate(_WITHOUT_SIGNS)
     if section.part == "title" and answer.language == "en":
         return f"##{text}##"
     return f"##{HEADINGS[answer.language][section.part]}##\n{text}"

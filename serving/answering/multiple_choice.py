@@ -1,4 +1,4 @@
-"""Multiple-choice questions: show the choices in a prompt, and choose one by a language model or by words."""
+"""Multiple-choice questions: the choices in a prompt, and the choice by a language model or by shared words."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from shrag.corpora.records import Record
 from shrag.indexing.open_index import OpenIndex
 from shrag.models.language_model import LanguageModel
 from shrag.serving.events import Answer, ModelCall
-from shrag.serving.llm.structured_call import PromptCall, ask, fence_records
+from shrag.serving.llm.structured_call import PromptCall, call_model, evidence_values
 from shrag.serving.request import LETTERS, AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LONGEST_REASONING = 1_500
-"""Characters a model may think in before it chooses."""
+"""Characters of the reasoning that a model writes before it chooses."""
 
 _LABEL = {"ko": "선택지", "en": "Choices"}
 
 
 def choices_text(choices: Sequence[str], language: AnswerLanguage) -> str:
-    r"""Return the choices as a prompt has them below a question, empty where there are none.
+    r"""Return the choices as a prompt shows them below a question, empty where there are none.
 
     >>> choices_text(["red", "blue"], "en")
     '\n\nChoices:\nA. red\nB. blue'
@@ -34,12 +34,17 @@ def choices_text(choices: Sequence[str], language: AnswerLanguage) -> str:
     return "\n".join([f"\n\n{_LABEL[language]}:", *lines])
 
 
-def choose_by_words(question: Question, answer: Answer, index: OpenIndex) -> str:
-    """Return the letter of the choice whose own words a sentence of ``answer`` has best, empty where none leads.
+def question_values(question: Question) -> dict[str, str]:
+    """Return the variables ``question`` and ``choices`` of a prompt."""
+    return {"question": question.text, "choices": choices_text(question.choices, question.language)}
 
-    Without a model this is all that can be said: of a sentence, the share of the question's words times the share of
-    the words that the choice has and the question lacks, by idf; the best sentence counts. Where one of the choices
-    has no content word of its own (yes or no), nothing can be said for or against it, and none is chosen.
+
+def choose_by_words(question: Question, answer: Answer, index: OpenIndex) -> str:
+    """Return the letter of the choice that shares most words with a sentence of ``answer``, empty where none leads.
+
+    A sentence's value is the share of the question's words in it, times the share of the words that the choice has and
+    the question lacks, both by idf; the best sentence counts. Where a choice has no word of its own, as with yes and
+    no, none is chosen.
     """
     sentences = [one.text for section in answer.sections if section.part != "title" for one in section.sentences]
     held = [frozenset(terms) for terms in index.analyzer.terms(sentences)] if sentences else []
@@ -58,34 +63,29 @@ def choose_by_words(question: Question, answer: Answer, index: OpenIndex) -> str
 def choose_by_model(
     question: Question, records: Sequence[Record], notes: str, model: LanguageModel
 ) -> tuple[str, list[ModelCall]]:
-    """Return the letter of the choice that a model makes, which thinks first, and its calls; step 5 of RAISE.
+    """Return the letter that a model chooses after some reasoning, and its calls; step 5 of RAISE.
 
     Args:
-        question: The question with its choices. Another letter than theirs is :class:`InvalidOutput`.
-        records: What the model chooses from.
-        notes: What was found out before.
+        question: The question with its choices.
+        records: Records that the model may use.
+        notes: What was worked out before.
         model: The model.
 
     Raises:
-        ModelError: As :func:`~shrag.serving.llm.structured_call.ask` raises it.
+        ModelError: As :func:`~shrag.serving.llm.structured_call.call_model` raises it.
     """
     letters = LETTERS[: len(question.choices)]
-    values = {
-        "question": question.text,
-        "choices": choices_text(question.choices, question.language),
-        "worked": notes,
-        "records": fence_records(records, question.language),
-        "count": str(len(records)),
-        "letters": ", ".join(letters),
-    }
-    value, calls = ask(model, PromptCall("answer", "choose", question.language, values, 768), _choice_type(letters[-1]))
-    letter: str = value.choice
+    values = evidence_values(question, records) | question_values(question)
+    values |= {"worked": notes, "letters": ", ".join(letters)}
+    call = PromptCall("answer", "choose", question.language, values, max_tokens=768)
+    reply, calls = call_model(model, call, _choice_type(letters[-1]))
+    letter: str = reply.choice
     return letter, calls
 
 
 @cache
 def _choice_type(last: str) -> type[Any]:
-    """Return what a model is asked to write where the last choice is called ``last``."""
+    """Return the type of a reply whose choice is a letter from A to ``last``."""
     return msgspec.defstruct(
         "Choice",
         [

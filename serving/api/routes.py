@@ -14,7 +14,7 @@ from shrag.serving.api.schemas import (
     DocumentQuery,
     Health,
     IndexList,
-    Live,
+    Liveness,
     QuestionRequest,
     SearchQuery,
     SearchResponse,
@@ -24,7 +24,7 @@ from shrag.serving.api.service import Service
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.events import Event
 from shrag.serving.http.endpoint import Operation
-from shrag.serving.http.request_context import request_id
+from shrag.serving.http.logging import request_id
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.runtime.metrics import CONTENT_TYPE
 
@@ -88,10 +88,10 @@ async def indexes(request: Request) -> IndexList:
     return IndexList((service.index_entry(),))
 
 
-@Operation(returns=Live, tag="health")
-async def live(_: Request) -> Live:
+@Operation(returns=Liveness, tag="health")
+async def live(_: Request) -> Liveness:
     """Say that the process runs."""
-    return Live()
+    return Liveness()
 
 
 @Operation(returns=Health, problems=(503,), tag="health")
@@ -101,8 +101,8 @@ async def ready(request: Request) -> Health:
     service.refuse_when_draining()
     circuit = service.circuit
     with service.index.use() as engine:
-        engine.open_index.seals.raise_if_damaged()
-        manifest, files = engine.manifest, engine.open_index.seals.state
+        engine.open_index.checksums.raise_if_damaged()
+        manifest, files = engine.manifest, engine.open_index.checksums.state
     # The circuit knows the model's name without asking the model: a health check does not wait for that.
     name = circuit.known_name if circuit is not None else service.model.name if service.model is not None else None
     return Health(

@@ -1,4 +1,4 @@
-"""Request and response schemas of the /v1 API. Responses are built from what the engine returned."""
+"""Request and response schemas of the /v1 API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
+from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.events import (
     Citation,
     Fallback,
@@ -21,9 +21,7 @@ from shrag.serving.events import (
     Section,
     Truncated,
 )
-from shrag.serving.http.request_context import request_id
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage
-from shrag.serving.results import AskResult, SearchResult
 
 _K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Records at most.")]
 
@@ -176,7 +174,7 @@ GeneratorStatus = Literal["extractive", "ready", "degraded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class Liveness:
     """The process runs."""
 
     status: Literal["live"] = "live"
@@ -200,56 +198,3 @@ class Health:
     generator_status: GeneratorStatus
     generator_failure: str
     language_model: str | None
-
-
-def search_response(result: SearchResult) -> SearchResponse:
-    """Return the body of ``/v1/search``."""
-    reason = result.ranking.reason
-    return SearchResponse(
-        question=result.question.text,
-        language=result.question.language,
-        index=result.index,
-        index_generation=result.generation,
-        strategy=result.strategy,
-        reason=reason,
-        message=REASONS[result.question.language][reason] if reason else "",
-        keywords=result.keywords.keywords,
-        unknown_words=result.keywords.unknown,
-        queries=result.queries.queries,
-        candidates=result.hits.candidates,
-        incomplete=result.hits.incomplete,
-        dense=result.hits.dense,
-        encoder=result.hits.encoder,
-        encoder_is_model=result.hits.encoder_is_model,
-        reranker=result.ranking.reranker,
-        reranker_is_model=result.ranking.reranker_is_model,
-        records=result.ranking.records,
-        keyword_order=result.keywords.order,
-        keyword_model=result.keywords.model,
-        fallbacks=result.fallbacks,
-        nodes=result.nodes,
-        truncated=result.truncated,
-        model_calls=result.model_calls,
-        seconds=result.timings.seconds,
-        cached=result.timings.cached,
-        request_id=request_id(),
-    )
-
-
-def ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
-    """Return the body of ``/v1/ask``."""
-    answer = result.answer
-    body = AnswerBody(
-        kind=answer.kind,
-        label=answer_label(answer),
-        model=answer.model,
-        complete=answer.complete,
-        citation_precision=answer.citation_precision,
-        language=answer.language,
-        reason=answer.reason,
-        text=answer_text(answer, form),
-        sections=answer.sections,
-        citations=answer.citations,
-        choice=answer.choice,
-    )
-    return AskResponse(body, search_response(result.search), request_id())

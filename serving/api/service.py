@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
 from typing import TypeVar
 
 from starlette.requests import Request as HttpRequest
@@ -16,13 +15,13 @@ from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
 from shrag.serving.engine import Engine
-from shrag.serving.errors import NotServed, Stopping
+from shrag.serving.errors import ServiceUnavailable, ShuttingDown
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
-from shrag.serving.http.request_context import add_log_fields
+from shrag.serving.http.logging import add_log_fields
 from shrag.serving.request import Request, parse_request
-from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, ServerLimits
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.results import ask_result, search_result
+from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, Deadline, ServerLimits
 from shrag.serving.runtime.event_feed import EventFeed, open_feed
 from shrag.serving.runtime.leases import EngineSource, Lease
 
@@ -61,8 +60,8 @@ class Service(AdmissionControl):
             with closing(run):
                 self.observe(run.timings)
                 return encode_cached_search(run)
-        work = partial(lease.engine.complete_search, request, run)
-        result = await self.run(self.searches, work, http.is_disconnected, run.close)
+        events = await self.run(self.searches, run.take_all, http.is_disconnected, run.close)
+        result = search_result(self.index.name, lease.generation, request, events)
         self.metrics.observe(*result.fallbacks, result.timings)
         add_log_fields(stages=result.timings.seconds)
         return encode_search(result)
@@ -75,8 +74,8 @@ class Service(AdmissionControl):
                 for event in run.observed:
                     self.observe(event)
                 return encode_cached_ask(run, body.format)
-        work = partial(lease.engine.complete_ask, request, run)
-        result = await self.run(self.asks, work, http.is_disconnected, run.close)
+        events = await self.run(self.asks, run.take_all, http.is_disconnected, run.close)
+        result = ask_result(self.index.name, lease.generation, request, events)
         self.metrics.observe(result.answer, *result.search.fallbacks, result.search.timings)
         add_log_fields(stages=result.search.timings.seconds)
         return encode_ask(result, body.format)
@@ -106,7 +105,7 @@ class Service(AdmissionControl):
 
         Raises:
             QuestionError: The question is not valid.
-            Stopping: The server is stopping. Else raises as :meth:`Engine.run` does.
+            ShuttingDown: The server is stopping. Else raises as :meth:`Engine.run` does.
         """
         add_log_fields(strategy=body.strategy, index=self.index.name)
         if self._log_questions:
@@ -116,7 +115,7 @@ class Service(AdmissionControl):
             choices=body.choices,
         )  # fmt: skip
         if self.draining:
-            raise Stopping
+            raise ShuttingDown
         lease = self.index.use()
         add_log_fields(generation=lease.generation)
         return lease, request, lease.run(request)
@@ -165,6 +164,6 @@ class Service(AdmissionControl):
     ) -> EventFeed[_Event]:
         try:
             return await open_feed(run, generation, queue, deadline)
-        except NotServed as error:
+        except ServiceUnavailable as error:
             self.metrics.rejected(error.code)
             raise

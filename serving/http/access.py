@@ -14,12 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shrag.serving.errors import ServingError
 from shrag.serving.http.api_key import ApiKey
+from shrag.serving.http.logging import add_log_fields
+from shrag.serving.http.middleware import LOOPBACK, RequestGuardMiddleware, RequestLogMiddleware
 from shrag.serving.http.problems import HTTPProblem, problem_response
 from shrag.serving.http.rate_limit import FailedKeys
-from shrag.serving.http.request_context import add_log_fields
-from shrag.serving.http.request_guard import LOOPBACK, RequestGuardMiddleware
 from shrag.serving.http.sessions import Sessions
-from shrag.serving.http.tracing import TracingMiddleware
 
 PUBLIC = frozenset({"/health/live", "/sign-in", "/static/palette.css", "/static/page.css", "/static/icon.svg"})
 """The only paths served without a key: liveness, the sign-in form and its styles."""
@@ -126,10 +125,10 @@ def middleware_stack(
 
     Args:
         access: Who may ask.
-        observe: See :class:`~shrag.serving.http.tracing.TracingMiddleware`.
+        observe: See :class:`~shrag.serving.http.middleware.RequestLogMiddleware`.
         form: See :class:`APIKeyMiddleware`.
     """
-    stack = [Middleware(TracingMiddleware, observe=observe), Middleware(RequestGuardMiddleware, hosts=access.hosts)]
+    stack = [Middleware(RequestLogMiddleware, observe=observe), Middleware(RequestGuardMiddleware, hosts=access.hosts)]
     if access.key is not None:
         stack.append(Middleware(APIKeyMiddleware, access=access, form=form))
     return stack

@@ -117,7 +117,11 @@ class _BodyReader:
             HTTPProblem: 422; it is not declared to be JSON, it is not JSON, or it does not fit the schema.
         """
         body = (await request.body()).removeprefix(BOM_UTF8)
-        _check_content_type(request.headers.get("content-type", ""))
+        # A page of another site can have a browser send any body as text/plain or as a form, but none as JSON.
+        declared = request.headers.get("content-type", "")
+        kind = declared.partition(";")[0].strip().lower()
+        if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+            raise _invalid(f"content-type: expected application/json, got {declared[:100]!r}.")
         try:
             try:
                 return self._decoder.decode(body)
@@ -125,16 +129,6 @@ class _BodyReader:
                 raise _invalid(explain(error, self._schema, msgspec.json.decode(body), "body")) from None
         except (ValueError, RecursionError):
             raise _invalid(f"body: not JSON in UTF-8: {_syntax_error(body)}.") from None
-
-
-def _check_content_type(sent: str) -> None:
-    """Raise where a body is not declared to be JSON.
-
-    A page of another site can have a browser send any body as text/plain or as a form, but none as JSON.
-    """
-    kind = sent.partition(";")[0].strip().lower()
-    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise _invalid(f"content-type: expected application/json, got {sent[:100]!r}.")
 
 
 def _syntax_error(body: bytes) -> str:

@@ -1,16 +1,19 @@
-"""JSON log handler; request-id context variable."""
+"""Log of requests: the current request's id and log fields, and a handler that writes records as lines of JSON."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 import traceback
 from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from logging.handlers import QueueHandler, QueueListener
+from logging.handlers import QueueHandler
 from queue import SimpleQueue
-from typing import Any, TextIO
+from typing import TextIO
 
 import msgspec
 
@@ -22,14 +25,56 @@ _WAITING_LINES = 10_000
 _GATHER_SECONDS = 0.02
 """How long a line may wait for others: under load, waking the thread for each takes longer than the line itself."""
 
+_log = logging.getLogger(LOGGER)
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """The id of a request, and what its handling adds to its line in the access log."""
+
+    request_id: str
+    log_fields: dict[str, object] = field(default_factory=dict)
+
+
+REQUEST_CONTEXT: ContextVar[RequestContext] = ContextVar("request_context")
+"""The context of the request that the current task serves."""
+
+
+def request_id() -> str:
+    """Return the id of the current request; empty outside of one."""
+    context = REQUEST_CONTEXT.get(None)
+    return context.request_id if context is not None else ""
+
+
+def add_log_fields(**fields: object) -> None:
+    """Add fields to the access log line of the current request; outside of one, do nothing."""
+    context = REQUEST_CONTEXT.get(None)
+    if context is not None:
+        context.log_fields.update(fields)
+
+
+def write_access_log(context: RequestContext, route: str, method: str, status: int, seconds: float) -> None:
+    """Log a request's line. The record is made directly: finding out where in the program takes a while."""
+    if _log.isEnabledFor(logging.INFO):
+        record = logging.LogRecord(LOGGER, logging.INFO, "", 0, "request", (), None)
+        fields = {"request_id": context.request_id, "method": method, "route": route, "status": status}
+        record.fields = {**fields, "seconds": round(seconds, 6), **context.log_fields}
+        _log.handle(record)
+
+
+def log_failure() -> None:
+    """Log the traceback of the exception being handled."""
+    _log.exception("failed", extra={"fields": {"request_id": request_id()}})
+
 
 class JsonLines(QueueHandler):
     """Writes ``time``, ``level``, ``event`` and the record's ``fields``; drops records while 10,000 lines wait."""
 
+    queue: SimpleQueue[str | None]
+
     def __init__(self, stream: TextIO) -> None:
-        queue = SimpleQueue[str]()
-        super().__init__(queue)
-        self._writer = _Writer(queue, stream)
+        super().__init__(SimpleQueue[str | None]())
+        self._writer = threading.Thread(target=_write_lines, args=(self.queue, stream), name="log", daemon=True)
         self._writer.start()
 
     def prepare(self, record: logging.LogRecord) -> str:
@@ -46,39 +91,28 @@ class JsonLines(QueueHandler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """See :class:`logging.Handler`."""
-        if self._writer.waiting() < _WAITING_LINES and not _was_cut_off(record):
+        if self.queue.qsize() < _WAITING_LINES and not _was_cut_off(record):
             super().emit(record)
 
     def close(self) -> None:
         """Write what waits, for at most a second, and end."""
-        self._writer.stop()
+        self.queue.put(None)
+        self._writer.join(1.0)
         super().close()
 
 
-class _Writer(QueueListener):
-    """Writes all lines that wait by one call: a call for each could not keep up beside threads that compute."""
-
-    def __init__(self, queue: SimpleQueue[str], stream: TextIO) -> None:
-        super().__init__(queue)
-        self.waiting = queue.qsize
-        self._stream = stream
-        self._lines: list[str] = []
-
-    def handle(self, record: Any) -> None:  # noqa: ANN401  (a line; the signature is the standard library's)
-        if not self._lines:
+def _write_lines(queue: SimpleQueue[str | None], stream: TextIO) -> None:
+    """Write all lines that wait by one call, until None comes; a call each could not keep up beside busy threads."""
+    lines: list[str | None] = []
+    while None not in lines:
+        lines = [queue.get()]
+        if lines[0] is not None:
             time.sleep(_GATHER_SECONDS)
-        self._lines.append(record)
-        if self.waiting() > 1:  # one may be the sentinel, behind which there is no line
-            return
+        while not queue.empty():
+            lines.append(queue.get())
         with suppress(OSError, ValueError):  # nobody reads the log any more
-            self._stream.write("".join(self._lines))
-            self._stream.flush()
-        self._lines.clear()
-
-    def stop(self) -> None:
-        self.enqueue_sentinel()
-        if self._thread:
-            self._thread.join(1.0)
+            stream.write("".join(filter(None, lines)))
+            stream.flush()
 
 
 def _was_cut_off(record: logging.LogRecord) -> bool:

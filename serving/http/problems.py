@@ -13,15 +13,15 @@ from starlette.routing import Mount, Route
 
 from shrag.indexing.errors import IndexDamaged
 from shrag.serving.errors import (
-    ClientLeft,
+    ClientDisconnected,
     DocumentMissing,
-    NotServed,
     Overloaded,
     QuestionError,
+    ServiceUnavailable,
     StrategyUnavailable,
     UnknownStrategy,
 )
-from shrag.serving.http.request_context import request_id
+from shrag.serving.http.logging import request_id
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -47,7 +47,7 @@ _STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (StrategyUnavailable, 409, "strategy_unavailable"),
     (DocumentMissing, 404, "document_missing"),
     (IndexDamaged, 503, "index_damaged"),
-    (ClientLeft, 499, "client_left"),
+    (ClientDisconnected, 499, "client_left"),
     (ClientDisconnect, 499, "client_left"),
 )
 """Status and code of the exceptions that have nothing else to say."""
@@ -102,7 +102,7 @@ def to_problem(error: Exception) -> HTTPProblem:
         return error
     if isinstance(error, QuestionError):
         return HTTPProblem(422, error.code, str(error))
-    if isinstance(error, NotServed):
+    if isinstance(error, ServiceUnavailable):
         status = 429 if isinstance(error, Overloaded) else 503
         return HTTPProblem(status, error.code, str(error), {"Retry-After": str(error.retry_after)})
     if isinstance(error, HTTPException):

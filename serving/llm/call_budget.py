@@ -1,4 +1,4 @@
-"""Limit and deduplicate model calls of one plan."""
+"""Budget of the model calls of one plan; identical calls are made once."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from shrag.serving.errors import BudgetExceeded
 
 
 @dataclass(frozen=True, slots=True)
-class Ration:
-    """How often a model may be asked, and for how many seconds after the first time; of 0 calls there is none."""
+class CallBudget:
+    """Calls that a plan may make, and the seconds after the first one in which it may start others."""
 
     calls: int = 48
     seconds: float = 90.0
 
 
-class RationedModel:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` within a :class:`Ration`. ``clock`` gives seconds.
+class BudgetedModel:
+    """Implements :class:`~shrag.models.language_model.LanguageModel` within a :class:`CallBudget`.
 
-    Whoever asks what was asked before, or is being asked, gets the same answer and the same error. What is streamed is
-    not rationed: it is the answer, which a plan that has run out of everything still owes.
+    Identical calls, also while the first is under way, share one completion or one error. Streams are not limited: they
+    write the answer, which is given even when the budget is used up. ``clock`` gives seconds.
     """
 
     def __init__(
-        self, model: LanguageModel, ration: Ration | None = None, clock: Callable[[], float] = time.monotonic
+        self, model: LanguageModel, budget: CallBudget | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._model = model
-        self._ration = ration or Ration()
+        self._budget = budget or CallBudget()
         self._clock = clock
         self._until: float | None = None
-        self._answers: dict[tuple[object, ...], Future[Completion]] = {}
-        self._told: set[int] = set()
+        self._completions: dict[tuple[object, ...], Future[Completion]] = {}
+        self._reported: set[int] = set()
         self._lock = threading.Lock()
 
     @property
@@ -47,9 +47,9 @@ class RationedModel:
 
     @property
     def calls(self) -> int:
-        """How often the model was asked; what was streamed does not count."""
+        """Calls that were made, without streams."""
         with self._lock:
-            return len(self._answers)
+            return len(self._completions)
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
@@ -57,33 +57,33 @@ class RationedModel:
         """See :class:`~shrag.models.language_model.LanguageModel`; raises :class:`BudgetExceeded`."""
         key = (tuple(messages), msgspec.json.encode(schema), max_tokens)
         with self._lock:
-            answer = self._answers.get(key)
-            mine = answer is None
-            if answer is None:
-                self._spend()
-                answer = self._answers[key] = Future()
-        if mine:
+            completion = self._completions.get(key)
+            first = completion is None
+            if completion is None:
+                self._check_budget()
+                completion = self._completions[key] = Future()
+        if first:
             try:
-                answer.set_result(self._model.complete(messages, schema, max_tokens=max_tokens))
+                completion.set_result(self._model.complete(messages, schema, max_tokens=max_tokens))
             except BaseException as error:
-                answer.set_exception(error)
-        return answer.result()
+                completion.set_exception(error)
+        return completion.result()
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         return self._model.stream(messages, max_tokens=max_tokens)
 
-    def tell(self, completion: Completion) -> bool:
-        """Return whether ``completion`` is to be told of: it is one call, however many were given it."""
+    def report_once(self, completion: Completion) -> bool:
+        """Return true for a completion the first time: it is one call, however many callers it was given to."""
         with self._lock:
-            first = id(completion) not in self._told
-            self._told.add(id(completion))
+            first = id(completion) not in self._reported
+            self._reported.add(id(completion))
         return first
 
-    def _spend(self) -> None:
-        if len(self._answers) >= self._ration.calls:
-            raise BudgetExceeded("calls", self._ration.calls)
+    def _check_budget(self) -> None:
+        if len(self._completions) >= self._budget.calls:
+            raise BudgetExceeded("calls", self._budget.calls)
         if self._until is None:
-            self._until = self._clock() + self._ration.seconds
+            self._until = self._clock() + self._budget.seconds
         elif self._clock() > self._until:
-            raise BudgetExceeded("seconds", self._ration.seconds)
+            raise BudgetExceeded("seconds", self._budget.seconds)

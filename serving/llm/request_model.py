@@ -1,9 +1,10 @@
-"""Language model of one request: fails fast once it has failed, can be cancelled; fallbacks as events."""
+"""Language model of one request: fails fast after a failure, can be cancelled; fallbacks as events."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
@@ -11,14 +12,13 @@ from shrag.models.language_model import Completion, CompletionStream, LanguageMo
 from shrag.serving.errors import BudgetExceeded, UnusableOutput
 from shrag.serving.events import Event, Fallback, ModelCall, Purpose, Truncated
 
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 
 
 class RequestModel:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` for as long as a request is worked on.
+    """Implements :class:`~shrag.models.language_model.LanguageModel` for one request.
 
-    Trying a model that does not answer takes as long as its retries and timeouts do. The stages behind the first one
-    that failed with it fail at once, with the same message.
+    A model that is away costs its retries and timeouts once: every later call fails at once with the same message.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -37,20 +37,14 @@ class RequestModel:
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._raise_if_failed()
-        try:
+        with self.remembering_failure():
             return self._model.complete(messages, schema, max_tokens=max_tokens)
-        except ModelUnavailable as error:
-            self._failure = error
-            raise
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._raise_if_failed()
-        try:
+        with self.remembering_failure():
             stream = self._model.stream(messages, max_tokens=max_tokens)
-        except ModelUnavailable as error:
-            self._failure = error
-            raise
         with self._lock:
             self._streams.append(stream)
             cancelled = self._failure is not None
@@ -59,16 +53,21 @@ class RequestModel:
         return _RequestStream(stream, self)
 
     def cancel(self) -> None:
-        """Close what is being written and ask for nothing more; from any thread."""
+        """Close the open streams and make no more calls; may be called from any thread."""
         with self._lock:
             self._failure = ModelUnavailable("The question was withdrawn: ask it again.")
             streams = list(self._streams)
         for stream in streams:
             stream.close()
 
-    def fail(self, error: ModelUnavailable) -> None:
-        """Remember that the model failed in the middle of a stream."""
-        self._failure = error
+    @contextmanager
+    def remembering_failure(self) -> Iterator[None]:
+        """Remember that the model failed in the block, for later calls."""
+        try:
+            yield
+        except ModelUnavailable as error:
+            self._failure = error
+            raise
 
     def _raise_if_failed(self) -> None:
         if self._failure is not None:
@@ -83,11 +82,8 @@ class _RequestStream:
         self._model = model
 
     def __iter__(self) -> Iterator[str]:
-        try:
+        with self._model.remembering_failure():
             yield from self._stream
-        except ModelUnavailable as error:
-            self._model.fail(error)
-            raise
 
     def close(self) -> None:
         self._stream.close()
@@ -98,10 +94,7 @@ class _RequestStream:
 
 
 def fallback_events(stage: Purpose, error: ModelError) -> list[Event]:
-    """Return the events of doing ``stage`` without the model because of ``error``.
-
-    They say that the model failed or that a plan has used up its calls; calls whose answers are not usable come first.
-    """
+    """Return the events of doing ``stage`` without the model because of ``error``; calls in vain come first."""
     if isinstance(error, BudgetExceeded):
         return [Truncated(error.exhausted, error.allowed)]
     if isinstance(error, InvalidOutput):
@@ -110,10 +103,17 @@ def fallback_events(stage: Purpose, error: ModelError) -> list[Event]:
     return [Fallback(stage, "refused" if isinstance(error, ModelRefused) else "unavailable", str(error))]
 
 
-def attempt(stage: Purpose, work: Callable[[], tuple[_Made, list[ModelCall]]]) -> tuple[_Made | None, list[Event]]:
-    """Return what ``work`` makes with a model, None where that fails, and the events of it."""
+def attempt(
+    stage: Purpose, model: LanguageModel | None, work: Callable[[LanguageModel], tuple[_Result, list[ModelCall]]]
+) -> tuple[_Result | None, list[Event]]:
+    """Return what ``work`` makes with the model, and the events of that.
+
+    The result is None where there is no model, with no event, and where the model fails, with the fallback's events.
+    """
+    if model is None:
+        return None, []
     try:
-        made, calls = work()
+        result, calls = work(model)
     except ModelError as error:
         return None, fallback_events(stage, error)
-    return made, [*calls]
+    return result, [*calls]

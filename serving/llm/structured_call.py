@@ -1,4 +1,4 @@
-"""Render a prompt with evidence, call the model, decode a typed reply."""
+"""Structured model calls: render a prompt with records as evidence, call the model, decode its typed reply."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.prompts.prompt import Language, load_prompt
 from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import ModelCall, Purpose
-from shrag.serving.llm.call_budget import RationedModel
+from shrag.serving.llm.call_budget import BudgetedModel
+from shrag.serving.request import Question
 
-_Kind = TypeVar("_Kind")
+_Reply = TypeVar("_Reply")
 
 
 class PromptCall(NamedTuple):
-    """What is asked for: the ``prompt``, the values of its variables, what for, and at most how many tokens."""
+    """A call: its purpose, the name of the prompt, the values of its variables, and the most tokens of the reply."""
 
     purpose: Purpose
     prompt: str
@@ -27,25 +28,31 @@ class PromptCall(NamedTuple):
     max_tokens: int = 512
 
 
-def ask(model: LanguageModel, step: PromptCall, kind: type[_Kind]) -> tuple[_Kind, list[ModelCall]]:
-    """Return what the model makes of ``step``, a msgspec struct of ``kind``, and its calls, each told of once.
+def call_model(model: LanguageModel, call: PromptCall, reply_type: type[_Reply]) -> tuple[_Reply, list[ModelCall]]:
+    """Return the model's reply as ``reply_type``, a msgspec struct, and the calls to report for it.
 
-    Raises as :func:`~shrag.models.chat.structured_output.complete_structured` does; where nothing that came can be used
-    :class:`UnusableOutput`, with the calls; and :class:`BudgetExceeded` where the model has a budget and it is used up.
+    Raises:
+        UnusableOutput: The reply, and a second one that was asked for, are not of that type.
+        BudgetExceeded: The model has a budget, and it is used up.
+        ModelError: As :func:`~shrag.models.chat.structured_output.complete_structured` raises it.
     """
-    rendered = load_prompt(step.prompt, step.language).render(step.values)
-    messages = [Message(message.role, message.content) for message in rendered]
+    messages = render_messages(call.prompt, call.language, call.values)
     try:
-        structured = complete_structured(model, messages, kind, max_tokens=step.max_tokens)
+        structured = complete_structured(model, messages, reply_type, max_tokens=call.max_tokens)
     except InvalidOutput as error:
-        raise UnusableOutput(str(error), _calls(step.purpose, model, error.completions, repaired=True)) from None
-    return structured.value, _calls(step.purpose, model, structured.completions, repaired=structured.repaired)
+        raise UnusableOutput(str(error), _calls(call.purpose, model, error.completions, repaired=True)) from None
+    return structured.value, _calls(call.purpose, model, structured.completions, repaired=structured.repaired)
+
+
+def render_messages(prompt: str, language: Language, values: Mapping[str, str]) -> list[Message]:
+    """Return the messages of a prompt with its variables filled in."""
+    return [Message(message.role, message.content) for message in load_prompt(prompt, language).render(values)]
 
 
 def _calls(
     stage: Purpose, model: LanguageModel, completions: Sequence[Completion], *, repaired: bool
 ) -> list[ModelCall]:
-    """Return the calls that gave ``completions``; one whose answer several steps were given is told of once."""
+    """Return the calls that gave ``completions``; a completion shared by several steps is reported once."""
     return [
         ModelCall(
             stage,
@@ -57,17 +64,23 @@ def _calls(
             repaired=repaired,
         )
         for done in completions
-        if not isinstance(model, RationedModel) or model.tell(done)
+        if not isinstance(model, BudgetedModel) or model.report_once(done)
     ]
 
 
 LONGEST_TEXT = 3_000
-"""Characters of a record's text that are shown; the whole of all but the longest abstracts."""
+"""Characters of a record's text that a prompt shows: all but the longest abstracts in full."""
 
-# The fence's own signs stand in no record that is shown, so that none can pretend to end, or to be another.
-_HARMLESS = str.maketrans({"⟦": "[", "⟧": "]"})
+# The marks of a fence are taken out of every record that is shown, so that no record can end its fence early.
+_WITHOUT_MARKS = str.maketrans({"⟦": "[", "⟧": "]"})
 _END = {"ko": "끝", "en": "end"}
 _BEGIN = {"ko": "기록", "en": "record"}
+
+
+def evidence_values(question: Question, records: Sequence[Record]) -> dict[str, str]:
+    """Return the variables ``question``, ``records`` and ``count`` of a prompt that shows records."""
+    fenced = fence_records(records, question.language)
+    return {"question": question.text, "records": fenced, "count": str(len(records))}
 
 
 def fence_records(records: Sequence[Record], language: str) -> str:
@@ -78,13 +91,13 @@ def fence_records(records: Sequence[Record], language: str) -> str:
     )
 
 
-def unfenced(text: str) -> str:
-    """Return ``text`` without the signs of a fence, for what stands beside records and is none."""
-    return text.translate(_HARMLESS)
+def remove_fence_marks(text: str) -> str:
+    """Return ``text`` without the marks of a fence, for text that a prompt shows beside records."""
+    return text.translate(_WITHOUT_MARKS)
 
 
 def _shown(record: Record) -> str:
     about = ", ".join(part for part in (record.journal, str(record.year or "")) if part)
     text = record.text if len(record.text) <= LONGEST_TEXT else record.text[:LONGEST_TEXT].rsplit(" ", 1)[0] + " …"
-    lines = [record.title + (f" ({about})" if about else ""), text]
-    return "\n".join(lines).translate(_HARMLESS).strip()
+    title = record.title + (f" ({about})" if about else "")
+    return f"{title}\n{text}".translate(_WITHOUT_MARKS).strip()

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from shrag.serving.events import Budget, ModelCall, Node, NodeKind, NodeState, Purpose, RankedRecord, Truncated
-from shrag.serving.page.request import Asked
+from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import shorten
-from shrag.serving.page.state import Seen, answer_language
+from shrag.serving.page.state import PageState, answer_language
 
 LONGEST_NODE_QUESTION = 400
 """Characters of a node's question, and of what it was searched by, that are shown."""
@@ -30,30 +30,30 @@ _BOUNDS: tuple[Budget, ...] = get_args(Budget)
 _SLOT = re.compile(r"(\[ANS_\d{1,3}\])")
 
 
-def tree_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
+def tree_view(seen: PageState, asked: PageRequest) -> dict[str, Any] | None:
     """Return the tree as far as it has grown, None where a question was asked as it is and nothing ran out.
 
-    ``whole`` says that it grows no more; ``count`` are the questions below the reader's, ``done`` those of them that
-    are worked on no longer; ``joins`` are the kinds among them that tell what joins siblings.
+    ``complete`` says that it grows no more; ``count`` is the number of questions below the reader's, ``done`` of those
+    that are not open; ``explained_kinds`` are the kinds among them that the page explains.
     """
     if not seen.nodes and not seen.truncated:
         return None
     below = [node for node in seen.nodes.values() if node.parent is not None]
     return {
         "language": answer_language(seen, asked),
-        "whole": seen.timings is not None,
+        "complete": seen.timings is not None,
         "count": len(below),
         "done": sum(node.state != "open" for node in below),
-        "joins": [kind for kind in _JOINS if any(node.kind == kind for node in below)],
+        "explained_kinds": [kind for kind in _JOINS if any(node.kind == kind for node in below)],
         # Questions are worked on side by side: which bound is met first tells a reader nothing.
-        "cut": [
+        "limits": [
             _cut(cut) for cut in sorted(dict.fromkeys(seen.truncated), key=lambda cut: _BOUNDS.index(cut.exhausted))
         ],
         "roots": _grown(seen, asked),
     }
 
 
-def node_view(node: Node, seen: Seen, asked: Asked) -> dict[str, Any]:
+def node_view(node: Node, seen: PageState, asked: PageRequest) -> dict[str, Any]:
     """Return one question of the tree, without those below it."""
     given = node.assessment if node.answer else None
     return {
@@ -64,24 +64,24 @@ def node_view(node: Node, seen: Seen, asked: Asked) -> dict[str, Any]:
         "question": _segments(node),
         "needs": _given(node),
         "query": shorten(node.query, LONGEST_NODE_QUESTION) if node.query not in ("", node.question) else "",
-        "found": len(node.docids) if node.query else None,  # nothing was looked up
+        "record_count": len(node.docids) if node.query else None,  # nothing was looked up
         "answer": shorten(node.answer, LONGEST_NODE_ANSWER) if node.answer else "",
         "source": node.source,
-        "source_address": asked.of_record(node.source) if node.source else "",
+        "source_url": asked.record_url(node.source) if node.source else "",
         "assessment": given,
         # The reader's question is answered from all that the tree found, behind what was judged here.
-        "on_the_way": node.parent is None and node.state == "answered" and given is not None and not given.valid,
-        "below": [],
+        "provisional": node.parent is None and node.state == "answered" and given is not None and not given.valid,
+        "children": [],
     }
 
 
-def _grown(seen: Seen, asked: Asked) -> list[dict[str, Any]]:
+def _grown(seen: PageState, asked: PageRequest) -> list[dict[str, Any]]:
     """Return the questions that stand below no other, each with those below it."""
     views = {number: node_view(node, seen, asked) for number, node in seen.nodes.items()}
     roots: list[dict[str, Any]] = []
     for number, node in seen.nodes.items():
         above = views.get(node.parent) if node.parent is not None and node.parent < number else None
-        (above["below"] if above is not None else roots).append(views[number])
+        (above["children"] if above is not None else roots).append(views[number])
     return roots
 
 
@@ -90,12 +90,12 @@ def _given(node: Node) -> list[int]:
     return [number for number in node.needs if number] if node.state in ("answered", "unanswered") else []
 
 
-def _state(node: Node, seen: Seen) -> NodeState | Literal["found"]:
+def _state(node: Node, seen: PageState) -> NodeState | Literal["retrieved"]:
     """Return how far a question is; of one that was looked up and no more, all that is known is that it was found."""
     if node.parent is None:
         # What one search left open is what the tree grows for.
         return "open" if node.state == "unanswered" and seen.timings is None else node.state
-    return "found" if node.state == "answered" and not node.answer else node.state
+    return "retrieved" if node.state == "answered" and not node.answer else node.state
 
 
 def _segments(node: Node) -> list[tuple[str, int | None]]:
@@ -112,7 +112,7 @@ def _pieces(text: str) -> Iterable[str]:
 
 
 def _cut(cut: Truncated) -> dict[str, str]:
-    return {"exhausted": cut.exhausted, "allowed": f"{cut.allowed:g}"}
+    return {"resource": cut.exhausted, "allowed": f"{cut.allowed:g}"}
 
 
 WIDTH = 100.0

@@ -9,8 +9,8 @@ from shrag.corpora.records import Record
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing, QuestionError
 from shrag.serving.page.facets import kind_of
-from shrag.serving.page.rendering import render, whole_page
-from shrag.serving.page.request import Asked
+from shrag.serving.page.rendering import render, render_full_page
+from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import LONGEST_NAME, LONGEST_TITLE, PART, join_names, mark_matches, shorten
 from shrag.serving.request import parse_question
 
@@ -21,7 +21,7 @@ _LOOKED_AT = 20
 """Records that are looked through for the same paper under another number; a paper's title finds all of them first."""
 
 
-def render_record(engine: Engine, asked: Asked, docid: str, part: int = 1) -> str:
+def render_record(engine: Engine, asked: PageRequest, docid: str, part: int = 1) -> str:
     """Return the page of the record ``docid``, ``part`` of its text shown; raises :class:`DocumentMissing`.
 
     A part has :data:`~shrag.serving.page.snippets.PART` characters; one beyond the last is the last.
@@ -29,10 +29,12 @@ def render_record(engine: Engine, asked: Asked, docid: str, part: int = 1) -> st
     record = _fetch(engine, docid)
     view = _view(engine, asked, record, part)
     switched = replace(asked, language="en" if asked.language == "ko" else "ko")
-    return whole_page("record.html", engine, asked, record=view, switch_url=switched.of_record(docid, view["part"]))
+    return render_full_page(
+        "record.html", engine, asked, record=view, switch_url=switched.record_url(docid, view["part"])
+    )
 
 
-def render_text(engine: Engine, asked: Asked, docid: str) -> str:
+def render_text(engine: Engine, asked: PageRequest, docid: str) -> str:
     """Return the first part of a record's text as a piece of a page; raises :class:`DocumentMissing`."""
     record = _fetch(engine, docid)
     return render("record_text.html", asked, record=_text_view(engine, asked, record, 1))
@@ -61,7 +63,7 @@ def _fetch(engine: Engine, docid: str) -> Record:
     return record
 
 
-def _view(engine: Engine, asked: Asked, record: Record, part: int) -> dict[str, Any]:
+def _view(engine: Engine, asked: PageRequest, record: Record, part: int) -> dict[str, Any]:
     return {
         **_text_view(engine, asked, record, part),
         "docid": record.docid,
@@ -76,11 +78,11 @@ def _view(engine: Engine, asked: Asked, record: Record, part: int) -> dict[str, 
         "keywords": [shorten(keyword, LONGEST_NAME) for keyword in record.keywords[:_SHOWN_KEYWORDS]],
         "link": shorten(record.link, _SHOWN_LINK),
         "complete": record.complete,
-        "others": [(docid, asked.of_record(docid)) for docid in other_numbers(engine, record)],
+        "others": [(docid, asked.record_url(docid)) for docid in other_numbers(engine, record)],
     }
 
 
-def _text_view(engine: Engine, asked: Asked, record: Record, part: int) -> dict[str, Any]:
+def _text_view(engine: Engine, asked: PageRequest, record: Record, part: int) -> dict[str, Any]:
     parts = max(1, -(-len(record.text) // PART))
     part = min(max(part, 1), parts)
     text = record.text[(part - 1) * PART : part * PART]
@@ -89,12 +91,12 @@ def _text_view(engine: Engine, asked: Asked, record: Record, part: int) -> dict[
         "part": part,
         "parts": parts,
         "characters": len(record.text),
-        "before": asked.of_record(record.docid, part=part - 1) if part > 1 else "",
-        "next": asked.of_record(record.docid, part=part + 1) if part < parts else "",
+        "before": asked.record_url(record.docid, part=part - 1) if part > 1 else "",
+        "next": asked.record_url(record.docid, part=part + 1) if part < parts else "",
     }
 
 
-def _terms(engine: Engine, asked: Asked) -> set[str]:
+def _terms(engine: Engine, asked: PageRequest) -> set[str]:
     try:
         question = parse_question(asked.question or "")
     except QuestionError:

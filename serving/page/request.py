@@ -44,7 +44,7 @@ class Filters:
             or self.last_year is not None
         )
 
-    def let_through(self, record: Record) -> bool:
+    def matches(self, record: Record) -> bool:
         """Say whether ``record`` is shown."""
         if self.language and record.language != self.language:
             return False
@@ -60,7 +60,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What the page is asked for: a question, or None for the empty page, in one of the interface's languages.
 
     ``strategy`` is the name, or the line, of how it is to be answered; there need not be one of that name. Who is
@@ -74,7 +74,7 @@ class Asked:
     strategy: str = DEFAULT_STRATEGY
     signed_in: bool = False
 
-    def address(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
+    def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
         """Return the address that asks for the same, but for what is named here."""
         pairs: dict[str, str] = {"ui": language or self.language}
         if self.question is not None:
@@ -90,11 +90,11 @@ class Asked:
             pairs |= {name: value for name, value in wanted.items() if value}
         return f"{path}?{urlencode(pairs)}"
 
-    def of_years(self, first: int, last: int) -> str:
+    def years_url(self, first: int, last: int) -> str:
         """Return the address that asks for the same, with only the records of these years shown."""
-        return replace(self, filters=replace(self.filters, first_year=first, last_year=last)).address()
+        return replace(self, filters=replace(self.filters, first_year=first, last_year=last)).url()
 
-    def of_record(self, docid: str, part: int = 1) -> str:
+    def record_url(self, docid: str, part: int = 1) -> str:
         """Return the address of a record's page, where the question's words are marked unless it is a long one."""
         pairs = {"ui": self.language, "docid": docid}
         strategy = self.strategy if self.strategy != DEFAULT_STRATEGY else ""
@@ -105,14 +105,14 @@ class Asked:
         return f"/record?{urlencode(pairs)}"
 
 
-def read_asked(parameters: Mapping[str, str], accepted: str) -> Asked:
+def parse_page_request(parameters: Mapping[str, str], accepted: str) -> PageRequest:
     """Return what an address's ``parameters`` ask for; ``accepted`` is the browser's Accept-Language.
 
     What cannot be read is taken as not asked for, so that an old or mistyped link still answers its question; but a
     strategy is taken as it stands: to answer by another one would not be what was asked.
     """
     k = parameters.get("k", "")
-    return Asked(
+    return PageRequest(
         question=parameters.get("q"),
         language=choose_language(parameters.get("ui"), accepted),
         k=next((size for size in SIZES if str(size) == k), SIZES[0]),

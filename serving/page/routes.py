@@ -15,15 +15,15 @@ from shrag.serving.api.schemas import DocumentQuery
 from shrag.serving.api.service import Service
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ClientLeft, DocumentMissing
+from shrag.serving.errors import ClientDisconnected, DocumentMissing
 from shrag.serving.http.endpoint import Operation
+from shrag.serving.http.logging import log_failure
 from shrag.serving.http.sessions import COOKIE
 from shrag.serving.http.sse import SSEResponse, stream_events
-from shrag.serving.http.tracing import log_failure
 from shrag.serving.page.citation_export import REFERENCE_FILES, ReferenceFormat, write_references
 from shrag.serving.page.record import render_record, render_text
 from shrag.serving.page.rendering import render_page, render_problem
-from shrag.serving.page.request import Asked, read_asked
+from shrag.serving.page.request import PageRequest, parse_page_request
 from shrag.serving.page.stream import page_events
 from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import AdmissionQueue
@@ -44,7 +44,7 @@ class ReferencesQuery(Struct, frozen=True):
     """The query string of a file of references."""
 
     docid: Annotated[list[str], Meta(min_length=1, max_length=MOST_REFERENCES)]
-    form: ReferenceFormat = "bibtex"
+    format: ReferenceFormat = "bibtex"
 
 
 @Operation()
@@ -88,7 +88,7 @@ async def references(request: Request, query: ReferencesQuery) -> Response:
             return _references(engine, query)
 
     text = await service.run(service.searches, work, request.is_disconnected)
-    file = REFERENCE_FILES[query.form]
+    file = REFERENCE_FILES[query.format]
     headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
     # The files are UTF-8, which neither media type has as its default.
     return Response(text, media_type=f"{file.media_type}; charset=utf-8", headers=headers)
@@ -121,9 +121,9 @@ async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
     return HTMLResponse(await service.run(service.searches, work, request.is_disconnected), headers=_HEADERS)
 
 
-def _page_request(request: Request) -> Asked:
+def _page_request(request: Request) -> PageRequest:
     """Return what the page is asked for, in the language that the address or the browser wants."""
-    asked = read_asked(request.query_params, request.headers.get("accept-language", ""))
+    asked = parse_page_request(request.query_params, request.headers.get("accept-language", ""))
     return replace(asked, signed_in=COOKIE in request.cookies)
 
 
@@ -131,7 +131,7 @@ async def _html_response(
     service: Service,
     queue: AdmissionQueue,
     request: Request,
-    asked: Asked,
+    asked: PageRequest,
     render: Callable[[Engine], str],
     cancel: Callable[[], None] = lambda: None,
 ) -> HTMLResponse:
@@ -146,7 +146,7 @@ async def _html_response(
 
     try:
         return HTMLResponse(await service.run(queue, work, request.is_disconnected, cancel), headers=_HEADERS)
-    except ClientLeft:
+    except ClientDisconnected:
         raise
     except Exception as error:
         with service.index.use() as engine:
@@ -163,4 +163,4 @@ def _references(engine: Engine, query: ReferencesQuery) -> str:
         if found is None:
             raise DocumentMissing(f"Index {engine.name} has no document {docid!r}.")
         records.append(found)
-    return write_references(records, query.form)
+    return write_references(records, query.format)

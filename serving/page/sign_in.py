@@ -13,7 +13,7 @@ from starlette.types import Scope
 from shrag.serving.http.access import CHALLENGE, Access, check_key, client_address
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.sessions import end_session
-from shrag.serving.page.rendering import page_words, render_template
+from shrag.serving.page.rendering import interface_texts, render_template
 from shrag.serving.page.request import choose_language
 
 # Under the page's own policy, no-referrer, a browser sends `Origin: null` with a form, which the guard refuses.
@@ -67,7 +67,7 @@ class SignIn:
         html = render_template(
             "sign_in.html",
             ui=language,
-            words=page_words()[language],
+            texts=interface_texts()[language],
             next=wanted,
             problem=problem,
             signed_in=status == 200 and self._access.sessions.holds(request.headers.get("cookie", "")),

@@ -12,18 +12,18 @@ from shrag.indexing.glossary.store import Entry
 from shrag.indexing.open_index import OpenIndex
 from shrag.serving.engine import Engine
 from shrag.serving.errors import UnknownStrategy
-from shrag.serving.page.request import Asked, InterfaceLanguage
+from shrag.serving.page.request import InterfaceLanguage, PageRequest
 from shrag.serving.page.snippets import LONGEST_NAME, shorten
 from shrag.serving.request import DEFAULT_STRATEGY
-from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
+from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.registry import find_strategy
 
 _FILE = Path(__file__).parent / "texts" / "strategies.toml"
 
 
 @cache
-def strategy_words() -> Mapping[str, Any]:
-    """Return the words for each strategy by its name: its ``group``, and by language its ``name`` and what it ``does``.
+def strategy_texts() -> Mapping[str, Any]:
+    """Return the texts of each strategy by its name: ``group`` and, by language, ``name`` and ``description``.
 
     They are in the order in which they are offered.
     """
@@ -31,10 +31,10 @@ def strategy_words() -> Mapping[str, Any]:
     return words
 
 
-def strategy_groups(engine: Engine, asked: Asked) -> list[dict[str, Any]]:
+def strategy_groups(engine: Engine, asked: PageRequest) -> list[dict[str, Any]]:
     """Return the strategies that the page offers, in their groups; the one asked for among them, whatever it is."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    for name, words in strategy_words().items():
+    for name, words in strategy_texts().items():
         groups.setdefault(words["group"], []).append(
             {
                 "value": "" if name == DEFAULT_STRATEGY else name,
@@ -44,26 +44,26 @@ def strategy_groups(engine: Engine, asked: Asked) -> list[dict[str, Any]]:
                 **words[asked.language],
             }
         )
-    if asked.strategy not in strategy_words():
+    if asked.strategy not in strategy_texts():
         own = {"value": asked.strategy, "chosen": True, "lacks": None}
-        groups["own"] = [own | strategy_view(asked.strategy, asked.language)]
+        groups["custom"] = [own | strategy_view(asked.strategy, asked.language)]
     return [{"group": group, "strategies": strategies} for group, strategies in groups.items()]
 
 
 def strategy_view(name: str, language: InterfaceLanguage) -> dict[str, str]:
     """Return what is said of the strategy called ``name``.
 
-    ``line`` is what it is composed of, empty where it is no composition; ``name`` and ``does`` are empty where it has
-    no name but its line, or is none.
+    ``pipeline`` are the stages it is composed of, empty for another strategy; ``name`` and ``description`` are empty
+    for a custom pipeline and for an unknown strategy.
     """
-    said = {"name": "", "does": "", "line": "", "code": shorten(name, LONGEST_NAME)}
+    said = {"name": "", "description": "", "pipeline": "", "code": shorten(name, LONGEST_NAME)}
     try:
         strategy = find_strategy(name)
     except UnknownStrategy:
         return said
-    if isinstance(strategy, CompositionStrategy):
-        said["line"] = str(strategy.composition)
-    words = strategy_words().get(name)
+    if isinstance(strategy, PipelineStrategy):
+        said["pipeline"] = str(strategy.pipeline)
+    words = strategy_texts().get(name)
     return said | dict(words[language]) if words else said
 
 

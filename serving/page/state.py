@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.serving.page.request import Asked
+from shrag.serving.page.request import PageRequest
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, EventState
 
 
 @dataclass(slots=True)
-class Seen(EventState):
+class PageState(EventState):
     """What has happened to a question so far; ``cached`` says that the answer was made for an earlier question."""
 
     question: str
@@ -28,10 +28,10 @@ class Seen(EventState):
         return self._terms
 
 
-def seen_of(result: AskResult) -> Seen:
+def page_state_of(result: AskResult) -> PageState:
     """Return the state of a question that has been answered."""
     search = result.search
-    return Seen(
+    return PageState(
         search.question.text,
         search.question.language,
         cached=search.timings.cached,
@@ -48,7 +48,7 @@ def seen_of(result: AskResult) -> Seen:
     )
 
 
-def answer_language(seen: Seen, asked: Asked) -> AnswerLanguage:
+def answer_language(seen: PageState, asked: PageRequest) -> AnswerLanguage:
     """Return the language of the answer, and of the questions asked on the way to it."""
     # A question of digits or signs alone is in no language: the reader's is the better guess.
     return asked.language if detect_language(seen.question) == "und" else seen.language

@@ -29,62 +29,61 @@ from shrag.serving.events import (
     Truncated,
 )
 from shrag.serving.page.diagrams import node_view, tree_view
-from shrag.serving.page.rendering import page_words, render
-from shrag.serving.page.request import Asked
-from shrag.serving.page.state import Seen
-from shrag.serving.page.views import answer_view, records_view, sentence_view, way_view
+from shrag.serving.page.rendering import interface_texts, render
+from shrag.serving.page.request import PageRequest
+from shrag.serving.page.state import PageState
+from shrag.serving.page.views import answer_view, records_view, sentence_view, trace_view
 from shrag.serving.request import Question
 
-Place = Literal["answer", "draft", "node", "records", "tree", "way"]
-"""Where a piece belongs. What stood there goes, but for the draft, to which a piece is added, and a node, which takes
-its place in the tree and leaves those below it."""
+Region = Literal["answer", "draft", "node", "records", "trace", "tree"]
+"""The part of the page that a fragment replaces. A draft fragment is appended; a replaced node keeps its children."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of HTML for one place of the page."""
+class Fragment:
+    """An HTML fragment for a region of the page."""
 
-    place: Place
+    region: Region
     html: str
-    event: Literal["piece"] = "piece"
+    event: Literal["fragment"] = "fragment"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A sentence that says what has just been done. ``anew`` says that the draft so far counts for nothing."""
+    """A message on what has just been done. With ``discard_draft``, the answer is written again from its beginning."""
 
-    says: str
-    anew: bool = False
-    event: Literal["step"] = "step"
+    message: str
+    discard_draft: bool = False
+    event: Literal["progress"] = "progress"
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """The page is whole; the last of its pieces."""
+class Complete:
+    """The page is complete: the last event."""
 
-    says: str
-    event: Literal["whole"] = "whole"
-
-
-PageEvent = Piece | Progress | Whole
+    message: str
+    event: Literal["complete"] = "complete"
 
 
-def page_events(run: EventRun[Event], engine: Engine, asked: Asked, question: Question) -> EventRun[PageEvent]:
+PageEvent = Fragment | Progress | Complete
+
+
+def page_events(run: EventRun[Event], engine: Engine, asked: PageRequest, question: Question) -> EventRun[PageEvent]:
     """Return the pieces of the page of ``question``, which ``run`` answers."""
-    return run.map(PageStream(engine, asked, Seen(question.text, question.language, cached=run.cached)).pieces)
+    return run.map(PageStream(engine, asked, PageState(question.text, question.language, cached=run.cached)).fragments)
 
 
 class PageStream:
     """Makes the pieces of one question's page, event by event; ``seen`` is its state before the first."""
 
-    def __init__(self, engine: Engine, asked: Asked, seen: Seen) -> None:
+    def __init__(self, engine: Engine, asked: PageRequest, seen: PageState) -> None:
         self._asked = asked
         self._analyzer = engine.open_index.analyzer
         self._seen = seen
         self._part: Part | None = None
         self._counted = ""
 
-    def pieces(self, event: Event) -> Iterator[PageEvent]:
+    def fragments(self, event: Event) -> Iterator[PageEvent]:
         """Yield what an event changes on the page."""
         self._seen.add(event)
         match event:
@@ -99,30 +98,32 @@ class PageStream:
             case Fallback():
                 yield self._fallen_back(event)
             case Answer():
-                yield Piece("answer", render("answer.html", self._asked, answer=answer_view(self._seen, self._asked)))
+                yield Fragment(
+                    "answer", render("answer.html", self._asked, answer=answer_view(self._seen, self._asked))
+                )
             case Queries() | ModelCall():
-                pass  # the next picture of the way has them
+                pass  # part of the next trace
             case _:
                 assert_never(event)
 
     def _found(self, event: Keywords | Hits | Ranking | Timings) -> Iterator[PageEvent]:
-        words = page_words()[self._asked.language]
+        words = interface_texts()[self._asked.language]
         if isinstance(event, Timings):
             if self._seen.nodes:
                 yield self._tree()
             yield self._records()
-        yield self._way()
+        yield self._trace()
         if isinstance(event, Ranking):
             yield self._records()
         match event:
             case Keywords():
-                yield Progress(words["step_keywords"].format(count=len(event.keywords)))
+                yield Progress(words["progress_keywords"].format(count=len(event.keywords)))
             case Hits():
-                yield Progress(words["step_candidates"].format(count=len(event.candidates)))
+                yield Progress(words["progress_candidates"].format(count=len(event.candidates)))
             case Ranking():
-                yield Progress(words["step_ranking"].format(count=len(event.records)))
+                yield Progress(words["progress_ranking"].format(count=len(event.records)))
             case Timings():
-                yield Whole(words["step_whole"])
+                yield Complete(words["progress_complete"])
 
     def _node(self, node: Node) -> Iterator[PageEvent]:
         """Draw a question of the tree; how many there are is said where that has changed."""
@@ -130,30 +131,32 @@ class PageStream:
         if tree is None or len(self._seen.nodes) == 1:
             yield self._tree()
             return
-        yield Piece("node", render("node.html", self._asked, tree=tree, node=node_view(node, self._seen, self._asked)))
-        counted = page_words()[self._asked.language]["tree_count"].format(count=tree["count"], done=tree["done"])
+        yield Fragment(
+            "node", render("node.html", self._asked, tree=tree, node=node_view(node, self._seen, self._asked))
+        )
+        counted = interface_texts()[self._asked.language]["tree_count"].format(count=tree["count"], done=tree["done"])
         if counted != self._counted:
             self._counted = counted
             yield Progress(counted)
 
     def _fallen_back(self, fallback: Fallback) -> Progress:
-        anew = fallback.stage == "answer"
-        self._part = None if anew else self._part
-        purpose = page_words()[self._asked.language][f"purpose_{fallback.stage}"]
-        return Progress(f"{purpose}: {FALLBACKS[self._asked.language][fallback.cause]}", anew)
+        discard_draft = fallback.stage == "answer"
+        self._part = None if discard_draft else self._part
+        purpose = interface_texts()[self._asked.language][f"purpose_{fallback.stage}"]
+        return Progress(f"{purpose}: {FALLBACKS[self._asked.language][fallback.cause]}", discard_draft)
 
-    def _tree(self) -> Piece:
-        return Piece("tree", render("tree.html", self._asked, tree=tree_view(self._seen, self._asked)))
+    def _tree(self) -> Fragment:
+        return Fragment("tree", render("tree.html", self._asked, tree=tree_view(self._seen, self._asked)))
 
-    def _way(self) -> Piece:
-        return Piece("way", render("way.html", self._asked, way=way_view(self._seen, self._asked)))
+    def _trace(self) -> Fragment:
+        return Fragment("trace", render("trace.html", self._asked, trace=trace_view(self._seen, self._asked)))
 
-    def _records(self) -> Piece:
+    def _records(self) -> Fragment:
         records = records_view(self._seen, self._asked, self._analyzer)
-        return Piece("records", render("records.html", self._asked, records=records))
+        return Fragment("records", render("records.html", self._asked, records=records))
 
-    def _sentence(self, said: AnswerSentence) -> Piece:
+    def _sentence(self, said: AnswerSentence) -> Fragment:
         begins = said.part != self._part
         self._part = said.part
         sentence = sentence_view(said.part, said.sentence, self._seen.language)
-        return Piece("draft", render("sentence.html", self._asked, sentence=sentence, begins=begins))
+        return Fragment("draft", render("sentence.html", self._asked, sentence=sentence, begins=begins))

@@ -14,7 +14,7 @@ from shrag.serving.events import Answer, Hits, Part, RankedRecord, Sentence
 from shrag.serving.page.citation_export import reference_line
 from shrag.serving.page.diagrams import bar_lengths, model_work, ranking_lines, stage_shares
 from shrag.serving.page.facets import facets_of, kind_of
-from shrag.serving.page.request import Asked, Filters
+from shrag.serving.page.request import Filters, PageRequest
 from shrag.serving.page.snippets import (
     LONGEST_NAME,
     LONGEST_TITLE,
@@ -25,7 +25,7 @@ from shrag.serving.page.snippets import (
     shorten,
 )
 from shrag.serving.page.start import strategy_view
-from shrag.serving.page.state import Seen, answer_language
+from shrag.serving.page.state import PageState, answer_language
 from shrag.serving.request import AnswerLanguage
 
 _SHOWN_AUTHORS = 3
@@ -43,7 +43,7 @@ LONGEST_ANSWER = 50_000
 """Characters of an answer that are copied."""
 
 
-def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
+def answer_view(seen: PageState, asked: PageRequest) -> dict[str, Any] | None:
     """Return the answer's part of the page, None where there is none yet."""
     answer, ranking = seen.answer, seen.ranking
     if answer is None or ranking is None:
@@ -59,7 +59,7 @@ def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
         "cached": seen.cached,
         "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
         "fallbacks": [
-            {"purpose": purpose, "says": FALLBACKS[asked.language][cause]}
+            {"purpose": purpose, "message": FALLBACKS[asked.language][cause]}
             for purpose, cause in dict.fromkeys((fallback.stage, fallback.cause) for fallback in seen.fallbacks)
         ],
         "sections": _sections(answer, ranked, asked.filters),
@@ -67,7 +67,7 @@ def answer_view(seen: Seen, asked: Asked) -> dict[str, Any] | None:
             {
                 "number": citation.number,
                 "rank": ranked[citation.docid].rank,
-                "shown": asked.filters.let_through(ranked[citation.docid].record),
+                "shown": asked.filters.matches(ranked[citation.docid].record),
                 "title": shorten(citation.title or citation.docid, LONGEST_TITLE),
                 "docid": citation.docid,
             }
@@ -88,7 +88,7 @@ def sentence_view(part: Part, sentence: Sentence, language: AnswerLanguage) -> d
     }
 
 
-def records_view(seen: Seen, asked: Asked, analyzer: Analyzer) -> dict[str, Any] | None:
+def records_view(seen: PageState, asked: PageRequest, analyzer: Analyzer) -> dict[str, Any] | None:
     """Return the list of the records found, None where they are not ranked yet."""
     if seen.ranking is None:
         return None
@@ -105,7 +105,7 @@ def records_view(seen: Seen, asked: Asked, analyzer: Analyzer) -> dict[str, Any]
     }
 
 
-def way_view(seen: Seen, asked: Asked) -> dict[str, Any]:
+def trace_view(seen: PageState, asked: PageRequest) -> dict[str, Any]:
     """Return how the records were found, as far as it is known."""
     keywords, hits, ranking = seen.keywords, seen.hits, seen.ranking
     queries = _query_views(seen.queries.queries if seen.queries else (), hits)
@@ -113,7 +113,7 @@ def way_view(seen: Seen, asked: Asked) -> dict[str, Any]:
     strategy = strategy_view(asked.strategy, asked.language)
     return {
         "strategy": strategy,
-        "or_queries": not strategy["line"] and asked.strategy != "bm25",
+        "or_queries": not strategy["pipeline"] and asked.strategy != "bm25",
         "keywords": keywords.keywords if keywords else (),
         "keyword_model": keywords.model if keywords else "",
         "keyword_order": keywords.order if keywords else "tfidf",
@@ -124,9 +124,9 @@ def way_view(seen: Seen, asked: Asked) -> dict[str, Any]:
         "incomplete": hits.incomplete if hits else (),
         "reranker": ranking.reranker if ranking else "",
         "reranker_is_model": ranking.reranker_is_model if ranking else False,
-        "lines": ranking_lines(ranking.records, cited) if ranking else [],
-        "calls": model_work(seen.model_calls),
-        "shares": stage_shares(seen.timings.seconds) if seen.timings else [],
+        "rank_changes": ranking_lines(ranking.records, cited) if ranking else [],
+        "model_calls": model_work(seen.model_calls),
+        "stages": stage_shares(seen.timings.seconds) if seen.timings else [],
     }
 
 
@@ -144,7 +144,7 @@ def _sections(answer: Answer, ranked: Mapping[str, RankedRecord], filters: Filte
                         {
                             "number": number,
                             "rank": ranked[cited[number].docid].rank,
-                            "shown": filters.let_through(ranked[cited[number].docid].record),
+                            "shown": filters.matches(ranked[cited[number].docid].record),
                             "title": shorten(cited[number].title, LONGEST_NAME),
                         }
                         for number in sentence.citations
@@ -174,7 +174,7 @@ def _brief(record: Record) -> Record:
 
 
 def _record(
-    ranked: RankedRecord, numbers: Mapping[str, int], terms: frozenset[str], analyzer: Analyzer, asked: Asked
+    ranked: RankedRecord, numbers: Mapping[str, int], terms: frozenset[str], analyzer: Analyzer, asked: PageRequest
 ) -> dict[str, Any]:
     record = ranked.record
     title = mark_matches(shorten(record.title or record.docid, LONGEST_TITLE), terms, analyzer)
@@ -184,11 +184,11 @@ def _record(
         "candidate_rank": ranked.candidate_rank,
         "score": ranked.score,
         "cited": numbers.get(record.docid),
-        "shown": asked.filters.let_through(record),
+        "shown": asked.filters.matches(record),
         "docid": record.docid,
-        "address": asked.of_record(record.docid),
-        "plain_address": replace(asked, question=None).of_record(record.docid),
-        "also": [(docid, asked.of_record(docid)) for docid in ranked.duplicates[:_SHOWN_OTHERS]],
+        "url": asked.record_url(record.docid),
+        "plain_url": replace(asked, question=None).record_url(record.docid),
+        "also": [(docid, asked.record_url(docid)) for docid in ranked.duplicates[:_SHOWN_OTHERS]],
         "kind": kind_of(record),
         "language": record.language,
         "title": title,
@@ -213,7 +213,7 @@ def _query_views(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[di
     ``added`` is None before the queries are run.
     """
     if hits is None:
-        return [{"words": list(words), "added": None, "length": 0.0} for words in dict.fromkeys(map(tuple, queries))]
+        return [{"keywords": list(words), "added": None, "length": 0.0} for words in dict.fromkeys(map(tuple, queries))]
     seen: set[str] = set()
     added_by: dict[tuple[str, ...], int] = {}
     for words, found in zip(queries, hits.hits, strict=True):
@@ -223,6 +223,6 @@ def _query_views(queries: Sequence[Iterable[str]], hits: Hits | None) -> list[di
         seen |= docids
     lengths = bar_lengths(list(added_by.values()))
     return [
-        {"words": list(words), "added": added, "length": length}
+        {"keywords": list(words), "added": added, "length": length}
         for (words, added), length in zip(added_by.items(), lengths, strict=True)
     ]

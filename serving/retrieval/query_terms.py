@@ -1,7 +1,8 @@
-"""QueryTerm: a question's content words with idf and translations; phrases of neighbouring words."""
+"""Query terms: a question's content words with idf and translations, joined to phrases, weighted as keywords."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -11,9 +12,12 @@ from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, TokenKind
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translation, analyze_question
 from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.search_engine import FieldStatistics
-from shrag.serving.events import Reason
+from shrag.indexing.search_engine import FieldStatistics, SearchEngine
+from shrag.serving.events import Keyword, KeywordOrder, Reason
 from shrag.serving.search_settings import WordChoice
+
+_MOST_POSTINGS = 5_000
+"""Documents of a term that its entropy is estimated over; a rarer term's is exact."""
 
 _CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
 
@@ -75,7 +79,7 @@ def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
 
 def text_terms(text: str, index: OpenIndex) -> list[QueryTerm]:
     """Return the content words of any text, translated by the index's glossary, as :func:`query_terms` does."""
-    return query_terms(analyze_question(text, index.analyzer, index.engine, index.glossary))
+    return query_terms(analyze_question(text, index.analyzer, index.searcher, index.glossary))
 
 
 def searchable(terms: Iterable[QueryTerm]) -> list[QueryTerm]:
@@ -149,3 +153,61 @@ def _frequencies(terms: Iterable[str], contents: FieldStatistics) -> list[int]:
 
 def _are_neighbours(left: QueryTerm, right: QueryTerm, question: str) -> bool:
     return left.end <= right.start and not question[left.end : right.start].strip()
+
+
+def keyword_of(word: QueryTerm, weight: float) -> Keyword:
+    """Return a word as the keywords' event shows it."""
+    translations = tuple([each.text for each in word.translations if each.text != word.text])
+    return Keyword(word.text, word.terms, weight, translations)
+
+
+def rank_keywords(
+    words: Sequence[QueryTerm], order: KeywordOrder, engine: SearchEngine
+) -> list[tuple[QueryTerm, float]]:
+    """Return the words with their weights, largest first, ties as they came.
+
+    Args:
+        words: In the order that a language model gave them, or else in that of the question.
+        order: By tf-idf, the model's own order, or log-entropy (the SHRAG paper, 3).
+        engine: Has the frequencies that entropy is computed from.
+    """
+    if order == "model":
+        return [(word, 1 / rank) for rank, word in enumerate(words, 1)]
+    if order == "entropy":
+        weights = [word.frequency * log_entropy(word, engine) for word in words]
+    else:
+        weights = [word.frequency * word.idf for word in words]
+    return sorted(zip(words, weights, strict=True), key=lambda weighted: -weighted[1])
+
+
+def log_entropy(word: QueryTerm, engine: SearchEngine) -> float:
+    """Return how unevenly the index's documents use a word: 1 where one document has it, 0 where all do alike.
+
+    ``g = 1 + Σ p log p / log N`` with ``p`` the share of the term's uses that a document has, and N documents. Source:
+    Dumais, *Improving the retrieval of information from external sources*, Behavior Research Methods 23 (1991). Of
+    several terms the most uneven one that the index has counts.
+    """
+    statistics = engine.statistics(word.terms).contents
+    weights = [
+        _log_entropy(engine.frequencies(term, _MOST_POSTINGS), documents, statistics.documents)
+        for term in word.terms
+        if (documents := statistics.document_frequencies[term])
+    ]
+    return max(weights, default=0.0)
+
+
+def without_terms(words: Sequence[QueryTerm], phrases: Iterable[Sequence[QueryTerm]]) -> list[QueryTerm]:
+    """Return the ``words`` that share no term with the ``phrases``."""
+    excluded = {term for phrase in phrases for word in phrase for term in word.terms}
+    return [word for word in words if excluded.isdisjoint(word.terms)]
+
+
+def _log_entropy(frequencies: Sequence[int], having: int, documents: int) -> float:
+    """``frequencies`` are those of the term's first documents, which stand for all ``having`` it."""
+    if documents < 2:
+        return 0.0
+    total = sum(frequencies)
+    entropy = -sum(count / total * math.log(count / total) for count in frequencies)
+    # Uses spread over the documents not read as they are over those read.
+    entropy += math.log(having / len(frequencies))
+    return 1 - entropy / math.log(documents)

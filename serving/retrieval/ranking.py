@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord, RecordStore, as_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, RecordStore, to_passage
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
 from shrag.models.reranker import Reranker
@@ -22,7 +22,7 @@ RRF_K = 60
 class CandidateRecords(NamedTuple):
     """Records to rank, in their order, and the docids left out because their records are incomplete or missing."""
 
-    records: list[AnalysedRecord]
+    records: list[AnalyzedRecord]
     incomplete: list[str]
 
 
@@ -71,7 +71,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], rrf_k: int = RRF_K
 class ScoredRecord(NamedTuple):
     """A record, its score, and its rank among the candidates before re-ranking, from 1."""
 
-    record: AnalysedRecord
+    record: AnalyzedRecord
     score: float
     candidate_rank: int
 
@@ -88,7 +88,7 @@ def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) ->
 
     What the re-ranker scores minus infinity is left out.
     """
-    scores = reranker.score(text, [as_passage(each.record) for each in candidates])
+    scores = reranker.score(text, [to_passage(each.record) for each in candidates])
     shown = [
         ScoredRecord(each.record, score, each.candidate_rank)
         for each, score in zip(candidates, scores, strict=True)

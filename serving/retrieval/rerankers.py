@@ -109,7 +109,7 @@ def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float
 
 def open_lexical_reranker(index: OpenIndex) -> LexicalReranker:
     """Return the index's lexical re-ranker, which needs no model."""
-    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary)
+    return LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25, index.glossary)
 
 
 def _best_available(index: OpenIndex) -> Reranker:

@@ -6,16 +6,25 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from shrag.indexing.analyzed_record import AnalysedRecord
-from shrag.indexing.glossary.query_translation import analyze_question
+from shrag.indexing.analyzed_record import AnalyzedRecord
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import Query
 from shrag.indexing.search_engine import Hit
-from shrag.serving.events import Event, Hits, Keywords, Queries, Ranking, ScoredDoc
+from shrag.serving.events import Event, Hits, KeywordOrder, Keywords, Queries, Ranking, ScoredDoc
 from shrag.serving.request import Request
-from shrag.serving.retrieval.keywords import choose_keywords
-from shrag.serving.retrieval.query_builder import QueryPlan, build_queries
-from shrag.serving.retrieval.query_terms import QueryTerm, choose_phrases, query_terms, searchable, why_nothing
+from shrag.serving.retrieval.model_keywords import extract_keywords
+from shrag.serving.retrieval.query_builder import QueryPlan, build_queries, filter_languages
+from shrag.serving.retrieval.query_terms import (
+    QueryTerm,
+    choose_phrases,
+    keyword_of,
+    query_terms,
+    rank_keywords,
+    searchable,
+    why_nothing,
+    without_terms,
+)
 from shrag.serving.retrieval.ranking import (
     ScoredRecord,
     bind_question,
@@ -26,8 +35,7 @@ from shrag.serving.retrieval.ranking import (
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 if TYPE_CHECKING:
     from shrag.models.encoder import Encoder
@@ -45,7 +53,7 @@ class RetrievalResult:
     queries: Queries
     hits: Hits
     ranking: Ranking
-    candidates: Sequence[AnalysedRecord]
+    candidates: Sequence[AnalyzedRecord]
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -74,11 +82,7 @@ def retrieve(
         cosine_weight: What the cosine of stored vectors counts beside the re-ranker's score; 0 leaves it out.
     """
     index, settings = resources.index, request.settings
-    with timer.stage("keywords"):
-        question = analyze_question(request.question.text, index.analyzer, index.engine, index.glossary)
-        terms = query_terms(question)
-        own = choose_phrases(searchable(terms), question.text, settings.words)
-    chosen = yield from choose_keywords(request, question, terms, own, resources, timer)
+    question, terms, chosen = yield from _choose_keywords(request, resources, timer)
     plan = QueryPlan(Queries(()), [])
     if source != "dense":
         plan = build_queries(chosen.keywords, request.question.language, settings, chosen.own, chosen.excluded)
@@ -107,6 +111,54 @@ def retrieve(
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
 
 
+class _ChosenKeywords(NamedTuple):
+    """The keywords to search for, the most important first, and the event that shows them.
+
+    ``own`` are the keywords among the question's words where a model chose others: they are searched for too, by one
+    query, so that a model that mistakes the question cannot lose what it says. ``excluded`` are the phrases whose
+    records are left out.
+    """
+
+    event: Keywords
+    keywords: list[QueryTerm]
+    own: list[QueryTerm]
+    excluded: Sequence[Sequence[QueryTerm]]
+
+
+def _choose_keywords(
+    request: Request, resources: Resources, timer: StageTimer
+) -> Generator[Event, None, tuple[AnalyzedQuestion, list[QueryTerm], _ChosenKeywords]]:
+    """Yield the model's calls, if there is one, and the keywords; return the analyzed question and its words, too.
+
+    Without a model, and where it fails, the question's own words are the keywords.
+    """
+    index, model, settings = resources.index, resources.model, request.settings
+    with timer.stage("keywords"):
+        question = analyze_question(request.question.text, index.analyzer, index.searcher, index.glossary)
+        terms = query_terms(question)
+        own = choose_phrases(searchable(terms), question.text, settings.words)
+    by_model = None
+    if model is not None and any(term.keyword for term in terms):
+        by_model = yield from extract_keywords(request.question, question.terms, index, model, settings.words, timer)
+    order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
+    candidates = by_model.keywords if by_model else own
+    beside = without_terms(own, by_model.excluded) if by_model else []
+    with timer.stage("keywords"):
+        if settings.languages != "both":
+            candidates = filter_languages(candidates, settings.languages, request.question.language)
+        ranked = rank_keywords(candidates, order, index.searcher)[: settings.keywords]
+        beside = [word for word, _ in rank_keywords(beside, "tfidf", index.searcher)[: settings.keywords]]
+    event = Keywords(
+        keywords=tuple([keyword_of(word, weight) for word, weight in ranked]),
+        unknown=tuple([term.text for term in terms if not term.known]),
+        order=order,
+        model=model.name if model is not None and by_model else "",
+    )
+    yield event
+    excluded = by_model.excluded if by_model else ()
+    return question, terms, _ChosenKeywords(event, [word for word, _ in ranked], beside, excluded)
+
+
 def search_candidates(
     queries: Sequence[Query],
     index: OpenIndex,
@@ -114,7 +166,7 @@ def search_candidates(
     nearest: Nearest | None = None,
     *,
     complete_only: bool = True,
-) -> tuple[Hits, list[AnalysedRecord]]:
+) -> tuple[Hits, list[AnalyzedRecord]]:
     """Run the queries; return what they found, and the records of the candidates in their order.
 
     Candidates are all hits in the order in which the queries first found them, each record once. With vectors, that
@@ -127,7 +179,7 @@ def search_candidates(
         nearest: What vectors found, best first.
         complete_only: Whether records that cannot support an answer are left out.
     """
-    lists = index.engine.search(queries, depth) if queries else []
+    lists = index.searcher.search(queries, depth) if queries else []
     docids = list(dict.fromkeys([hit.docid for found in lists for hit in found]))
     if nearest is not None and nearest.hits:
         docids = [docid for docid, _ in reciprocal_rank_fusion([docids, [hit.docid for hit in nearest.hits]])]

@@ -1,4 +1,4 @@
-"""Admission control: a bounded number of requests worked on, a bounded number waiting, the others refused at once."""
+"""Admission control and deadlines: bounded numbers of requests are worked on and wait, each for a bounded time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
-from shrag.serving.errors import NotServed, Overloaded, Stopping
-from shrag.serving.runtime.deadline import Deadline, never_disconnects
+from shrag.serving.errors import ClientDisconnected, DeadlineExceeded, Overloaded, ServiceUnavailable, ShuttingDown
 from shrag.serving.runtime.metrics import Metrics
 
 _Done = TypeVar("_Done")
 
 _WEIGHT_OF_LAST = 0.2
 _LONGEST_RETRY = 60
+_POLL_SECONDS = 0.25
 
 
 def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
@@ -60,6 +60,63 @@ class ServerLimits:
                 raise ValueError(f"{name} is {getattr(self, name)} and must not be below 0")
         if not self.deadline > 0:
             raise ValueError(f"deadline is {self.deadline} and must be above 0")
+
+
+async def never_disconnects() -> bool:
+    """Say that the client has not left; for one that cannot be asked."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a request is given up.
+
+    Attributes:
+        until: The time, by the loop's clock.
+        seconds: How long that was from the request's arrival, for the message.
+        stopped: Says that the server gives up what still runs.
+        is_disconnected: Says that the client has left.
+    """
+
+    until: float = float("inf")
+    seconds: float = float("inf")
+    stopped: Callable[[], bool] = lambda: False
+    is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects
+
+    async def wait(self, work: asyncio.Future[Any], at_most: float = float("inf")) -> bool:
+        """Wait until ``work`` is done, ``at_most`` so many seconds; return whether it is.
+
+        Raises:
+            DeadlineExceeded: The deadline has passed. Here and below, the work goes on.
+            ShuttingDown: The server gives up what still runs.
+            ClientDisconnected: The client has left.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + at_most
+        while not work.done():
+            left = min(until, self.until) - loop.time()
+            await asyncio.wait([work], timeout=max(0.0, min(left, _POLL_SECONDS)))
+            if work.done():
+                break
+            self.check(loop.time())
+            if await self.is_disconnected():
+                raise ClientDisconnected("The client has left.")
+            if loop.time() >= until:
+                return False
+        return True
+
+    def without_disconnect(self) -> Deadline:
+        """Return the same for a streamed answer, whose response finds out by itself that the client has left."""
+        return replace(self, is_disconnected=never_disconnects)
+
+    def check(self, now: float) -> None:
+        """Raise as :meth:`wait` does where there is no reason to wait any longer."""
+        if self.stopped():
+            raise ShuttingDown
+        if now >= self.until:
+            raise DeadlineExceeded(
+                f"There was no whole answer within {self.seconds:g} s: ask again, or for fewer records."
+            )
 
 
 class AdmissionQueue:
@@ -199,9 +256,9 @@ class AdmissionControl:
         self.ended = True
 
     def refuse_when_draining(self) -> None:
-        """Raise :class:`Stopping` where the server is stopping."""
+        """Raise :class:`ShuttingDown` where the server is stopping."""
         if self.draining:
-            raise Stopping
+            raise ShuttingDown
 
     def deadline(self, is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects) -> Deadline:
         """Return the deadline of a request that has just come; ``is_disconnected`` says that its client has left."""
@@ -219,14 +276,14 @@ class AdmissionControl:
         """Return what ``work`` returns, run in its turn for as long as a request may take.
 
         Raises:
-            Stopping: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does, which has the arguments.
+            ShuttingDown: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does.
         """
         try:
             if self.draining:
                 cancel()
-                raise Stopping
+                raise ShuttingDown
             return await queue.run(work, self.deadline(is_disconnected), cancel)
-        except NotServed as error:
+        except ServiceUnavailable as error:
             self.metrics.rejected(error.code)
             raise
 

@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any, Generic, TypeVar
 
 from shrag.serving.event_run import EventRun
-from shrag.serving.runtime.admission import AdmissionQueue
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.admission import AdmissionQueue, Deadline
 
 KEEP_ALIVE_SECONDS = 15.0
 

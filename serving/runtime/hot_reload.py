@@ -15,9 +15,9 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.maintenance.golden_queries import FILE as GOLDEN
-from shrag.indexing.maintenance.golden_queries import ask_again
+from shrag.indexing.maintenance.golden_queries import verify_golden_queries
 from shrag.indexing.storage.checksums import Verify
-from shrag.indexing.storage.generations import generation_folder, read_current, way_out
+from shrag.indexing.storage.generations import generation_folder, read_current, recovery_hint
 from shrag.models.errors import ModelError
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ServingError
@@ -160,9 +160,9 @@ _Pointer = tuple[int, str]
 
 
 def _check_golden(folder: Path, engine: Engine) -> None:
-    for query, wrong in ask_again(folder / GOLDEN, engine.open_index.engine):
+    for query, wrong in verify_golden_queries(folder / GOLDEN, engine.open_index.searcher):
         if wrong:
-            raise IndexDamaged(f"{folder} {wrong}, by the query {query!r}: {way_out(folder.parent)}.")
+            raise IndexDamaged(f"{folder} {wrong}, by the query {query!r}: {recovery_hint(folder.parent)}.")
 
 
 def _sentence(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""BM25 baseline: the whole question as one OR query, ranked by BM25 and nothing else."""
+"""The strategy bm25, a baseline: all words of the question as one OR query, ranked by BM25."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from shrag.serving.retrieval.query_terms import query_terms, why_nothing
 from shrag.serving.retrieval.ranking import ScoredRecord, rank_records
 from shrag.serving.retrieval.retriever import RetrievalResult, search_candidates
 from shrag.serving.search_settings import refuse_unused
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer
 
 
 class Bm25Strategy:
@@ -23,18 +22,14 @@ class Bm25Strategy:
     name = "bm25"
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; no re-ranker is used, and a model for the answer alone.
-
-        Raises:
-            SettingRejected: The request changes any setting: one without effect would pass for a result.
-        """
+        """See :class:`~shrag.serving.strategy.Strategy`; no setting is used, and a model only for the answer."""
         refuse_unused(request.settings, self.name)
         return self._run(request, resources)
 
     def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         timer, index = StageTimer(), resources.index
         with timer.stage("keywords"):
-            question = analyze_question(request.question.text, index.analyzer, index.engine)
+            question = analyze_question(request.question.text, index.analyzer, index.searcher)
             words = query_terms(question)
         known = [word for word in words if word.known]
         keywords = Keywords(
@@ -56,7 +51,7 @@ class Bm25Strategy:
                 ranked = rank_records(scored, request)
                 if len(ranked) >= request.k or len(records) < depth:
                     break
-                depth += request.k - len(ranked)  # the index has some of the papers twice
+                depth += request.k - len(ranked)  # some papers are in the index twice
         yield hits
         ranking = Ranking(ranked, "BM25", reranker_is_model=False, reason="" if records else why_nothing(words))
         yield ranking

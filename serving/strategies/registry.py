@@ -1,4 +1,4 @@
-"""Registry of strategies: by name, or composed of stages by a line."""
+"""Registry of the strategies: by name, or by a line of pipeline stages."""
 
 from __future__ import annotations
 
@@ -7,29 +7,27 @@ from collections.abc import Mapping
 
 from shrag.serving.errors import UnknownStrategy
 from shrag.serving.strategies.bm25 import Bm25Strategy
-from shrag.serving.strategies.decomposition.strategies import ChainStrategy, DecomposeStrategy, RewriteStrategy
+from shrag.serving.strategies.decomposition.strategies import DECOMPOSITION
 from shrag.serving.strategies.iterative import ITERATIVE
 from shrag.serving.strategies.pipeline.presets import PRESETS, parse_preset
-from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
-from shrag.serving.strategies.pipeline.syntax import KINDS, LONGEST_LINE, parse_composition
+from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
+from shrag.serving.strategies.pipeline.syntax import LONGEST_LINE, STAGE_KINDS, parse_pipeline
 from shrag.serving.strategies.shrag import ShragStrategy, hybrid_strategy
 from shrag.serving.strategies.stepwise.strategies import stepwise_strategies
-from shrag.serving.strategies.tree.strategy import TreeStrategy
+from shrag.serving.strategies.tree.strategy import tree_strategy
 from shrag.serving.strategy import Strategy
 
-_COMPOSED = re.compile("[>(]")
+_STAGES = re.compile("[>(]")
 
 _STRATEGIES: tuple[Strategy, ...] = (
     ShragStrategy(),
     Bm25Strategy(),
     hybrid_strategy(),
-    DecomposeStrategy(),
-    ChainStrategy(),
-    RewriteStrategy(),
-    TreeStrategy(),
+    *DECOMPOSITION,
+    tree_strategy(),
     *ITERATIVE,
     *stepwise_strategies(),
-    *(CompositionStrategy(way, name) for name, way in PRESETS.items()),
+    *(PipelineStrategy(pipeline, name) for name, pipeline in PRESETS.items()),
 )
 
 STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
@@ -37,19 +35,17 @@ STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _S
 
 
 def find_strategy(name: str) -> Strategy:
-    """Return the strategy called ``name``, or composed by a line; raises as :func:`compose_strategy` does."""
-    return STRATEGIES.get(name) or compose_strategy(name)
-
-
-def compose_strategy(line: str) -> Strategy:
-    """Return the strategy that a line composes of stages, as ``retrieve(10) > rerank(5)`` or ``pipeline-2(9, 3)``.
+    """Return the strategy called ``name``, or of a line of stages: ``retrieve(10) > rerank(5)``, ``pipeline-2(9, 3)``.
 
     Raises:
-        UnknownStrategy: It composes none, with the names of those there are; or its stages do not fit each other.
+        UnknownStrategy: There is no such strategy; the message has the names.
+        PipelineRejected: The stages do not fit each other.
     """
-    if _COMPOSED.search(line) or line.strip() in KINDS:
-        return CompositionStrategy(parse_preset(line) or parse_composition(line))
-    shown = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    if _STAGES.search(name) or name.strip() in STAGE_KINDS:
+        return PipelineStrategy(parse_preset(name) or parse_pipeline(name))
+    shown = name if len(name) <= LONGEST_LINE else f"{name[:LONGEST_LINE]}…"
     raise UnknownStrategy(
         f"There is no strategy {shown!r}: use one of {', '.join(STRATEGIES)}, or compose stages, as in "
         "'retrieve(15) > rerank(5)'."

@@ -1,11 +1,10 @@
-"""Search like a human: keywords, reduced OR queries, one list of candidates, re-ranking, an answer (the SHRAG paper).
+"""The strategies shrag and hybrid: keywords, reduced OR queries, re-ranking, an answer (the SHRAG paper).
 
-With a language model it chooses the keywords in both languages and writes the answer. Without one: keywords by Kiwi and
-tf-idf, translated by the index's own glossary; the answer made of the records' sentences.
+A language model, if there is one, chooses the keywords in both languages and writes the answer. Without one, keywords
+are chosen by Kiwi and tf-idf and translated by the index's glossary, and the answer is extractive.
 
-``hybrid`` adds the index's vectors. They find what shares no word with the question; the queries find the word itself.
-Which of the two to trust differs from one collection to the next (``docs/vectors.md``), so their fusion only gathers
-the candidates, and words and cosine decide together.
+``hybrid`` adds candidates by the index's vectors. Whether words or vectors are better differs between collections
+(``docs/vectors.md``), so their fusion only gathers candidates, and re-ranking adds the cosine to the score.
 """
 
 from __future__ import annotations
@@ -17,31 +16,29 @@ from shrag.serving.events import Event
 from shrag.serving.request import Request
 from shrag.serving.retrieval.retriever import retrieve
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
 
 COSINE_WEIGHT = 2.0
-"""Weight of the cosine beside the re-ranker's score, which is in units of idf; ``docs/vectors.md`` has the figures."""
+"""Weight of the cosine in the ranking score, whose unit is idf; ``docs/vectors.md`` has the figures."""
 
 
 class ShragStrategy:
-    """Implements :class:`~shrag.serving.strategy.Strategy`; as it is by default, with words alone."""
+    """Implements :class:`~shrag.serving.strategy.Strategy`.
+
+    Args:
+        name: The strategy's name.
+        candidates: Where candidates come from unless the settings of a request say otherwise.
+        cosine_weight: Weight of the cosine in the ranking score; 0 leaves it out.
+    """
 
     def __init__(self, name: str = "shrag", candidates: Candidates = "lexical", cosine_weight: float = 0.0) -> None:
-        """Make the strategy called ``name``.
-
-        Args:
-            name: Its name.
-            candidates: Where its candidates come from unless a request's settings say otherwise.
-            cosine_weight: What the cosine of stored vectors counts beside the re-ranker's score.
-        """
         self.name = name
         self._candidates = candidates
         self._cosine_weight = cosine_weight
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
-        source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
+        source = choose_candidates(request, self._candidates)
         if self._cosine_weight or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
         return retrieve_and_answer(request, resources, source, self._cosine_weight)

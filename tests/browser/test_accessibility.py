@@ -67,7 +67,7 @@ def test_axe_finds_nothing_while_the_answer_comes_in_a_card_in_the_help_and_in_t
     page.locator("a.mark").first.hover()
     assert _found(page) == []
     page.keyboard.press("Escape")
-    page.click("[data-act=help]")
+    page.click("[data-action=help]")
     assert _found(page) == []
     page.keyboard.press("Escape")
     page.click(".brand")
@@ -95,5 +95,5 @@ def test_the_way_is_told_to_those_who_do_not_see_its_drawing(reader: Reader, ser
     expect(drawing).to_be_visible()
     expect(page.get_by_role("complementary", name="How this was found")).to_be_visible()
     expect(page.get_by_role("search").get_by_role("searchbox", name="Question")).to_be_visible()
-    page.click("#way > summary")
+    page.click("#trace > summary")
     expect(drawing).to_be_hidden()

@@ -47,7 +47,7 @@ def test_the_page_answers_without_scripts(reader: Reader, plain: str) -> None:
     expect(page.locator(".shown")).to_have_text("9건 중 4건")
     expect(page.locator(".records > ol > li:visible")).to_have_count(4)
     with page.expect_download() as downloading:
-        page.click("[data-copies=bibtex]")
+        page.click("[data-export=bibtex]")
     assert downloading.value.suggested_filename == "shrag.bib"
 
 
@@ -67,7 +67,7 @@ def test_keywords_records_and_sentences_are_there_before_the_answer_is_whole(rea
     _ask(page)
     expect(page.locator(".waiting .sentence")).to_have_count(2)
     expect(page.locator(".waiting .mark")).to_have_text("[1]")
-    expect(page.locator(".waiting .step")).to_contain_text("답변을 쓰고 있습니다")
+    expect(page.locator(".waiting .progress")).to_contain_text("답변을 쓰고 있습니다")
     expect(page.locator(".chips li").first).to_contain_text("재택근무")
     expect(page.locator(".records > ol > li").first).to_be_visible()
     page.click("#record-1 summary")
@@ -83,8 +83,8 @@ def test_stop_lets_the_model_go_and_keeps_what_has_come(reader: Reader, serve: S
     page = reader.open(serve(model))
     _ask(page)
     expect(page.locator(".waiting .sentence")).to_have_count(2)
-    page.click("[data-act=stop]")
-    expect(page.locator(".ended .step")).to_contain_text("멈추었습니다")
+    page.click("[data-action=stop]")
+    expect(page.locator(".ended .progress")).to_contain_text("멈추었습니다")
     expect(page.locator(".waiting .sentence")).to_have_count(2)
     expect(page.locator(".skeleton")).to_have_count(0)
     for _ in range(100):
@@ -113,7 +113,7 @@ def test_a_model_that_goes_away_in_the_middle_has_its_sentences_taken_back(reade
     _ask(page)
     expect(page.locator(".waiting .sentence")).to_have_count(2)
     model.go_on()
-    expect(page.locator(".answer.extractive .away")).to_contain_text("검색은 그대로 됩니다")
+    expect(page.locator(".answer.extractive .fallbacks")).to_contain_text("검색은 그대로 됩니다")
     expect(page.locator(".answer")).not_to_contain_text("<b>갈등</b>")
 
 
@@ -123,11 +123,11 @@ def test_a_stream_that_is_cut_is_marked_as_such(reader: Reader, serve: Serve) ->
     def cut(route: object) -> None:
         response = route.fetch()  # type: ignore[attr-defined]
         body = response.text()
-        route.fulfill(response=response, body=body[: body.index('"place":"answer"') - 40])  # type: ignore[attr-defined]
+        route.fulfill(response=response, body=body[: body.index('"region":"answer"') - 40])  # type: ignore[attr-defined]
 
     page.route("**/stream?*", cut)
     _ask(page)
-    expect(page.locator(".ended .step")).to_contain_text("생성이 중단되었습니다")
+    expect(page.locator(".ended .progress")).to_contain_text("생성이 중단되었습니다")
     expect(page.locator(".waiting .sentence").first).to_be_visible()
 
 
@@ -143,10 +143,10 @@ def test_each_way_to_fail_has_its_words_and_asks_again(reader: Reader, plain: st
     page.route("**/stream?*", lambda route: route.fulfill(
         content_type="text/event-stream", body='event: error\ndata: {"detail": "<b>The server failed.</b>"}\n\n'
     ))  # fmt: skip
-    page.click("[data-act=again]")
+    page.click("[data-action=retry]")
     expect(page.locator(".problem .detail")).to_have_text("<b>The server failed.</b>")
     page.unroute("**/stream?*")
-    page.click("[data-act=again]")
+    page.click("[data-action=retry]")
     expect(page.locator(".answer.extractive")).to_be_visible()
     _ask(page, " ")
     expect(page.locator(".problem h2")).to_have_text("질문을 읽을 수 없습니다")
@@ -219,4 +219,4 @@ def test_esc_stops_an_answer_that_is_being_written(reader: Reader, serve: Serve)
     _ask(page)
     expect(page.locator(".waiting .sentence")).to_have_count(2)
     page.keyboard.press("Escape")
-    expect(page.locator(".ended .step")).to_contain_text("멈추었습니다")
+    expect(page.locator(".ended .progress")).to_contain_text("멈추었습니다")

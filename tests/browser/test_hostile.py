@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Error, Page, expect
 
 from shrag.corpora.ingest.add import add_corpus
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.build.builder import build_index
 from shrag.serving.engine import Engine, open_engine
 from tests.browser.conftest import Reader, Serve
@@ -222,7 +222,7 @@ def test_the_questions_of_a_hostile_model_are_shown_as_text(
     assert "W" * 200 in shown
     model.ask(PAYLOADS[:5])
     page.goto(f"{address}/?ui=en&q=graphene+films&strategy={strategy}")
-    assert page.locator(".tree .asks").nth(1).inner_text().endswith(PAYLOADS[0])
+    assert page.locator(".tree .node-question").nth(1).inner_text().endswith(PAYLOADS[0])
     _harmless(page)
 
 
@@ -242,20 +242,20 @@ class _Swollen:
     def __init__(self, engine: Engine) -> None:
         self._store = engine.open_index.store
 
-    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+    def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
         """Return the records."""
         return [found and self._swell(found) for found in self._store.fetch(docids)]
 
-    def sample(self, most: int) -> list[AnalysedRecord]:
+    def sample(self, most: int) -> list[AnalyzedRecord]:
         """Return some of the records."""
         return [self._swell(found) for found in self._store.sample(most)]
 
-    def _swell(self, found: AnalysedRecord) -> AnalysedRecord:
+    def _swell(self, found: AnalyzedRecord) -> AnalyzedRecord:
         text = found.record.text.rstrip(".") + "y" * 10_000_000  # as many sentences as before
         title, journal = f"{found.record.title} {'x' * 100_000}", "z" * 100_000
         authors = tuple(f"Author {number} {'n' * 1_000}" for number in range(500))
         record = replace(found.record, text=text, title=title, journal=journal, publisher=journal, authors=authors)
-        return AnalysedRecord(record, found.title, found.sentences)
+        return AnalyzedRecord(record, found.title, found.sentences)
 
 
 def test_fields_of_ten_megabytes_make_a_page_no_larger_than_others(
@@ -270,7 +270,7 @@ def test_fields_of_ten_megabytes_make_a_page_no_larger_than_others(
     assert response is not None
     assert len(response.body()) < 150_000
     expect(page.locator(".records > ol > li")).to_have_count(10)
-    expect(page.locator(".answer.extractive .away")).to_be_visible()
+    expect(page.locator(".answer.extractive .fallbacks")).to_be_visible()
     _harmless(page)
     _fits_a_phone(page)
     page.click("#record-1 summary")

@@ -60,7 +60,7 @@ def test_filters_refine_the_list_at_once_and_are_in_the_address(reader: Reader, 
     page.fill("[name=to]", "2021")
     page.keyboard.press("Tab")
     expect(page.locator(".hidden-by-filters.all")).to_have_text("조건에 가려진 기록 9건. 모두 보기")
-    page.click(".hidden-by-filters [data-act=clear-filter]")
+    page.click(".hidden-by-filters [data-action=clear-filter]")
     expect(shown).to_have_count(9)
     assert not re.search("from|to=|lang", page.url)
 
@@ -127,14 +127,14 @@ def test_everything_is_reached_by_keys(reader: Reader, plain: str) -> None:
     assert _focused(page) == "record-1"
     page.keyboard.press("?")
     expect(page.locator("#help")).to_be_visible()
-    page.uncheck("#keys-on")
+    page.uncheck("#shortcuts-on")
     page.keyboard.press("Escape")
     expect(page.locator("#help")).to_be_hidden()
     page.keyboard.press("/")
     assert _focused(page) != "q"
     page.reload()
-    page.click("[data-act=help]")
-    page.check("#keys-on")
+    page.click("[data-action=help]")
+    page.check("#shortcuts-on")
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     assert _focused(page) == "q"
@@ -144,7 +144,7 @@ def test_the_answer_its_references_and_its_link_are_copied(reader: Reader, plain
     page = reader.open(plain, ASKED, permissions=["clipboard-read", "clipboard-write"])
     copied = []
     for what in ("answer", "bibtex", "ris", "link"):
-        page.click(f"[data-act=copy-{what}]")
+        page.click(f"[data-action=copy-{what}]")
         expect(page.locator(".copied")).to_have_text("복사했습니다.")
         page.wait_for_timeout(100)
         copied.append(page.evaluate("navigator.clipboard.readText()"))
@@ -158,7 +158,7 @@ def test_the_answer_its_references_and_its_link_are_copied(reader: Reader, plain
     assert ris.startswith("TY  - JOUR\nAU  - 피서윤\n")
     assert link == page.url
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')) }")
-    page.click("[data-act=copy-link]")
+    page.click("[data-action=copy-link]")
     expect(page.locator(".copied")).to_contain_text("브라우저가 복사를 막았습니다")
 
 
@@ -176,7 +176,7 @@ def test_history_stays_in_the_browser_and_is_cleared(reader: Reader, plain: str)
     expect(page.locator(".answer")).to_be_visible()
     expect(page.locator("#history")).to_be_hidden()
     page.goto(plain)
-    page.click("[data-act=clear-history]")
+    page.click("[data-action=clear-history]")
     expect(page.locator("#history")).to_be_hidden()
     page.reload()
     expect(page.locator("#history")).to_be_hidden()
@@ -226,7 +226,7 @@ def test_nothing_is_wider_than_the_screen(reader: Reader, plain: str) -> None:
 def test_print_shows_the_answer_and_its_records_only(reader: Reader, plain: str) -> None:
     page = reader.open(plain, ASKED)
     page.emulate_media(media="print")
-    for hidden in (".ask", ".way", ".tools", ".filter", ".sizes", ".settings"):
+    for hidden in (".ask", ".trace", ".tools", ".filter", ".sizes", ".settings"):
         expect(page.locator(hidden)).to_be_hidden()
     for visible in (".answer .title", ".sources", "#record-9"):
         expect(page.locator(visible)).to_be_visible()

@@ -35,21 +35,23 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
     expect(page.locator("#node-0 .state")).to_contain_text("찾는 중")
     model.go_on("query")
     expect(page.locator("#node-0 > ol > li")).to_have_count(2)
-    expect(page.locator("#node-0 > .node .judged")).to_contain_text("이 답은 성립하지 않습니다. 10점 만점에 3.5점")
+    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답은 성립하지 않습니다. 10점 만점에 3.5점")
     expect(page.locator("#node-0 > .node .state")).to_contain_text("찾는 중")
-    expect(page.locator("#node-2 .asks")).to_have_text("[1번의 답]의 지하수위 예측 효율은 얼마인가?")
+    expect(page.locator("#node-2 .node-question")).to_have_text("[1번의 답]의 지하수위 예측 효율은 얼마인가?")
     expect(page.locator("#tree-count")).to_contain_text("이어 물은 질문 2개, 마친 것 0개.")
-    expect(page.locator(".waiting .step")).to_have_text("이어 물은 질문 2개, 마친 것 0개.")
+    expect(page.locator(".waiting .progress")).to_have_text("이어 물은 질문 2개, 마친 것 0개.")
     page.evaluate("document.getElementById('node-2').dataset.same = 'yes'")
     page.focus("#tree > summary")
     model.go_on("span")
     expect(page.locator(".answer.generated")).to_be_visible()
-    expect(page.locator("#node-2 .asks")).to_have_text("long short-term memory (LSTM)의 지하수위 예측 효율은 얼마인가?")
-    expect(page.locator("#node-2 .says")).to_contain_text("효율은 0.91이다.")
-    expect(page.locator("#node-0 > .node .judged")).to_contain_text("이 답은 성립합니다. 10점 만점에 9.0점")
+    expect(page.locator("#node-2 .node-question")).to_have_text(
+        "long short-term memory (LSTM)의 지하수위 예측 효율은 얼마인가?"
+    )
+    expect(page.locator("#node-2 .node-answer")).to_contain_text("효율은 0.91이다.")
+    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답은 성립합니다. 10점 만점에 9.0점")
     expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
     with page.expect_popup() as opening:
-        page.click("#node-1 .says a")
+        page.click("#node-1 .node-answer a")
     expect(opening.value.locator(".record .docid").first).to_have_text("DEMO-AGR-002")
     opening.value.click(".back a")
     expect(opening.value.locator("#strategy")).to_have_value("tree")
@@ -97,7 +99,7 @@ def test_the_finished_tree_is_there_without_scripts(reader: Reader, serve: Serve
     page.fill("#q", HOPS)
     page.click("button[type=submit]")
     expect(page.locator("#node-0 > ol > li")).to_have_count(2)
-    expect(page.locator("#node-2 .says")).to_contain_text("효율은 0.91이다.")
+    expect(page.locator("#node-2 .node-answer")).to_contain_text("효율은 0.91이다.")
     expect(page.locator("#strategy")).to_have_value("tree")
     page.click("#tree > summary")
     expect(page.locator("#node-1")).to_be_hidden()
@@ -150,7 +152,7 @@ def test_a_deep_tree_fits_the_window(reader: Reader, serve: Serve, width: int) -
 def test_the_tree_is_printed(reader: Reader, serve: Serve) -> None:
     page = reader.open(serve(ScriptFile("tree")), TREE)
     page.emulate_media(media="print")
-    expect(page.locator("#node-2 .says")).to_be_visible()
+    expect(page.locator("#node-2 .node-answer")).to_be_visible()
     expect(page.locator("#strategy")).to_be_hidden()
     expect(page.locator(".records details").first).to_be_hidden()
 
@@ -162,7 +164,7 @@ def test_who_wants_no_motion_gets_none(reader: Reader, serve: Serve) -> None:
     expect(page.locator("#node-2")).to_be_visible()
     assert page.evaluate("getComputedStyle(document.getElementById('node-2')).animationName") == "none"
     page.emulate_media(reduced_motion="no-preference")
-    assert page.evaluate("getComputedStyle(document.getElementById('node-2')).animationName") == "sprout"
+    assert page.evaluate("getComputedStyle(document.getElementById('node-2')).animationName") == "appear"
     model.go_on("span")
     expect(page.locator(".answer.generated")).to_be_visible()
     assert page.evaluate("getComputedStyle(document.getElementById('node-2')).animationName") == "none"
@@ -174,7 +176,7 @@ def test_a_tree_that_is_stopped_stays_as_far_as_it_had_grown(reader: Reader, ser
     _ask(page, HOPS, "tree")
     expect(page.locator("#node-2")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.locator(".ended .step")).to_contain_text("멈추었습니다")
+    expect(page.locator(".ended .progress")).to_contain_text("멈추었습니다")
     expect(page.locator("#status")).to_contain_text("멈추었습니다")
     model.go_on("span")
     page.wait_for_timeout(1_700)
@@ -187,25 +189,25 @@ def test_the_strategy_is_chosen_by_keyboard_and_stays_with_the_question(reader: 
     page.focus("#strategy")
     page.keyboard.press("ArrowDown")
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#strategy-does")).to_contain_text("질문의 낱말 모두로 한 번 찾고")
+    expect(page.locator("#strategy-description")).to_contain_text("질문의 낱말 모두로 한 번 찾고")
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")
     expect(page.locator(".answer.extractive")).to_be_visible()
     assert page.url == f"{plain}/?q={quote_plus(QUESTION)}&ui=ko&strategy=bm25"
-    expect(page.locator("#way .steps > li").first).to_contain_text("낱말로 찾기")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("낱말로 찾기")
     page.click("#switch")
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#way .steps > li").first).to_contain_text("By words alone")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("By words alone")
     page.click(".sizes a >> nth=0")
     assert "strategy=bm25" in page.url
     _ask(page, ENGLISH, "")
-    expect(page.locator("#way .steps > li").first).to_contain_text("Search like a human")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("Search like a human")
     assert "strategy" not in page.url
     page.go_back()
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#strategy-does")).to_contain_text("One search for all words")
+    expect(page.locator("#strategy-description")).to_contain_text("One search for all words")
     page.go_back()
-    expect(page.locator("#way .steps > li").first).to_contain_text("By words alone")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("By words alone")
 
 
 def test_the_history_leads_back_to_the_question_by_its_strategy(reader: Reader, plain: str) -> None:
@@ -218,7 +220,7 @@ def test_the_history_leads_back_to_the_question_by_its_strategy(reader: Reader, 
     expect(page.locator("#history li")).to_have_text([f"{QUESTION} (bm25)", QUESTION])
     page.click("#history a >> nth=0")
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#way .steps > li").first).to_contain_text("낱말로 찾기")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("낱말로 찾기")
 
 
 def test_a_strategy_that_lacks_something_can_be_read_of_but_not_chosen(reader: Reader, plain: str) -> None:
@@ -234,13 +236,13 @@ def test_a_strategy_that_lacks_something_can_be_read_of_but_not_chosen(reader: R
 def test_a_link_to_a_strategy_that_is_not_there_says_so_and_leads_on(reader: Reader, plain: str) -> None:
     page = reader.open(plain, f"/?ui=ko&q={quote_plus(QUESTION)}&strategy=rewrite")
     expect(page.locator(".problem .detail")).to_contain_text("이 서버에는 없습니다")
-    page.click(".again a")
+    page.click(".retry a")
     expect(page.locator(".answer.extractive")).to_be_visible()
     page.goto(f"{plain}/?ui=ko&strategy=retrieve(7)")
     expect(page.locator("#strategy")).to_have_value("retrieve(7)")
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")
-    expect(page.locator("#way .line")).to_have_text("retrieve(7)")
+    expect(page.locator("#trace .pipeline")).to_have_text("retrieve(7)")
     page.goto(f"{plain}/?ui=ko&strategy=rerank(7)")
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shrag.serving.engine import open_engine
-from shrag.serving.errors import IndexClosed, Stopping, UnknownStrategy
+from shrag.serving.errors import IndexClosed, ShuttingDown, UnknownStrategy
 from shrag.serving.request import parse_request
 from shrag.serving.runtime.hot_reload import CurrentIndex
 from shrag.serving.runtime.leases import EngineSource, FixedEngine, SourceStatus
@@ -51,7 +51,7 @@ def test_closed_it_gives_no_engine_and_says_that_the_server_stops(source: Engine
     source.close()
     with pytest.raises(IndexClosed, match="Index demo is closed") as raised:
         source.use()
-    assert isinstance(raised.value, Stopping)  # 503, with when to come again
+    assert isinstance(raised.value, ShuttingDown)  # 503, with when to come again
 
 
 @pytest.mark.parametrize("end", ["taken to the end", "closed", "refused"])

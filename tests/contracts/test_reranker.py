@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.models.reranker import Passage, Reranker
@@ -27,11 +27,11 @@ def reranker(request: pytest.FixtureRequest, demo: Engine) -> Reranker:
     if request.param == "vectors":
         assert index.dense is not None
         return VectorReranker(index.dense)
-    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
+    return LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25)
 
 
 def _passages(demo: Engine, *docids: str) -> list[Passage]:
-    return [as_passage(found) for found in demo.open_index.store.fetch(docids) if found]
+    return [to_passage(found) for found in demo.open_index.store.fetch(docids) if found]
 
 
 def test_the_passage_about_the_question_scores_higher(reranker: Reranker, demo: Engine) -> None:

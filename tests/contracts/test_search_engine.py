@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from shrag.corpora.formats.topics import read_topics
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord, RecordStore, pack
+from shrag.indexing.analyzed_record import AnalyzedRecord, RecordStore, pack_record
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.searcher import LexicalReader
-from shrag.indexing.lexical.writer import LexicalWriter
+from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.open_index import open_index
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
 from shrag.indexing.search_engine import FieldStatistics, Hit, SearchEngine, Statistics
@@ -40,7 +40,7 @@ class EngineAndStore(SearchEngine, RecordStore, Protocol):
 class MemoryEngine:
     """Implements both seams over a list of records, by the definitions and nothing else."""
 
-    def __init__(self, records: Sequence[AnalysedRecord], parameters: Bm25) -> None:
+    def __init__(self, records: Sequence[AnalyzedRecord], parameters: Bm25) -> None:
         self._records = {found.record.docid: found for found in records}
         self._parameters = parameters
 
@@ -64,10 +64,10 @@ class MemoryEngine:
         counts = (found.contents_terms.count(term) for found in self._records.values())
         return [count for count in counts if count][:most]
 
-    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+    def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
         return [self._records.get(docid) for docid in docids]
 
-    def sample(self, most: int) -> list[AnalysedRecord]:
+    def sample(self, most: int) -> list[AnalyzedRecord]:
         return list(self._records.values())[:most]
 
     def _score(self, query: Query) -> dict[str, float]:
@@ -111,15 +111,15 @@ def _field(texts: Sequence[Sequence[str]], terms: Sequence[str]) -> FieldStatist
     return FieldStatistics(len(there), length, {term: sum(term in text for text in there) for term in terms})
 
 
-def _lucene(records: Sequence[AnalysedRecord], parameters: Bm25, folder: Path) -> LexicalReader:
-    with LexicalWriter(folder, parameters) as writer:
+def _lucene(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path) -> LuceneSearcher:
+    with LuceneIndexWriter(folder, parameters) as writer:
         for record in records:
-            writer.add([pack(record)])
+            writer.add([pack_record(record)])
         writer.commit({})
-    return LexicalReader(folder, parameters)
+    return LuceneSearcher(folder, parameters)
 
 
-Maker = Callable[[Sequence[AnalysedRecord], Bm25, Path], EngineAndStore]
+Maker = Callable[[Sequence[AnalyzedRecord], Bm25, Path], EngineAndStore]
 
 ENGINES: dict[str, Maker] = {
     "lucene": _lucene,
@@ -128,7 +128,7 @@ ENGINES: dict[str, Maker] = {
 
 
 @pytest.fixture(scope="module")
-def documents(demo_home: Path) -> list[AnalysedRecord]:
+def documents(demo_home: Path) -> list[AnalyzedRecord]:
     """Return the records of the demonstration, analysed."""
     opened = open_index(demo_home / "indexes", "demo", first_question="")
     lines = (DEMO / "records.jsonl").read_text(encoding="utf-8").splitlines()
@@ -147,21 +147,21 @@ def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="module")
-def engine(make: Maker, documents: list[AnalysedRecord]) -> EngineAndStore:
+def engine(make: Maker, documents: list[AnalyzedRecord]) -> EngineAndStore:
     """Return each engine over the demonstration's records."""
     return make(documents, Bm25(), Path())
 
 
-def _small(docid: str, title: Sequence[str], text: Sequence[str]) -> AnalysedRecord:
+def _small(docid: str, title: Sequence[str], text: Sequence[str]) -> AnalyzedRecord:
     record = Record(docid, " ".join(title), " ".join(text) or "-", "en", complete=True)
-    return AnalysedRecord(record, " ".join(title), (" ".join(text),) if text else ())
+    return AnalyzedRecord(record, " ".join(title), (" ".join(text),) if text else ())
 
 
 WORDS = "abcdef"
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LexicalReader, MemoryEngine]]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LuceneSearcher, MemoryEngine]]:
     """Return Lucene and the memory engine over the same 80 records of few words, many alike, some empty."""
     chance = random.Random(5)
     records = [
@@ -191,7 +191,7 @@ def _scores(engine: SearchEngine, query: Query) -> dict[str, float]:
 @given(TREES)
 @settings(max_examples=200, deadline=None)
 def test_any_tree_finds_and_scores_what_its_definition_says(
-    both: tuple[LexicalReader, MemoryEngine], query: Query
+    both: tuple[LuceneSearcher, MemoryEngine], query: Query
 ) -> None:
     lucene, memory = both
     assert _scores(lucene, query) == {
@@ -202,7 +202,7 @@ def test_any_tree_finds_and_scores_what_its_definition_says(
 @given(st.lists(TREES, min_size=1, max_size=4), st.randoms(use_true_random=False))
 @settings(max_examples=100, deadline=None)
 def test_alternatives_have_no_order_lose_nothing_and_hold_what_all_of_them_find(
-    both: tuple[LexicalReader, MemoryEngine], clauses: list[Query], chance: random.Random
+    both: tuple[LuceneSearcher, MemoryEngine], clauses: list[Query], chance: random.Random
 ) -> None:
     lucene, _ = both
     mixed = chance.sample(clauses, len(clauses))
@@ -220,7 +220,7 @@ def test_alternatives_have_no_order_lose_nothing_and_hold_what_all_of_them_find(
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.integers(1, 80))
 @settings(max_examples=100, deadline=None)
 def test_fewer_hits_are_the_first_of_more_though_many_are_alike(
-    both: tuple[LexicalReader, MemoryEngine], terms: list[str], k: int
+    both: tuple[LuceneSearcher, MemoryEngine], terms: list[str], k: int
 ) -> None:
     lucene, _ = both
     (few,), (all_of_them,) = lucene.search([any_of(terms)], k), lucene.search([any_of(terms)], 80)
@@ -228,7 +228,7 @@ def test_fewer_hits_are_the_first_of_more_though_many_are_alike(
 
 
 def test_every_question_is_ranked_as_a_plain_scorer_ranks_it(
-    engine: EngineAndStore, documents: list[AnalysedRecord], demo: Engine
+    engine: EngineAndStore, documents: list[AnalyzedRecord], demo: Engine
 ) -> None:
     parameters = Bm25()
     for topic in read_topics(DEMO / "topics.tsv"):
@@ -247,7 +247,7 @@ def test_every_question_is_ranked_as_a_plain_scorer_ranks_it(
 
 
 def test_two_hundred_random_questions_have_the_same_best_hundred(
-    engine: EngineAndStore, documents: list[AnalysedRecord]
+    engine: EngineAndStore, documents: list[AnalyzedRecord]
 ) -> None:
     """F4: scores differ by the rounding of 32-bit floats and no more, so places change only between such scores."""
     chance = random.Random(4)
@@ -289,7 +289,7 @@ def test_k_must_be_positive(engine: EngineAndStore) -> None:
 
 
 def test_records_come_back_whole_in_the_order_asked_for(
-    engine: EngineAndStore, documents: list[AnalysedRecord]
+    engine: EngineAndStore, documents: list[AnalyzedRecord]
 ) -> None:
     docids = [document.record.docid for document in documents]
     assert engine.fetch([*reversed(docids), "nothing", docids[0]]) == [*reversed(documents), None, documents[0]]

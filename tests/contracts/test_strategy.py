@@ -31,9 +31,9 @@ from shrag.serving.events import (
     Timings,
     Truncated,
 )
-from shrag.serving.llm.call_budget import Ration
+from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.search_settings import SearchSettings
-from shrag.serving.strategies.pipeline.strategy import CompositionStrategy
+from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.registry import STRATEGIES
 from shrag.serving.strategy import Strategy
 from tests.conftest import ROOT
@@ -155,7 +155,7 @@ def test_events_survive_json(demo: Engine, strategy: Strategy) -> None:
 def test_k_bounds_the_records_and_more_of_them_begin_with_the_same(demo: Engine, strategy: Strategy) -> None:
     three = demo.search(QUESTIONS[1], k=3, strategy=strategy.name).ranking.records
     ten = demo.search(QUESTIONS[1], k=10, strategy=strategy.name).ranking.records
-    if isinstance(strategy, CompositionStrategy):  # its stages say how many there are
+    if isinstance(strategy, PipelineStrategy):  # its stages say how many there are
         assert len(three) <= 3
         assert len(three) <= len(ten) <= 10
     else:
@@ -176,7 +176,7 @@ def test_whatever_a_model_writes_every_event_is_there_and_every_call_told(
         model = GarbageModel(HOSTILE, seed)
         events = list(_modelled(demo, model).events(question, strategy=strategy.name))
         check_events(events)
-        assert model.calls <= Ration().calls + 1  # the answer is owed beyond the ration
+        assert model.calls <= CallBudget().calls + 1  # the answer is owed beyond the ration
         told = sum(isinstance(event, ModelCall) for event in events)
         # Where a ration ends between a try and its repair, that try is not told.
         assert told == model.calls or (told < model.calls and any(isinstance(event, Truncated) for event in events))
@@ -207,7 +207,7 @@ def test_a_setting_is_refused_where_it_would_be_passed_over_and_else_reaches_the
     demo: Engine, strategy: Strategy, setting: str
 ) -> None:
     engine, settings = _modelled(demo, _Away()), SearchSettings.from_mapping({setting: SET[setting]})
-    fixed = isinstance(strategy, CompositionStrategy) and setting != "glossary"
+    fixed = isinstance(strategy, PipelineStrategy) and setting != "glossary"
     if fixed or strategy.name in {"bm25", *UNSEARCHED}:
         with pytest.raises(SettingRejected, match=f"^The strategy {strategy.name} has no setting {setting}: leave it"):
             engine.search(QUESTIONS[0], strategy=strategy.name, settings=settings)

@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.files import FolderBusy, replace_durably, sole_writer
+from shrag.corpora.files import FolderBusy, lock_folder, write_atomically
 
 
 def test_replacing_leaves_the_new_content_and_no_draft(tmp_path: Path) -> None:
-    replace_durably(tmp_path / "a", b"old")
-    replace_durably(tmp_path / "a", b"new")
+    write_atomically(tmp_path / "a", b"old")
+    write_atomically(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"new"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
-    with sole_writer(tmp_path), pytest.raises(FolderBusy, match=f"process {os.getpid()}"), sole_writer(tmp_path):
+    with lock_folder(tmp_path), pytest.raises(FolderBusy, match=f"process {os.getpid()}"), lock_folder(tmp_path):
         pass
 
 
 @pytest.mark.process
 def test_the_lock_of_a_killed_writer_is_free(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from shrag.corpora.files import sole_writer\n"
-        "with sole_writer(Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+        "import os, sys; from pathlib import Path; from shrag.corpora.files import lock_folder\n"
+        "with lock_folder(Path(sys.argv[1])): os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == -9
-    with sole_writer(tmp_path):
+    with lock_folder(tmp_path):
         assert (tmp_path / ".lock").read_text() == str(os.getpid())

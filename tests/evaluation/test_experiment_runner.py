@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shrag.corpora.files import sole_writer
+from shrag.corpora.files import lock_folder
 from shrag.corpora.ingest.add import add_corpus
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments import part as journal
@@ -179,7 +179,7 @@ def test_other_code_is_refused(
 
 
 def test_a_folder_that_another_process_writes_is_left_alone(demo_home: Path, tmp_path: Path) -> None:
-    with sole_writer(tmp_path / "r"), pytest.raises(ResultsMismatch, match="is being written by process"):
+    with lock_folder(tmp_path / "r"), pytest.raises(ResultsMismatch, match="is being written by process"):
         run_small(demo_home, tmp_path / "r")
 
 

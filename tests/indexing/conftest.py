@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from shrag.corpora.ingest.add import add_corpus
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary
 from shrag.indexing.lexical.schema import CONTENTS, FOLDER, TITLE
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 from shrag.indexing.storage.generations import current_generation
 
@@ -60,7 +60,7 @@ def index_identity(index: Path) -> dict[str, object]:
     the token store's and the rejects' bytes, and the documents' order.
     """
     folder, manifest = current_generation(index)
-    reader = LexicalReader(folder / FOLDER, manifest.bm25)
+    reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
     lucene = reader._reader
     docids = []
     values = reader._doc_values.getSortedValues(lucene, "docid")
@@ -102,5 +102,5 @@ def identity() -> Callable[[Path], dict[str, object]]:
     return index_identity
 
 
-def _told(analysed: AnalysedRecord | None) -> bytes:
+def _told(analysed: AnalyzedRecord | None) -> bytes:
     return msgspec.json.encode(analysed and (analysed.record, analysed.title_terms, analysed.sentence_terms))

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord, pack, unpack_stored
+from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record, pack_record
 
 RECORD = Record("d1", "Graphene film", "It shields. It does.", "en", complete=True)
 
 
 def test_a_stored_record_is_the_one_that_was_packed() -> None:
-    analysed = AnalysedRecord(RECORD, "graphene film", ("shield", ""))
-    found = unpack_stored(pack(analysed).stored)
+    analysed = AnalyzedRecord(RECORD, "graphene film", ("shield", ""))
+    found = decode_record(pack_record(analysed).stored)
     assert (found, hash(found), repr(found)) == (analysed, hash(analysed), repr(analysed))
     assert found.title_terms == ["graphene", "film"]
     assert found.sentence_terms == [["shield"], []]
@@ -17,8 +17,8 @@ def test_a_stored_record_is_the_one_that_was_packed() -> None:
 
 
 def test_records_of_other_terms_are_others() -> None:
-    stored = AnalysedRecord(RECORD, "graphene film", ("shield", ""))
+    stored = AnalyzedRecord(RECORD, "graphene film", ("shield", ""))
     assert stored.title_terms  # read or not, its terms are the same
-    assert stored == AnalysedRecord(RECORD, "graphene film", ("shield", ""))
-    assert stored != AnalysedRecord(RECORD, "graphene", ("shield", ""))
-    assert stored != AnalysedRecord(RECORD, "graphene film", ("shield",))
+    assert stored == AnalyzedRecord(RECORD, "graphene film", ("shield", ""))
+    assert stored != AnalyzedRecord(RECORD, "graphene", ("shield", ""))
+    assert stored != AnalyzedRecord(RECORD, "graphene film", ("shield",))

@@ -211,7 +211,7 @@ class Machine:
         docids = [f"d#{number}" for number in range(self.serial + 1)]
         found = opened.store.fetch(docids)
         assert {record.record.docid: record.record.text for record in found if record is not None} == contents
-        (shared,) = opened.engine.search([Term("share")], 1_000)
+        (shared,) = opened.searcher.search([Term("share")], 1_000)
         assert {hit.docid for hit in shared} == contents.keys()
 
 

@@ -123,7 +123,7 @@ def _places(app: Starlette) -> list[tuple[str, str, Any]]:
         for path in ("/", "/stream")
         for name in ("q", "k", "ui", "lang", "journal", "from")
     ]
-    found += [("get", "/references?docid=@", None), ("get", "/references?docid=a&form=@", None)]
+    found += [("get", "/references?docid=@", None), ("get", "/references?docid=a&format=@", None)]
     found += [("get", "/static/@", None), ("get", "/@", None), ("get", "/docs?url=@", None), ("get", "/v1/@", None)]
     return found
 

@@ -10,6 +10,7 @@ import pytest
 
 from shrag.serving.app import watch_model
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun
 from shrag.serving.runtime.admission import ServerLimits
 from tests.support.fake_endpoint import Endpoint, answers, keeps_silent
 from tests.support.fault_modes import KEYWORDS, only_the_answer
@@ -66,9 +67,8 @@ def test_health_is_told_while_every_place_is_taken_and_every_queue_is_full(
     demo: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
-    search, ask = Engine.complete_search, Engine.complete_ask
-    monkeypatch.setattr(Engine, "complete_search", lambda *given: release.wait(20) and search(*given))
-    monkeypatch.setattr(Engine, "complete_ask", lambda *given: release.wait(20) and ask(*given))
+    take_all = EventRun.take_all
+    monkeypatch.setattr(EventRun, "take_all", lambda run: release.wait(20) and take_all(run))
     limits = ServerLimits(searches=1, queued_searches=1, asks=1, queued_asks=1)
     with live(demo, limits=limits) as server:
         paths = ("/v1/search", "/v1/ask")

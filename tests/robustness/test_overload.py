@@ -15,6 +15,8 @@ from statistics import median
 import pytest
 
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun
+from shrag.serving.events import Event
 from shrag.serving.runtime.admission import ServerLimits
 from tests.support.clients import Exchange, Kind, closed_loop, exchange, faults, open_loop, percentile, question
 from tests.support.live import QUESTION, live, wait_until
@@ -55,14 +57,14 @@ def _seconds(done: Sequence[Exchange], *, refused: bool = False) -> list[float]:
 def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no_longer_than_the_queue(
     demo: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = Engine.complete_search
+    original = EventRun.take_all
     work = 0.2
 
-    def slow(*arguments: object, **options: object) -> object:
+    def slow(run: EventRun[Event]) -> object:
         time.sleep(work)
-        return original(*arguments, **options)  # type: ignore[arg-type]
+        return original(run)
 
-    monkeypatch.setattr(Engine, "complete_search", slow)
+    monkeypatch.setattr(EventRun, "take_all", slow)
     with live(demo, limits=ServerLimits(searches=4, queued_searches=8)) as server:
         alone = median(_seconds(asyncio.run(closed_loop(server.port, 1, 1, _search))))
         deepest = 0
@@ -95,13 +97,14 @@ def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no
 
 def test_slow_answers_take_no_place_from_searches(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
-    original = Engine.complete_ask
+    original = EventRun.take_all
 
-    def held(*arguments: object, **options: object) -> object:
-        release.wait(20)
-        return original(*arguments, **options)  # type: ignore[arg-type]
+    def held(run: EventRun[Event]) -> object:
+        if threading.current_thread().name.startswith("ask"):
+            release.wait(20)
+        return original(run)
 
-    monkeypatch.setattr(Engine, "complete_ask", held)
+    monkeypatch.setattr(EventRun, "take_all", held)
     with live(demo, limits=ServerLimits(asks=2, queued_asks=2)) as server:
         held_up = [server.send("POST", "/v1/ask", {"question": QUESTION}) for _ in range(4)]
         wait_until(lambda: server.service.asks.queued == 2)

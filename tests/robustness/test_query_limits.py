@@ -30,7 +30,7 @@ def test_an_or_of_5000_terms_finds_what_its_one_known_term_finds(demo: Engine) -
     (terms,) = demo.open_index.analyzer.terms(["재택근무"])
     alone = any_of(terms)
     many = any_of([*(f"없는낱말{number}" for number in range(5_000)), *terms])
-    (few, found) = demo.open_index.engine.search([alone, many], 10)
+    (few, found) = demo.open_index.searcher.search([alone, many], 10)
     assert len(found) >= 1
     assert [hit.docid for hit in found] == [hit.docid for hit in few]
 
@@ -40,7 +40,7 @@ def test_an_or_of_5000_terms_that_the_index_has_is_answered(demo: Engine) -> Non
     many = sorted({term for one in found for term in _terms(demo, one.record.text)})
     assert len(many) > 1_024
     repeated = any_of(many[place % len(many)] for place in range(5_000))
-    (hits,) = demo.open_index.engine.search([repeated], 10)
+    (hits,) = demo.open_index.searcher.search([repeated], 10)
     assert len(hits) == 10
 
 

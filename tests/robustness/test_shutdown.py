@@ -14,6 +14,8 @@ from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.settings import LlmSettings
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun
+from shrag.serving.events import Event
 from tests.support.fake_endpoint import Endpoint, goes_on, serving
 from tests.support.fault_modes import only_the_answer
 from tests.support.live import QUESTION, Live, live, read_all, split, wait_until
@@ -62,13 +64,13 @@ def test_a_stream_in_the_middle_has_a_grace_then_an_error_and_whoever_asks_hears
 
 
 def test_what_ends_within_the_grace_ends_whole(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Engine.complete_ask
+    original = EventRun.take_all
 
-    def slow(*arguments: object, **options: object) -> object:
+    def slow(run: EventRun[Event]) -> object:
         time.sleep(0.7)
-        return original(*arguments, **options)  # type: ignore[arg-type]
+        return original(run)
 
-    monkeypatch.setattr(Engine, "complete_ask", slow)
+    monkeypatch.setattr(EventRun, "take_all", slow)
     with live(demo) as server:
         with server.send("POST", "/v1/ask", {"question": QUESTION}, connection="close") as connection:
             wait_until(lambda: server.service.asks.busy == 1)

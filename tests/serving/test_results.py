@@ -4,7 +4,7 @@ import pytest
 
 from shrag.serving.answer_cache import AnswerCache, CachedAnswer
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ClientLeft
+from shrag.serving.errors import ClientDisconnected
 from shrag.serving.events import Answer, Ranking, Timings, Truncated
 from shrag.serving.request import Request, parse_question, parse_request
 from shrag.serving.results import ask_result, cached_ask, cached_search
@@ -60,5 +60,5 @@ def test_what_was_kept_comes_to_the_same_but_for_its_timings(demo: Engine) -> No
 def test_events_that_end_before_the_timings_are_of_a_question_that_was_withdrawn(demo: Engine) -> None:
     request = parse_request(QUESTION, answered=True)
     events = list(demo.run(request))
-    with pytest.raises(ClientLeft, match="withdrawn"):
+    with pytest.raises(ClientDisconnected, match="withdrawn"):
         ask_result("some", 7, request, events[:-1])

@@ -12,8 +12,14 @@ import msgspec
 
 from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
-from shrag.indexing.storage.checksums import seal_files
-from shrag.indexing.storage.generations import current_generation, drop_old, next_generation, publish, read_generation
+from shrag.indexing.storage.checksums import compute_checksums
+from shrag.indexing.storage.generations import (
+    current_generation,
+    next_generation,
+    prune_generations,
+    publish,
+    read_generation,
+)
 
 DEMO_RECORDS = Path(__file__).resolve().parents[2] / "corpora" / "demo" / "records.jsonl"
 
@@ -46,9 +52,9 @@ def publish_copy(
     shutil.copytree(content, build)
     change(build)
     manifest = read_generation(content.parent, int(content.name.removeprefix("gen-")))
-    seals = manifest.files if sealed else seal_files(build)
+    seals = manifest.files if sealed else compute_checksums(build)
     publish(index, build, msgspec.structs.replace(manifest, generation=number, files=seals))
-    drop_old(index, number, before)
+    prune_generations(index, number, before)
     return number
 
 

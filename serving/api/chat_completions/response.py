@@ -27,8 +27,8 @@ from shrag.serving.api.chat_completions.schemas import (
 )
 from shrag.serving.api.schemas import SourceRecord
 from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Fallback, ModelCall, Part, Ranking, Sentence
+from shrag.serving.http.logging import request_id
 from shrag.serving.http.problems import openai_error_body
-from shrag.serving.http.request_context import request_id
 from shrag.serving.http.sse import KEEP_ALIVE
 from shrag.serving.request import AnswerLanguage
 

@@ -20,8 +20,8 @@ from shrag.serving.api.chat_completions.schemas import (
 from shrag.serving.api.schemas import AskRequest
 from shrag.serving.api.service import Service
 from shrag.serving.http.endpoint import Operation
+from shrag.serving.http.logging import request_id
 from shrag.serving.http.problems import HTTPProblem
-from shrag.serving.http.request_context import request_id
 from shrag.serving.http.sse import SSEResponse
 
 

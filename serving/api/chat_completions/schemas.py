@@ -21,7 +21,7 @@ class StreamOptions(Struct, frozen=True):
     include_usage: bool = False
 
 
-class ChatPart(Struct, frozen=True):
+class ContentPart(Struct, frozen=True):
     """A part of a message; only text is read."""
 
     type: str
@@ -32,7 +32,7 @@ class ChatMessage(Struct, frozen=True):
     """A turn of the conversation."""
 
     role: str
-    content: str | list[ChatPart] | None = None
+    content: str | list[ContentPart] | None = None
 
 
 class ChatRequest(Struct, frozen=True):

@@ -1,17 +1,17 @@
-// Asking without leaving the page: the answer comes in pieces, can be stopped, and has an address of its own.
-import { announce } from "./announcing.js";
+// Ask without leaving the page: the answer is streamed, can be stopped, and has a URL of its own.
 import { readEvents } from "./events.js";
-import { place } from "./pieces.js";
-import { startRetrying, stopRetrying, watch } from "./retrying.js";
+import { insertFragment } from "./fragments.js";
+import { announce } from "./live_region.js";
+import { startCountdown, startRetrying, stopRetrying } from "./retry.js";
 
 const main = document.getElementById("results");
 const form = document.getElementById("ask");
 const input = document.getElementById("q");
 const strategy = document.getElementById("strategy");
-const left = new Map(); // what was shown under an address, for the way back to it
-const MOST_LEFT = 20;
+const pages = new Map(); // content by query string, for the browser's back button
+const MOST_PAGES = 20;
 let shown = location.search;
-let asking = null;
+let running = null; // the AbortController of the stream
 
 export function startAsking() {
   let composing = false;
@@ -20,163 +20,164 @@ export function startAsking() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     // Enter ends a syllable that is being composed; it does not send half a word.
-    if (!composing) ask(filledIn());
+    if (!composing) ask(formParameters());
   });
-  strategy.addEventListener("change", explain);
+  strategy.addEventListener("change", describeStrategy);
   document.addEventListener("click", (event) => {
-    const act = event.target.closest?.("[data-act]")?.dataset.act;
-    if (act === "stop") asking?.abort();
-    if (act === "again" && asksHere(event)) {
+    const action = event.target.closest?.("[data-action]")?.dataset.action;
+    if (action === "stop") running?.abort();
+    if (action === "retry" && asksOnThisPage(event)) {
       event.preventDefault();
       askAgain();
     }
   });
   document.addEventListener("keydown", (event) => {
-    // What is open closes first: an Esc means one thing.
+    // An open dialog or card is closed first: one Esc does one thing.
     if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
     if (document.querySelector("dialog[open], #card:not([hidden])")) return;
-    if (main.querySelector(".waiting:not(.ended)")) asking?.abort();
+    if (main.querySelector(".waiting:not(.ended)")) running?.abort();
     stopRetrying();
   }, true);
   startRetrying(askAgain);
   window.addEventListener("popstate", goBack);
-  follow();
+  updateLanguageLink();
 }
 
-// The address has changed, and what is shown with it.
-export function renamed() {
+// Note that the URL has changed together with the content.
+export function urlChanged() {
   shown = location.search;
-  follow();
+  updateLanguageLink();
 }
 
-// What is left as it is has no place in the address.
-function filledIn() {
+// The default strategy is not in the URL.
+function formParameters() {
   const parameters = new URLSearchParams(new FormData(form));
   if (!parameters.get("strategy")) parameters.delete("strategy");
   return parameters;
 }
 
-function explain() {
-  document.getElementById("strategy-does").textContent = strategy.selectedOptions[0]?.dataset.does ?? "";
+function describeStrategy() {
+  document.getElementById("strategy-description").textContent = strategy.selectedOptions[0]?.dataset.description ?? "";
 }
 
 function askAgain() {
   ask(new URLSearchParams(location.search));
 }
 
-// A record's page has an address of its own, and a link that is opened elsewhere is left alone.
-function asksHere(event) {
+// Not on a record's page, and not for a link that is opened in another tab.
+function asksOnThisPage(event) {
   return location.pathname === "/" && new URLSearchParams(location.search).has("q") && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 }
 
 async function ask(parameters) {
   stopRetrying();
-  asking?.abort();
-  const own = (asking = new AbortController());
-  leave();
-  const address = `/?${parameters}`;
-  if (address !== location.pathname + location.search) history.pushState(null, "", address);
-  renamed();
+  running?.abort();
+  const own = (running = new AbortController());
+  savePage();
+  const url = `/?${parameters}`;
+  if (url !== location.pathname + location.search) history.pushState(null, "", url);
+  urlChanged();
   show(document.getElementById("waiting").content.cloneNode(true), parameters.get("q"));
   try {
     const response = await fetch(`/stream?${parameters}`, { signal: own.signal, headers: { Accept: "text/event-stream" } });
     if (response.ok) {
-      await follows(response, own.signal);
+      await showEvents(response, own.signal);
     } else if (response.status === 422 || response.status === 409) {
-      location.replace(address); // the page says what is wrong in the reader's own language
+      location.replace(url); // the page shows the error in the reader's language
     } else {
       const problem = await response.json().catch(() => ({}));
       fail(problem.code ?? "unexpected", problem.detail, response.headers.get("Retry-After"));
     }
   } catch (error) {
     if (own.signal.aborted) end("stopped");
-    else if (main.querySelector(".sentence")) end("cut");
-    else fail("away");
+    else if (main.querySelector(".sentence")) end("interrupted");
+    else fail("unreachable");
   }
 }
 
-async function follows(response, signal) {
+async function showEvents(response, signal) {
   for await (const { name, data } of readEvents(response.body)) {
     if (signal.aborted) break;
-    if (name === "piece") place(data.place, data.html);
-    else if (name === "step") tell(data.says, data.anew);
+    if (name === "fragment") insertFragment(data.region, data.html);
+    else if (name === "progress") showProgress(data.message, data.discard_draft);
     else if (name === "error") return fail(data.code, data.detail);
-    else if (name === "whole") {
-      announce(data.says, true);
-      document.dispatchEvent(new CustomEvent("shrag:answered"));
+    else if (name === "complete") {
+      announce(data.message, true);
+      document.dispatchEvent(new CustomEvent("shrag:complete"));
       return;
     }
   }
-  end(signal.aborted ? "stopped" : "cut");
+  end(signal.aborted ? "stopped" : "interrupted");
 }
 
-function tell(says, anew) {
-  announce(says);
-  const step = main.querySelector(".waiting .step");
-  if (step) step.textContent = says;
-  if (anew) main.querySelector('[data-place="draft"]')?.replaceChildren();
+function showProgress(message, discardDraft) {
+  announce(message);
+  const progress = main.querySelector(".waiting .progress");
+  if (progress) progress.textContent = message;
+  if (discardDraft) main.querySelector('[data-region="draft"]')?.replaceChildren();
 }
 
-// The answer is not whole: what has come stays, and it is said that it is not all.
-function end(how) {
+// Keep what has come of an answer that is not complete, and say that it is not.
+function end(reason) {
   const waiting = main.querySelector(".waiting");
   if (!waiting) return;
-  tell(waiting.querySelector(".step").dataset[how], false);
-  announce(waiting.querySelector(".step").textContent, true);
+  const message = waiting.querySelector(".progress").dataset[reason];
+  showProgress(message, false);
+  announce(message, true);
   waiting.setAttribute("aria-busy", "false");
   waiting.classList.add("ended");
-  waiting.querySelectorAll("[data-act=stop], .skeleton").forEach((each) => each.remove());
+  waiting.querySelectorAll("[data-action=stop], .skeleton").forEach((each) => each.remove());
 }
 
-// What the page has words for it says in them, the rest in the server's.
+// Errors that the page has texts for are shown in these, others in the server's words.
 function fail(code, detail = "", retryAfter = null) {
   const failed = document.getElementById("failed").content.cloneNode(true);
   const line = failed.querySelector(".detail");
-  const said = JSON.parse(line.dataset.said);
-  const known = Object.hasOwn(said, code ?? "") ? said[code] : null;
+  const texts = JSON.parse(line.dataset.problems);
+  const known = Object.hasOwn(texts, code ?? "") ? texts[code] : null;
   if (known) failed.querySelector("h2").textContent = known.title;
   line.textContent = known?.detail ?? detail;
-  const again = failed.querySelector("[data-act=again]");
-  again.href = location.pathname + location.search;
-  if (retryAfter !== null) again.dataset.retryAfter = retryAfter;
+  const retry = failed.querySelector("[data-action=retry]");
+  retry.href = location.pathname + location.search;
+  if (retryAfter !== null) retry.dataset.retryAfter = retryAfter;
   main.replaceChildren(failed);
   announce(line.textContent, true);
-  watch(askAgain);
+  startCountdown(askAgain);
 }
 
 function show(content, question) {
   main.replaceChildren(content);
-  document.body.className = question === null ? "empty" : "asked";
+  document.body.className = question === null ? "empty" : "with-question";
   document.title = question ? `${question} · SHRAG` : "SHRAG";
 }
 
-function leave() {
-  left.delete(shown);
-  left.set(shown, [...main.childNodes]);
-  if (left.size > MOST_LEFT) left.delete(left.keys().next().value);
+function savePage() {
+  pages.delete(shown);
+  pages.set(shown, [...main.childNodes]);
+  if (pages.size > MOST_PAGES) pages.delete(pages.keys().next().value);
 }
 
 function goBack() {
-  if (location.search === shown) return; // only the place within the page has changed
-  asking?.abort();
-  leave();
-  const before = left.get(location.search);
+  if (location.search === shown) return; // only the fragment identifier has changed
+  running?.abort();
+  savePage();
+  const before = pages.get(location.search);
   const question = new URLSearchParams(location.search).get("q");
   const chosen = new URLSearchParams(location.search).get("strategy") ?? "";
   const offered = [...strategy.options].some((each) => each.value === chosen);
   if (!before || !offered || before.some((node) => node.querySelector?.(".waiting"))) return location.reload();
-  renamed();
+  urlChanged();
   input.value = question ?? "";
   strategy.value = chosen;
-  explain();
+  describeStrategy();
   const content = document.createDocumentFragment();
   content.append(...before);
   show(content, question);
-  document.dispatchEvent(new CustomEvent("shrag:answered"));
+  document.dispatchEvent(new CustomEvent("shrag:complete"));
 }
 
-// Links that ask for what is shown keep up with it.
-function follow() {
+// The link to the other language asks the same question.
+function updateLanguageLink() {
   if (location.pathname !== "/") return;
   const other = document.getElementById("switch");
   const parameters = new URLSearchParams(location.search);

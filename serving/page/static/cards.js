@@ -18,7 +18,7 @@ export function startCards() {
   });
   document.addEventListener("click", (event) => event.target.closest?.("a.mark") && close());
   document.addEventListener("keydown", (event) => event.key === "Escape" && !event.isComposing && close());
-  document.addEventListener("shrag:placed", close);
+  document.addEventListener("shrag:fragment", close);
   window.addEventListener("resize", close);
 }
 

@@ -1,5 +1,5 @@
-// Filters take hold at once and are written into the address. The rules are those of Filters in page_request.py.
-import { renamed } from "./ask.js";
+// Filters apply at once and are written into the URL. The rules are those of Filters in request.py.
+import { urlChanged } from "./ask.js";
 
 const NAMES = ["lang", "kind", "journal", "from", "to"];
 
@@ -12,11 +12,11 @@ export function startFilters() {
   });
   document.addEventListener("click", (event) => {
     const bar = event.target.closest?.(".histogram a");
-    const clears = event.target.closest?.("[data-act=clear-filter]");
+    const clears = event.target.closest?.("[data-action=clear-filter]");
     if (!fields() || !(bar || clears) || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (bar) {
-      // The bar that is chosen lets go.
+      // A click on the chosen bar removes the filter.
       const chosen = bar.getAttribute("aria-current") === "true";
       fields().from.value = chosen ? "" : bar.dataset.from;
       fields().to.value = chosen ? "" : bar.dataset.to;
@@ -26,8 +26,8 @@ export function startFilters() {
     }
     filter();
   });
-  // What was filtered while the answer was still being written stays filtered.
-  document.addEventListener("shrag:placed", (event) => {
+  // Filters set while the answer was still streamed are kept.
+  document.addEventListener("shrag:fragment", (event) => {
     if (event.detail === "records" && fields()) restore();
     if (event.detail === "answer") apply();
   });
@@ -43,7 +43,7 @@ function filter() {
     else parameters.delete(name);
   }
   history.replaceState(null, "", `/?${parameters}`);
-  renamed();
+  urlChanged();
   apply();
 }
 
@@ -83,11 +83,11 @@ function apply() {
   if (link) link.href = location.pathname + location.search;
 }
 
-// How many records are out of sight, and the way to see them.
+// Say how many records are hidden, with a link that shows them.
 function explain(hidden, shown) {
   const line = document.querySelector(".hidden-by-filters");
-  const says = line.querySelector("[data-hidden]");
-  says.textContent = says.dataset.hidden.replace("{count}", hidden);
+  const message = line.querySelector("[data-hidden]");
+  message.textContent = message.dataset.hidden.replace("{count}", hidden);
   line.hidden = hidden === 0;
   line.classList.toggle("all", shown === 0);
 }

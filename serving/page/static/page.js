@@ -1,18 +1,18 @@
-// The page answers without any script; these make it quicker to use. Each module does one thing and stands alone.
+// The page works without scripts; these make it quicker to use. Each module does one thing.
 import { startAsking } from "./ask.js";
 import { startCards } from "./cards.js";
-import { startCopying } from "./copying.js";
+import { startCopying } from "./clipboard.js";
 import { startFilters } from "./filters.js";
+import { startLoadingTexts } from "./fragments.js";
 import { startHistory } from "./history.js";
-import { startKeys } from "./keys.js";
-import { startUnfolding } from "./pieces.js";
 import { startSettings } from "./settings.js";
+import { startShortcuts } from "./shortcuts.js";
 
 startAsking();
 startCards();
 startCopying();
 startFilters();
 startHistory();
-startKeys();
+startLoadingTexts();
 startSettings();
-startUnfolding();
+startShortcuts();

@@ -1,16 +1,16 @@
-// What this browser remembers, and only it. A browser that forbids storage remembers nothing.
+// The local storage of the browser. Where it is forbidden, nothing is stored.
 const PREFIX = "shrag.";
 
-export function recall(name, otherwise) {
+export function load(name, fallback) {
   try {
     const text = localStorage.getItem(PREFIX + name);
-    return text === null ? otherwise : JSON.parse(text);
+    return text === null ? fallback : JSON.parse(text);
   } catch {
-    return otherwise;
+    return fallback;
   }
 }
 
-export function remember(name, value) {
+export function save(name, value) {
   try {
     localStorage.setItem(PREFIX + name, JSON.stringify(value));
   } catch {
@@ -18,10 +18,10 @@ export function remember(name, value) {
   }
 }
 
-export function forget(name) {
+export function remove(name) {
   try {
     localStorage.removeItem(PREFIX + name);
   } catch {
-    // Nothing was remembered.
+    // Nothing was stored.
   }
 }

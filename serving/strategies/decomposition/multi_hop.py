@@ -1,100 +1,106 @@
-"""Execute a chain of sub-questions."""
+"""Multi-hop search: sub-questions whose text needs the answers of earlier ones."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node
-from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.request import Request, parse_question
+from shrag.serving.request import parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.strategies.planning.answer_slots import NO_SPAN, AnswerSpan, fill, needed, pick_span
-from shrag.serving.strategies.planning.bridge_entities import arrivals, find_bridges
+from shrag.serving.strategies.planning.answer_slots import fill_slots, find_slots
+from shrag.serving.strategies.planning.bridge_entities import filter_by_bridge, find_bridges
+from shrag.serving.strategies.planning.plan import Plan
+from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, extract_span
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
 
 RECORDS = 3
-"""Records of a step that its answer is looked for in."""
+"""Records of a step from which its answer is extracted."""
 
 
-def walk_steps(
-    steps: Sequence[str], request: Request, resources: Resources, model: RationedModel, timer: StageTimer
-) -> Generator[Event, None, list[SubqueryResult]]:
-    """Yield each step as it is asked and answered; return what the steps found, in their order.
+def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, list[SubqueryResult]]:
+    """Search for each of a model's steps, with the answers of earlier steps in its slots.
 
-    Steps that wait for nothing are looked up side by side, and so are those that waited for the same. Only an answer
-    that a later step needs is looked for. Where it is not found, the later step is asked without it.
+    Steps that wait for no answer, and those that waited for the same, are searched in parallel. Only an answer that a
+    later step needs is extracted; where there is none, the later step is searched without it.
+
+    Yields:
+        The nodes of the steps as they change, and the model's calls.
+
+    Returns:
+        What the steps found, in their order.
     """
-    awaited = {slot for step in steps for slot in needed(step)}
-    spans: dict[int, AnswerSpan] = {}
+    awaited = {slot for step in steps for slot in find_slots(step)}
+    answers: dict[int, SubAnswer] = {}
     found: dict[int, SubqueryResult] = {}
-    waiting = list(range(1, len(steps) + 1))
-    yield from (Node(number, 0, "step", steps[number - 1], needs=needed(steps[number - 1])) for number in waiting)
+    waiting = {number: Node(number, 0, "step", step, needs=find_slots(step)) for number, step in enumerate(steps, 1)}
+    yield from waiting.values()
     while waiting:
-        ready = [number for number in waiting if all(slot in spans for slot in needed(steps[number - 1]))]
-        waiting = [number for number in waiting if number not in ready]
-        texts = {number: fill(steps[number - 1], {slot: span.text for slot, span in spans.items()}) for number in ready}
-        with timer.stage("search"):
-            asked = [number for number in ready if texts[number]]
-            found |= zip(
-                asked, find_all([parse_question(texts[one]) for one in asked], request, resources), strict=True
+        ready = [node for node in waiting.values() if all(slot in answers for slot in node.needs)]
+        texts = {slot: known.text for slot, known in answers.items()}
+        filled = {node.number: text for node in ready if (text := fill_slots(node.question, texts))}
+        with plan.timer.stage("search"):
+            results = find_all([parse_question(text) for text in filled.values()], plan.request, plan.resources)
+        found |= zip(filled, results, strict=True)
+        for one in results:
+            yield from one.model_events
+        with plan.timer.stage("steps"):
+            wanted = [number for number in filled if number in awaited]
+            extracted = parallel_map(
+                lambda one: attempt(
+                    "step", plan.resources.model, partial(extract_span, one.question, one.best(RECORDS))
+                ),
+                [found[number] for number in wanted],
             )
-        for number in asked:
-            yield from found[number].model_events
-        with timer.stage("steps"):
-            wanted = [number for number in asked if number in awaited]
-            picked = parallel_map(lambda one: _pick(one, model), [found[number] for number in wanted])
-        for number, (span, told) in zip(wanted, picked, strict=True):
-            yield from told
-            spans[number] = span or NO_SPAN
-        for number in ready:
-            spans.setdefault(number, NO_SPAN)
-            yield _walked(number, steps[number - 1], texts[number], found.get(number), spans[number], number in awaited)
+        for number, (answer, events) in zip(wanted, extracted, strict=True):
+            yield from events
+            answers[number] = answer or NO_ANSWER
+        for node in ready:
+            del waiting[node.number]
+            answer = answers.setdefault(node.number, NO_ANSWER)
+            if node.number not in filled:
+                yield replace(node, state="skipped")
+                continue
+            done = found[node.number].update_node(replace(node, question=filled[node.number]))
+            done = replace(done, answer=answer.text, source=answer.docid)
+            yield replace(done, state="unanswered") if node.number in awaited and not answer.text else done
     return [found[number] for number in sorted(found)]
 
 
-def walk_bridges(
-    first: SubqueryResult, request: Request, resources: Resources, timer: StageTimer
-) -> Generator[Event, None, list[SubqueryResult]]:
-    """Yield what ``first``, the question's own search, is taken apart into, and the second hops from all of it.
+def follow_bridges(first: SubqueryResult, plan: Plan) -> Generator[Event, None, list[SubqueryResult]]:
+    """Search for the coordinated parts of a question and, from their records, for second hops; no model plans this.
 
-    Returns what they found, the parts before the hops; none where the question has one part and misses nothing.
+    Args:
+        first: What was found for the question itself.
+        plan: The plan.
+
+    Yields:
+        The nodes of the parts and of the hops that reached a record, and the model's calls.
+
+    Returns:
+        What they found, the parts before the hops; nothing where the question has one part and misses no word.
     """
-    analyzer = resources.index.analyzer
-    with timer.stage("plan"):
+    analyzer = plan.resources.index.analyzer
+    with plan.timer.stage("plan"):
         parts = split_coordination(first.question, parse_sentence)
-    with timer.stage("search"):
-        found = find_all([parse_question(part) for part in parts], request, resources)
+    with plan.timer.stage("search"):
+        found = find_all([parse_question(part) for part in parts], plan.request, plan.resources)
     for number, one in enumerate(found, 1):
         yield from one.model_events
-        yield one.looked_up(Node(number, 0, "part", one.question.text))
-    wordless = replace(resources, model=None)  # a hop is names and words already: no keywords are asked for
-    for parent, one in enumerate([first, *found][: len(parts) + 1]):
-        with timer.stage("steps"):
+        yield one.update_node(Node(number, 0, "part", one.question.text))
+    for parent, one in enumerate([first, *found]):
+        with plan.timer.stage("steps"):
             bridges = find_bridges(one, analyzer)
-        with timer.stage("search"):
-            hops = find_all([bridge.question(first.question.language) for bridge in bridges], request, wordless)
-            reached = [arrivals(bridge, hop, analyzer) for bridge, hop in zip(bridges, hops, strict=True)]
+        with plan.timer.stage("search"):
+            questions = [bridge.question(first.question.language) for bridge in bridges]
+            hops = find_all(questions, plan.request, plan.resources_without_model)
+            reached = [filter_by_bridge(bridge, hop, analyzer) for bridge, hop in zip(bridges, hops, strict=True)]
         for bridge, hop in zip(bridges, reached, strict=True):
             if hop.ranking.records:
                 found.append(hop)
                 node = Node(len(found), parent, "step", hop.question.text, needs=(parent,))
-                yield replace(hop.looked_up(node), answer=", ".join(bridge.names), source=bridge.docid)
+                yield replace(hop.update_node(node), answer=", ".join(bridge.names), source=bridge.docid)
     return found
-
-
-def _pick(found: SubqueryResult, model: RationedModel) -> tuple[AnswerSpan | None, list[Event]]:
-    """Return the answer to a step, None where the model fails, and what is to be told of it."""
-    return attempt("step", lambda: pick_span(found.question, found.best(RECORDS), model))
-
-
-def _walked(number: int, step: str, text: str, found: SubqueryResult | None, span: AnswerSpan, awaited: bool) -> Node:
-    node = Node(number, 0, "step", text or step, "skipped", needed(step))
-    if found is None:
-        return node
-    walked = replace(found.looked_up(node), answer=span.text, source=span.docid)
-    return replace(walked, state="unanswered") if awaited and not span.text else walked

@@ -1,7 +1,7 @@
-"""LLM question decomposition and rewriting.
+"""Question decomposition and rewriting by a language model.
 
-What comes back is only trusted as far as it can be checked: a plan is cut to its length, a question that repeats
-another is dropped, and a step may need earlier ones alone, so that no plan can go round in a circle.
+A plan is cut to its greatest length, questions that repeat another are dropped, and a step may need the answers of
+earlier steps only, so that no plan has a cycle.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Annotated
 import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
+from shrag.models.language_model import LanguageModel
 from shrag.serving.events import ModelCall
-from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import PromptCall, ask
+from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question
-from shrag.serving.strategies.planning.answer_slots import looking_back
+from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
 from shrag.serving.strategies.planning.subquery import question_key
 
 MOST_PARTS, MOST_STEPS = 4, 6
-"""Parts a question is taken apart into, and steps of a chain, at most; the paper's prompt asks for three to six."""
+"""Parts of a decomposition and steps of a chain, at most; the paper's prompt asks for three to six."""
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
@@ -37,40 +37,39 @@ class _Rewritten(msgspec.Struct, frozen=True):
     question: _Text
 
 
-def plan_parts(question: Question, model: RationedModel) -> tuple[list[str], list[ModelCall]]:
-    """Return the independent questions that ``question`` is made of, none where it is made of one alone.
+def plan_parts(question: Question, model: LanguageModel) -> tuple[list[str], list[ModelCall]]:
+    """Return the independent questions that make up ``question``, none where there is only one.
 
-    Raises as :func:`~shrag.serving.llm.structured_call.ask` does, like the other plans.
+    Raises as :func:`~shrag.serving.llm.structured_call.call_model` does, like the other planners.
     """
     values = {"question": question.text, "most": str(MOST_PARTS)}
-    parts, calls = ask(model, PromptCall("decompose", "decompose", question.language, values), _Parts)
-    return _others(parts.questions, question)[:MOST_PARTS], calls
+    reply, calls = call_model(model, PromptCall("decompose", "decompose", question.language, values), _Parts)
+    return _others(reply.questions, question)[:MOST_PARTS], calls
 
 
-def plan_steps(question: Question, model: RationedModel) -> tuple[list[str], list[ModelCall]]:
-    """Return the steps to the answer of ``question``, in order, none where it takes one alone.
+def plan_steps(question: Question, model: LanguageModel) -> tuple[list[str], list[ModelCall]]:
+    """Return the steps to the answer of ``question`` in order, none where there is only one.
 
-    A step's ``[ANS_n]`` names an earlier step; places for others are cut out of it.
+    ``[ANS_n]`` in a step stands for the answer of an earlier step; other slots are removed.
     """
     values = {"question": question.text, "most": str(MOST_STEPS)}
-    plan, calls = ask(model, PromptCall("decompose", "chain", question.language, values), _Steps)
-    steps = _others(plan.steps, question)[:MOST_STEPS]
-    return [looking_back(step, number) for number, step in enumerate(steps, 1)] if len(steps) > 1 else [], calls
+    reply, calls = call_model(model, PromptCall("decompose", "chain", question.language, values), _Steps)
+    steps = _others(reply.steps, question)[:MOST_STEPS]
+    return [remove_forward_slots(step, number) for number, step in enumerate(steps, 1)] if len(steps) > 1 else [], calls
 
 
-def plan_rewrite(question: Question, model: RationedModel) -> tuple[list[str], list[ModelCall]]:
-    """Return ``question`` in simpler words, none where they are its own."""
-    rewritten, calls = ask(
-        model, PromptCall("decompose", "rewrite", question.language, {"question": question.text}), _Rewritten
-    )
-    return _others([rewritten.question], question), calls
+def plan_rewrite(question: Question, model: LanguageModel) -> tuple[list[str], list[ModelCall]]:
+    """Return ``question`` in simpler words, nothing where the model leaves it as it is."""
+    call = PromptCall("decompose", "rewrite", question.language, {"question": question.text})
+    reply, calls = call_model(model, call, _Rewritten)
+    return _others([reply.question], question), calls
 
 
 def _others(texts: Iterable[str], question: Question) -> list[str]:
-    """Return the texts that are neither the question nor one of the others before them."""
+    """Return the texts that repeat neither the question nor an earlier text."""
     others: dict[str, str] = {}
     for text in texts:
         others.setdefault(question_key(text), plain_line(text))
     others.pop(question_key(question.text), None)
-    others.pop("", None)  # without a letter or a digit it is no question
+    others.pop("", None)  # text without a letter or a digit
     return list(others.values())

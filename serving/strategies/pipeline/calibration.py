@@ -1,15 +1,14 @@
-"""Calibrate reranker scores to [0, 1].
+"""Calibration of re-ranker scores to values from 0 to 1.
 
 A cross-encoder's score is the logistic function of its output and is left as it is. Other scores are put on that scale
-by a curve learnt from the index itself, which needs no judgements: records are asked for by one of their own sentences,
-which they say word for word, and by a sentence of another record. The curve is the logistic
-``1 / (1 + exp(-(x - middle) / width))`` through two points: :data:`CHANCE` where nineteen in twenty records taken at
-random score less, and :data:`VERBATIM` where half of the records score for their own sentence.
+by a curve learnt from the index without judgements, by searching with one sentence of a record and scoring that record
+and others. The curve is the logistic ``1 / (1 + exp(-(x - middle) / width))`` through two points: :data:`CHANCE` at the
+score that 95 % of the other records are below, and :data:`VERBATIM` at the median score of a sentence's own record.
 
-``x`` is the score divided by what the question scores for itself as if it were a record: scores by words grow with the
-length of a question and the rarity of its words, and that takes both away. Cosines are taken as they are. Source of
-fitting a sigmoid to scores: Platt, *Probabilistic outputs for support vector machines*, 1999; two quantiles stand in
-the place of his maximum likelihood, which has no end where the two kinds of pairs hardly overlap, as they do here.
+``x`` is the score divided by the question's score for itself as if it were a record, since scores by words grow with
+the length of a question and the rarity of its words; cosines are not divided. Platt, *Probabilistic outputs for support
+vector machines*, 1999, fits a sigmoid to scores by maximum likelihood; that does not converge where the two kinds of
+pairs hardly overlap, as here, so two quantiles are used.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import NamedTuple
 from cachetools import FIFOCache, cached
 
 from shrag.corpora.text.sentences import split_sentences
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.manifest import manifest_digest
 from shrag.indexing.vectors.vector_index import VectorReranker
@@ -31,16 +30,16 @@ from shrag.models.encoders.cross_encoder import CrossEncoderReranker
 from shrag.models.reranker import Passage, Reranker
 
 CHANCE, VERBATIM = 0.1, 0.99
-"""What the curve gives at its two points; ``python -m bench.quality.score_calibration`` shows what they let through."""
+"""Values of the curve at its two points, chosen by ``python -m bench.quality.score_calibration``."""
 
 SAMPLED = 100
 """Records that a curve is learnt from, evenly spaced over the index."""
 
 _LEAST_PAIRS = 20
 _UNLIKELY, _HALF = 0.95, 0.5
-_OTHERS = 3  # records each sentence is compared with beside its own
+_OTHERS = 3  # other records that each sentence is scored with
 _LEAST_WIDTH = 0.01
-_REMEMBERED = 32
+_MOST_CACHED = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Curve:
     width: float
 
     def value(self, score: float) -> float:
-        """Return what a score is worth; 0 for minus infinity.
+        """Return the value of a score; 0 for minus infinity.
 
         >>> [round(Curve(0.5, 0.1).value(score), 2) for score in (-math.inf, 0.0, 0.5, 1.0)]
         [0.0, 0.01, 0.5, 0.99]
@@ -60,11 +59,11 @@ class Curve:
 
 
 USUAL = Curve(0.4, 0.13)
-"""The curve of an index too small to learn from; about what those of all the development sets are."""
+"""The curve of an index too small to learn from; close to those of all development sets."""
 
 
 class Calibration:
-    """What one re-ranker's scores over one index are worth. Made by :func:`calibrate`."""
+    """Calibration of one re-ranker over one index, by ``curve`` or, with None, by leaving scores as they are."""
 
     def __init__(self, reranker: Reranker, index: OpenIndex, curve: Curve | None) -> None:
         self._reranker = reranker
@@ -72,7 +71,7 @@ class Calibration:
         self.curve = curve
 
     def values(self, question: str, scores: Sequence[float]) -> list[float]:
-        """Return what each of the ``scores`` for ``question`` is worth, in their order, from 0 to 1."""
+        """Return the calibrated values, from 0 to 1, of ``scores`` for ``question``."""
         if self.curve is None:
             return [max(0.0, score) for score in scores]
         own = _own_score(question, self._reranker, self._index)
@@ -99,10 +98,10 @@ def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
         return USUAL
     verbatim: list[float] = []
     chance: list[float] = []
-    for place, pair in enumerate(pairs):
-        # Others lie evenly over the sample, neighbours in an index being about the same things more often than not.
+    for position, pair in enumerate(pairs):
+        # The others are evenly spaced, since neighbours in an index are often about the same subject.
         steps = [len(pairs) * step // (_OTHERS + 1) for step in range(1, _OTHERS + 1)]
-        others = [pairs[(place + step) % len(pairs)].passage for step in steps]
+        others = [pairs[(position + step) % len(pairs)].passage for step in steps]
         scale = _own_score(pair.sentence, reranker, index)
         first, *rest = reranker.score(pair.sentence, [pair.passage, *others])
         verbatim.append(first / scale)
@@ -111,15 +110,15 @@ def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
 
 
 _learnt_curve = cached(
-    FIFOCache[tuple[str, str], Curve](_REMEMBERED),
+    FIFOCache[tuple[str, str], Curve](_MOST_CACHED),
     key=lambda reranker, index: (manifest_digest(index.manifest), reranker.name),
     condition=threading.Condition(),
 )(learn_curve)
-"""Learns in a second what is then kept; who asks for the same curve meanwhile waits."""
+"""Cached; a concurrent call for the same curve waits for it."""
 
 
 def fit(chance: float, verbatim: float) -> Curve:
-    """Return the curve that gives :data:`CHANCE` and :data:`VERBATIM` at these, but never one steeper than sense.
+    """Return the curve that is :data:`CHANCE` at one score and :data:`VERBATIM` at the other, with a least width.
 
     >>> curve = fit(0.1, 1.0)
     >>> [round(curve.value(score), 2) for score in (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)]
@@ -131,7 +130,7 @@ def fit(chance: float, verbatim: float) -> Curve:
 
 
 def _own_score(question: str, reranker: Reranker, index: OpenIndex) -> float:
-    """Return what ``question`` scores for itself as if it were a record; 1 for cosines, and where that is nothing."""
+    """Return the score of ``question`` for itself as if it were a record; 1 for cosines, and where it is 0."""
     if isinstance(reranker, VectorReranker):
         return 1.0
     (terms,) = index.analyzer.terms([question])
@@ -139,10 +138,10 @@ def _own_score(question: str, reranker: Reranker, index: OpenIndex) -> float:
     return score if math.isfinite(score) and score > 0 else 1.0
 
 
-def _pair(analysed: AnalysedRecord) -> _Pair:
+def _pair(analysed: AnalyzedRecord) -> _Pair:
     """Return the middle sentence of a record that has one, and the record."""
     start, end = split_sentences(analysed.record.text)[len(analysed.sentence_terms) // 2]
-    return _Pair(analysed.record.text[start:end], as_passage(analysed))
+    return _Pair(analysed.record.text[start:end], to_passage(analysed))
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

@@ -1,17 +1,15 @@
-"""The eight named pipelines.
-
-K1 is how many records each query is asked for, K2 how many the fused (or, in the second way, the re-ranked) list keeps,
-K3 how many are left after re-ranking.
-"""
+"""The eight preset pipelines, named ``pipeline-1`` to ``pipeline-8``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from shrag.serving.errors import CompositionRejected
-from shrag.serving.strategies.pipeline.syntax import Composition, parse_composition
+from shrag.serving.errors import PipelineRejected
+from shrag.serving.strategies.pipeline.syntax import Pipeline, parse_pipeline
 
+# Each line, and the usual values of its numbers: hits of each query, records of the fused list if there is one, records
+# after re-ranking.
 _LINES: Mapping[str, tuple[str, tuple[int, ...]]] = {
     "pipeline-1": ("retrieve({})", (5,)),
     "pipeline-2": ("retrieve({}) > rerank({})", (15, 5)),
@@ -23,16 +21,16 @@ _LINES: Mapping[str, tuple[str, tuple[int, ...]]] = {
     "pipeline-8": ("augment(2) > retrieve({}) > rrf({}) > temp_answer > answer_rerank({}) > filter(0.6)", (10, 15, 5)),
 }
 
-PRESETS: Mapping[str, Composition] = {name: parse_composition(line.format(*ks)) for name, (line, ks) in _LINES.items()}
-"""The eight pipelines with the seed's own numbers."""
+PRESETS: Mapping[str, Pipeline] = {name: parse_pipeline(line.format(*ks)) for name, (line, ks) in _LINES.items()}
+"""The presets with their usual numbers."""
 
 _CALL = re.compile(r"\s*(pipeline-[0-9]{1,3})\s*\(([0-9,\s]{1,60})\)\s*")
 
 
-def parse_preset(line: str) -> Composition | None:
-    """Return the way that ``line`` names with numbers of its own, None where it names none.
+def parse_preset(line: str) -> Pipeline | None:
+    """Return the preset that ``line`` names with other numbers, None where it names none.
 
-    Raises :class:`CompositionRejected` for too many or too few numbers, and as a composition does.
+    Raises :class:`PipelineRejected` for an unknown preset, for too many or too few numbers, and for wrong ones.
 
     >>> str(parse_preset("pipeline-2(50, 10)"))
     'retrieve(50) > rerank(10)'
@@ -42,9 +40,9 @@ def parse_preset(line: str) -> Composition | None:
         return None
     name, given = match[1], [number.strip() for number in match[2].split(",")]
     if name not in _LINES:
-        raise CompositionRejected(f"There is no {name}: use pipeline-1 to pipeline-{len(_LINES)}.")
+        raise PipelineRejected(f"There is no {name}: use pipeline-1 to pipeline-{len(_LINES)}.")
     template, defaults = _LINES[name]
     if len(given) != len(defaults):
         usual = ", ".join(map(str, defaults))
-        raise CompositionRejected(f"{name} takes {len(defaults)} numbers, not {len(given)}: write {name}({usual}).")
-    return parse_composition(template.format(*given))
+        raise PipelineRejected(f"{name} takes {len(defaults)} numbers, not {len(given)}: write {name}({usual}).")
+    return parse_pipeline(template.format(*given))

@@ -1,4 +1,4 @@
-"""retrieve, dense and rrf stages."""
+"""The stages retrieve, dense and rrf: search for each query, and fuse the lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shrag.serving.retrieval.ranking import ScoredRecord, collect_candidates, re
 from shrag.serving.strategies.pipeline.query_expansion import ExpandedQuery
 
 
-class List(NamedTuple):
+class QueryHits(NamedTuple):
     """What one query found, best first."""
 
     query: ExpandedQuery
@@ -22,28 +22,28 @@ class List(NamedTuple):
     by_vectors: bool
 
 
-class Pool(NamedTuple):
-    """The one list that all lists make: the candidates, best first, and docids left out as incomplete."""
+class FusedHits(NamedTuple):
+    """The candidates of all lists, best first, and the docids left out as incomplete."""
 
     candidates: list[ScoredRecord]
     incomplete: list[str]
 
 
-def find_by_words(queries: Sequence[ExpandedQuery], depth: int, index: OpenIndex) -> list[List]:
-    """Ask the index for ``depth`` records a query, by BM25 over all terms of it; queries run side by side."""
+def search_words(queries: Sequence[ExpandedQuery], depth: int, index: OpenIndex) -> list[QueryHits]:
+    """Return ``depth`` hits of each query by BM25 over its terms."""
     asked = [query for query in queries if query.terms]
     if not asked:
         return []
-    found = index.engine.search([any_of(query.terms) for query in asked], depth)
-    return [List(query, hits, by_vectors=False) for query, hits in zip(asked, found, strict=True)]
+    found = index.searcher.search([any_of(query.terms) for query in asked], depth)
+    return [QueryHits(query, hits, by_vectors=False) for query, hits in zip(asked, found, strict=True)]
 
 
-def find_by_vectors(queries: Sequence[ExpandedQuery], depth: int, dense: VectorIndex) -> list[List]:
-    """Ask the index for the ``depth`` records whose vectors are nearest to each query's."""
-    return [List(query, dense.search(dense.encode(query.text), depth), by_vectors=True) for query in queries]
+def search_vectors(queries: Sequence[ExpandedQuery], depth: int, dense: VectorIndex) -> list[QueryHits]:
+    """Return ``depth`` hits of each query by the cosine of its vector."""
+    return [QueryHits(query, dense.search(dense.encode(query.text), depth), by_vectors=True) for query in queries]
 
 
-def pool_lists(lists: Sequence[List], most: int, index: OpenIndex) -> Pool:
+def fuse_lists(lists: Sequence[QueryHits], most: int, index: OpenIndex) -> FusedHits:
     """Return the ``most`` best complete records of the lists, fused by reciprocal ranks where there are several."""
     if len(lists) == 1:
         scores = {hit.docid: hit.score for hit in lists[0].hits}
@@ -51,22 +51,22 @@ def pool_lists(lists: Sequence[List], most: int, index: OpenIndex) -> Pool:
         scores = dict(reciprocal_rank_fusion([[hit.docid for hit in one.hits] for one in lists]))
     records, incomplete = collect_candidates(list(scores), index.store, most)
     candidates = [ScoredRecord(each, scores[each.record.docid], rank) for rank, each in enumerate(records, 1)]
-    return Pool(candidates, incomplete)
+    return FusedHits(candidates, incomplete)
 
 
-def pool_name(lists: Sequence[List], dense: VectorIndex | None) -> str:
-    """Return what the pool is ordered by, for the people who read it."""
+def describe_order(lists: Sequence[QueryHits], dense: VectorIndex | None) -> str:
+    """Return the name of what the fused list is ranked by."""
     if len(lists) > 1:
         return f"reciprocal rank fusion of {len(lists)} lists"
     return f"{dense.encoder.name} cosine" if dense and lists and lists[0].by_vectors else "BM25"
 
 
-def hits_event(lists: Sequence[List], pool: Pool, dense: VectorIndex | None) -> Hits:
-    """Return what is told of the search; the vectors' hits stand among the others, one list a query."""
+def hits_event(lists: Sequence[QueryHits], fused: FusedHits, dense: VectorIndex | None) -> Hits:
+    """Return the event of the search; lists found by vectors are among the others, one for each query."""
     return Hits(
         hits=tuple(tuple(ScoredDoc(hit.docid, hit.score) for hit in one.hits) for one in lists),
-        candidates=tuple(each.record.record.docid for each in pool.candidates),
-        incomplete=tuple(pool.incomplete),
+        candidates=tuple(each.record.record.docid for each in fused.candidates),
+        incomplete=tuple(fused.incomplete),
         dense=next((tuple(ScoredDoc(*hit) for hit in one.hits) for one in lists if one.by_vectors), ()),
         encoder=dense.encoder.name if dense else "",
         encoder_is_model=dense.encoder.is_model if dense else False,

@@ -1,4 +1,4 @@
-"""Pipeline stages, grammar and validation."""
+"""The grammar of pipelines: stages, what each may follow, and parsing of lines."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from shrag.serving.errors import CompositionRejected
+from shrag.serving.errors import PipelineRejected
 
-LARGEST_POOL = 1_000
-"""Records a stage may keep or a query be asked for."""
+LARGEST_LIST = 1_000
+"""Records that a stage may keep, and hits of a query, at most."""
 
-MOST_QUERIES = 16
-"""Searches a composition may make: queries times the ways each is searched for."""
+MOST_SEARCHES = 16
+"""Searches of a pipeline: its queries, each by words, by vectors or by both."""
 
-GLOSSARY = "glossary"
-"""What ``expand`` expands by."""
+SCORE_DIGITS = 4
+"""Decimal places of a score."""
 
 Phase = Literal["queries", "lists", "ranking", "scored"]
-"""What there is between two stages: queries; one list of records for each; one list; one list with scores of a
-re-ranker."""
+"""What a stage takes or gives: queries; a list of records for each; one list; one list with a re-ranker's scores."""
 
 Argument = int | float | str | None
 
@@ -33,7 +32,7 @@ class Stage:
     argument: Argument = None
 
     def __str__(self) -> str:
-        """Return it as it is written.
+        """Return the stage as a line has it.
 
         >>> str(Stage("filter", 0.6)), str(Stage("filter", 0.0)), str(Stage("temp_answer"))
         ('filter(0.6)', 'filter(0)', 'temp_answer')
@@ -45,29 +44,24 @@ class Stage:
         return f"{self.name}({self.argument})"
 
 
-SCORE_DIGITS = 4
-"""Decimal places a score may have."""
-
-
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What is true of every stage of one name: what it ``does`` in a few words, what it may follow, and its argument.
+class StageKind:
+    """A stage's name, what it takes and gives, and its argument; None is given by a stage that keeps the phase.
 
-    ``least`` and ``most`` bound a whole number; a score is from 0 to below 1. ``words`` are the choices of a word.
+    ``least`` and ``most`` bound a number; a score is from 0 to below 1; ``words`` are the values of a word.
     """
 
     name: str
-    does: str
     takes: frozenset[Phase]
     gives: Phase | None
     form: Literal["number", "score", "word", "none"] = "none"
     least: int = 1
-    most: int = LARGEST_POOL
+    most: int = LARGEST_LIST
     words: tuple[str, ...] = ()
 
     @property
     def usage(self) -> str:
-        """The stage as it is to be written."""
+        """How the stage is written."""
         if self.form == "number":
             return f"{self.name}({self.least}…{self.most})"
         if self.form == "score":
@@ -78,36 +72,32 @@ class Kind:
 _QUERIES: frozenset[Phase] = frozenset({"queries"})
 _ONE_LIST: frozenset[Phase] = frozenset({"ranking", "scored"})
 
-KINDS = {
+STAGE_KINDS = {
     kind.name: kind
     for kind in (
-        Kind("augment", "adds further queries", _QUERIES, "queries", "number", 1, 8),
-        Kind("hypothesis", "adds supposed answers as queries", _QUERIES, "queries", "number", 1, 8),
-        Kind("expand", "adds the question in the other language", _QUERIES, "queries", "word", words=(GLOSSARY,)),
-        Kind("retrieve", "finds records by words", _QUERIES | {"lists"}, "lists", "number"),
-        Kind("dense", "finds records by vectors", _QUERIES | {"lists"}, "lists", "number"),
-        Kind("rrf", "makes one list of several", frozenset({"lists"}), "ranking", "number"),
-        Kind("rerank", "scores each record for the question", _ONE_LIST, "scored", "number"),
-        Kind("temp_answer", "answers from the best so far", _ONE_LIST, None),
-        Kind("answer_rerank", "scores each record for question and answer", _ONE_LIST, "scored", "number"),
-        Kind("filter", "keeps what scores more", frozenset({"scored"}), None, "score"),
+        StageKind("augment", _QUERIES, "queries", "number", 1, 8),
+        StageKind("hypothesis", _QUERIES, "queries", "number", 1, 8),
+        StageKind("expand", _QUERIES, "queries", "word", words=("glossary",)),
+        StageKind("retrieve", _QUERIES | {"lists"}, "lists", "number"),
+        StageKind("dense", _QUERIES | {"lists"}, "lists", "number"),
+        StageKind("rrf", frozenset({"lists"}), "ranking", "number"),
+        StageKind("rerank", _ONE_LIST, "scored", "number"),
+        StageKind("temp_answer", _ONE_LIST, None),
+        StageKind("answer_rerank", _ONE_LIST, "scored", "number"),
+        StageKind("filter", frozenset({"scored"}), None, "score"),
     )
 }
-"""The stages there are, in the order in which they are usually written; those that give None leave what there is."""
+"""The stages by name, in the order in which they are usually written."""
 
-QUERY_MAKERS = frozenset({"augment", "hypothesis", "expand"})
-FINDERS = frozenset({"retrieve", "dense"})
-
-
-BETWEEN = " > "
-"""What stands between two stages."""
+_EXPANSION = frozenset({"augment", "hypothesis", "expand"})
+_SEARCH = frozenset({"retrieve", "dense"})
 
 
 @dataclass(frozen=True, slots=True)
-class Composition:
-    """Stages that fit each other; raises :class:`CompositionRejected` for any that do not.
+class Pipeline:
+    """Stages that fit each other; raises :class:`PipelineRejected` for others.
 
-    ``str`` gives the line in its canonical form, which parses to the same composition.
+    ``str`` gives the line in its canonical form, which parses to the same pipeline.
     """
 
     stages: tuple[Stage, ...]
@@ -117,78 +107,77 @@ class Composition:
 
     def __str__(self) -> str:
         """Return the line in its canonical form."""
-        return BETWEEN.join(map(str, self.stages))
+        return " > ".join(map(str, self.stages))
 
     def number(self, name: str) -> int:
-        """Return the whole number of the stage called ``name``, 0 where there is none."""
+        """Return the number of the stage called ``name``, 0 where there is none."""
         return next((each.argument for each in self.stages if each.name == name and type(each.argument) is int), 0)
 
     @property
-    def finders(self) -> tuple[Stage, ...]:
-        """The stages that find records, in their order."""
-        return tuple(each for each in self.stages if each.name in FINDERS)
+    def expansion_stages(self) -> tuple[Stage, ...]:
+        """The stages that add queries."""
+        return tuple(each for each in self.stages if each.name in _EXPANSION)
 
     @property
-    def query_makers(self) -> tuple[Stage, ...]:
-        """The stages that add queries, in their order."""
-        return tuple(each for each in self.stages if each.name in QUERY_MAKERS)
+    def search_stages(self) -> tuple[Stage, ...]:
+        """The stages that search for each query."""
+        return tuple(each for each in self.stages if each.name in _SEARCH)
 
     @property
-    def behind(self) -> tuple[Stage, ...]:
-        """The stages behind the one list of records, in their order."""
-        before = QUERY_MAKERS | FINDERS | {"rrf"}
-        return tuple(each for each in self.stages if each.name not in before)
+    def ranking_stages(self) -> tuple[Stage, ...]:
+        """The stages that change the one list of records."""
+        return tuple(each for each in self.stages if each.name not in _EXPANSION | _SEARCH | {"rrf"})
 
 
 def _check(stages: tuple[Stage, ...]) -> None:
     phase: Phase = "queries"
-    for place, stage in enumerate(stages):
-        kind = KINDS.get(stage.name)
+    for position, stage in enumerate(stages):
+        kind = STAGE_KINDS.get(stage.name)
         if kind is None:
-            raise CompositionRejected(f"There is no stage {stage.name!r}: use {', '.join(KINDS)}.")
+            raise PipelineRejected(f"There is no stage {stage.name!r}: use {', '.join(STAGE_KINDS)}.")
         _check_argument(stage, kind)
         if phase == "lists" and _lists(stages) == 1 and "lists" not in kind.takes:
             phase = "ranking"  # the only list there is
-        _check_place(stage, kind, phase, [each.name for each in stages[:place]])
+        _check_place(stage, kind, phase, [each.name for each in stages[:position]])
         phase = kind.gives or phase
     _check_end(stages, phase)
 
 
-def _check_place(stage: Stage, kind: Kind, phase: Phase, before: list[str]) -> None:
+def _check_place(stage: Stage, kind: StageKind, phase: Phase, before: list[str]) -> None:
     if stage.name in before:
-        raise CompositionRejected(f"The stage {stage.name} stands twice: leave one of the two out.")
+        raise PipelineRejected(f"The stage {stage.name} stands twice: leave one of the two out.")
     if phase not in kind.takes:
-        raise CompositionRejected(_misplaced(stage, phase))
+        raise PipelineRejected(_misplaced(stage, phase))
     if stage.name == "answer_rerank" and "temp_answer" not in before:
-        raise CompositionRejected(f"{stage} has no answer to go by: put temp_answer before it.")
+        raise PipelineRejected(f"{stage} has no answer to go by: put temp_answer before it.")
 
 
 def _check_end(stages: tuple[Stage, ...], phase: Phase) -> None:
     names, lists = {stage.name for stage in stages}, _lists(stages)
     if phase == "queries":
-        raise CompositionRejected("A composition has to find something: put in retrieve(10).")
+        raise PipelineRejected("A pipeline has to find something: put in retrieve(10).")
     if "rrf" in names and lists == 1:
-        raise CompositionRejected("rrf has one list to fuse: add queries before it, or leave it out.")
+        raise PipelineRejected("rrf has one list to fuse: add queries before it, or leave it out.")
     if phase == "lists" and lists > 1:
-        raise CompositionRejected(f"The composition ends with {lists} lists: put rrf(15) at its end.")
+        raise PipelineRejected(f"The pipeline ends with {lists} lists: put rrf(15) at its end.")
     if "temp_answer" in names and "answer_rerank" not in names:
-        raise CompositionRejected("Nothing goes by the temporary answer: put answer_rerank(5) behind it.")
-    if lists > MOST_QUERIES:
-        raise CompositionRejected(
-            f"The composition makes up to {lists} searches, at most {MOST_QUERIES} are made: ask for fewer queries."
+        raise PipelineRejected("Nothing goes by the temporary answer: put answer_rerank(5) behind it.")
+    if lists > MOST_SEARCHES:
+        raise PipelineRejected(
+            f"The pipeline makes up to {lists} searches, at most {MOST_SEARCHES} are made: ask for fewer queries."
         )
 
 
 def _lists(stages: tuple[Stage, ...]) -> int:
-    """Return how many lists of records the stages make at most."""
+    """Return the greatest number of lists that the stages give."""
     queries = 1
     for each in stages:
-        if each.name in QUERY_MAKERS:
+        if each.name in _EXPANSION:
             queries += each.argument if isinstance(each.argument, int) else 1
-    return queries * sum(each.name in FINDERS for each in stages)
+    return queries * sum(each.name in _SEARCH for each in stages)
 
 
-def _check_argument(stage: Stage, kind: Kind) -> None:
+def _check_argument(stage: Stage, kind: StageKind) -> None:
     argument = stage.argument
     fits = {
         "number": type(argument) is int and kind.least <= argument <= kind.most,
@@ -197,14 +186,14 @@ def _check_argument(stage: Stage, kind: Kind) -> None:
         "none": argument is None,
     }[kind.form]
     if not fits:
-        raise CompositionRejected(f"The stage {stage} is not {kind.usage}: write it so.")
+        raise PipelineRejected(f"The stage {stage} is not {kind.usage}: write it so.")
 
 
 def _misplaced(stage: Stage, phase: Phase) -> str:
-    """Return why ``stage`` cannot stand where there is ``phase``."""
-    if stage.name in QUERY_MAKERS:
+    """Return why ``stage`` cannot take ``phase``."""
+    if stage.name in _EXPANSION:
         return f"{stage} comes too late: put it before the stages that find records."
-    if stage.name in FINDERS:
+    if stage.name in _SEARCH:
         return f"{stage} comes too late: put it behind the queries and before rrf."
     if phase == "queries":
         return f"{stage} has nothing to work on yet: put retrieve(10) before it."
@@ -216,43 +205,41 @@ def _misplaced(stage: Stage, phase: Phase) -> str:
 
 
 LONGEST_LINE = 300
-"""Characters a line may have; the longest that makes sense has some 130."""
+"""Characters of a line; the longest that makes sense has about 130."""
 
 _STAGE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]{0,30})\s*(?:\(\s*([^\s()]{0,20})\s*\))?\s*")
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _SCORE = re.compile(rf"[0-9]\.[0-9]{{1,{SCORE_DIGITS}}}")
 
 
-def parse_composition(line: str) -> Composition:
-    """Return the composition that ``line`` is: stages, each ``name`` or ``name(argument)``, with ``>`` between them.
+def parse_pipeline(line: str) -> Pipeline:
+    """Return the pipeline of a line: stages, each ``name`` or ``name(argument)``, with ``>`` between them.
 
-    Raises :class:`CompositionRejected` in one sentence that says what to change.
+    Raises :class:`PipelineRejected`, which says what to change.
 
-    >>> str(parse_composition("augment( 2 )>retrieve(10)>rrf(15)>rerank(5)>filter(0.60)"))
+    >>> str(parse_pipeline("augment( 2 )>retrieve(10)>rrf(15)>rerank(5)>filter(0.60)"))
     'augment(2) > retrieve(10) > rrf(15) > rerank(5) > filter(0.6)'
     """
     if len(line) > LONGEST_LINE:
-        raise CompositionRejected(
-            f"The composition has {len(line)} characters, at most {LONGEST_LINE} are read: shorten it."
-        )
-    return Composition(tuple(_stage(part) for part in line.split(">")))
+        raise PipelineRejected(f"The pipeline has {len(line)} characters, at most {LONGEST_LINE} are read: shorten it.")
+    return Pipeline(tuple(_stage(part) for part in line.split(">")))
 
 
 def _stage(part: str) -> Stage:
     match = _STAGE.fullmatch(part)
     if match is None:
-        raise CompositionRejected(f"{part.strip()!r} is no stage: write one as retrieve(10) or temp_answer.")
+        raise PipelineRejected(f"{part.strip()!r} is no stage: write one as retrieve(10) or temp_answer.")
     name, argument = match.groups()
-    kind = KINDS.get(name)
+    kind = STAGE_KINDS.get(name)
     if kind is None:
-        near = difflib.get_close_matches(name.lower(), KINDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"use {', '.join(KINDS)}."
-        raise CompositionRejected(f"There is no stage {name!r}: {hint}")
+        near = difflib.get_close_matches(name.lower(), STAGE_KINDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"use {', '.join(STAGE_KINDS)}."
+        raise PipelineRejected(f"There is no stage {name!r}: {hint}")
     return Stage(name, _argument(argument, score=kind.form == "score"))
 
 
 def _argument(text: str | None, *, score: bool) -> Argument:
-    """Return what stands between the brackets; what is not as it should be stays text, which no stage takes."""
+    """Return a stage's argument; one that is no number of the right form stays text, which no stage accepts."""
     if text is not None and _NUMBER.fullmatch(text):
         return float(text) if score else int(text)
     if text is not None and score and _SCORE.fullmatch(text):

@@ -1,10 +1,10 @@
-"""Second-hop queries from bridge entities, without an LLM.
+"""Second-hop queries from bridge entities, without a language model.
 
-"Where was the director of Fortunella born?" finds the film. Its record matches "director" and "Fortunella" and names
-somebody whom the question does not; nothing of it matches "born". That name and the unmatched words are the next
-query, and a record found by it counts where the name is what it is about and it holds a word that was missing. On
-``multihop-en`` that finds all records of a question within ten for 0.610 of the questions instead of 0.461; on
-``multihop-ko``, whose questions have no such hops, 0.796 instead of 0.790.
+"Where was the director of Fortunella born?" finds the record of the film, which matches "director" and "Fortunella",
+not "born", and names a person whom the question does not. That name and the unmatched words are the query of the second
+hop; a record that it finds counts where it is about the name and holds an unmatched word. On ``multihop-en`` all
+records of a question are found within ten for 0.610 of the questions instead of 0.461; on ``multihop-ko``, whose
+questions have no such hops, for 0.796 instead of 0.790.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.request import LONGEST_QUESTION, Question
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.strategies.planning.subquery import SubqueryResult
 
 MOST_BRIDGES = 3
-"""Records of the first hop whose names are followed."""
+"""Records of the first hop that may give a bridge."""
 
 _NAMES, _SENTENCES, _LONGEST_TITLE = 4, 2, 5
 _LINK = r"(?:of|the|and|de|der|del|di|da|la|le|van|von)"
@@ -30,20 +30,20 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 class Bridge(NamedTuple):
-    """Where a second hop starts: the record ``docid`` of the first, the ``names`` it brings, the words it misses."""
+    """The start of a second hop: a record of the first hop, names new in it, and words of the question it lacks."""
 
     docid: str
     names: tuple[str, ...]
     missing: tuple[QueryTerm, ...]
 
     def question(self, language: str) -> Question:
-        """Return what is asked on the second hop."""
+        """Return the question of the second hop."""
         words = [*self.names, *(word.text for word in self.missing)]
         return Question(" ".join(words)[:LONGEST_QUESTION], "ko" if language == "ko" else "en")
 
 
 def find_bridges(found: SubqueryResult, analyzer: Analyzer) -> list[Bridge]:
-    """Return the bridges of the best records, best first; none from a record that holds every word of the question."""
+    """Return the bridges of the best records, best first; a record that holds every word of the question gives none."""
     return [
         bridge
         for analysed in found.records(MOST_BRIDGES)
@@ -51,10 +51,10 @@ def find_bridges(found: SubqueryResult, analyzer: Analyzer) -> list[Bridge]:
     ]
 
 
-def arrivals(bridge: Bridge, found: SubqueryResult, analyzer: Analyzer) -> SubqueryResult:
-    """Return ``found``, the search of a bridge, with the records alone that the bridge leads to."""
+def filter_by_bridge(bridge: Bridge, found: SubqueryResult, analyzer: Analyzer) -> SubqueryResult:
+    """Return ``found``, the result of the second hop, with only the records that the bridge leads to."""
     names = _terms(bridge.names, analyzer)
-    kept = [
+    return found.only(
         ranked
         for ranked in found.ranking.records
         if ranked.record.docid != bridge.docid
@@ -62,42 +62,41 @@ def arrivals(bridge: Bridge, found: SubqueryResult, analyzer: Analyzer) -> Subqu
         and any(
             not (titled | _terms([ranked.record.text], analyzer)[0]).isdisjoint(word.terms) for word in bridge.missing
         )
-    ]
-    return found.only(kept)
+    )
 
 
-def _bridge(analysed: AnalysedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
+def _bridge(analysed: AnalyzedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
     record = analysed.record
-    told = _told(record.text, found.terms, analyzer)
-    matched = frozenset().union(*_terms([record.title, *told], analyzer))
-    asked = frozenset(_terms([found.question.text], analyzer)[0]).union(*map(_in_other_words, found.terms))
+    sentences = _best_sentences(record.text, found.terms, analyzer)
+    matched = frozenset().union(*_terms([record.title, *sentences], analyzer))
+    asked = frozenset(_terms([found.question.text], analyzer)[0]).union(*map(_translated_terms, found.terms))
     titles = [record.title] if len(record.title.split()) <= _LONGEST_TITLE else []
-    names = [name for text in (*told, *titles) for name in _names(text, analyzer)]
+    names = [name for text in (*sentences, *titles) for name in _names(text, analyzer)]
     new = [
         name for name, terms in zip(names, _terms(names, analyzer), strict=True) if 2 * len(terms & asked) < len(terms)
     ]
-    missing = tuple(word for word in found.terms if matched.isdisjoint((*word.terms, *_in_other_words(word))))
+    missing = tuple(word for word in found.terms if matched.isdisjoint((*word.terms, *_translated_terms(word))))
     return Bridge(record.docid, tuple(dict.fromkeys(new))[:_NAMES], missing)
 
 
-def _in_other_words(word: QueryTerm) -> frozenset[str]:
+def _translated_terms(word: QueryTerm) -> frozenset[str]:
     return frozenset(term for each in word.translations for term in each.terms)
 
 
-def _told(text: str, words: Sequence[QueryTerm], analyzer: Analyzer) -> list[str]:
-    """Return the sentences that hold most of the question, by idf, the better first, ties in the order of the text."""
+def _best_sentences(text: str, words: Sequence[QueryTerm], analyzer: Analyzer) -> list[str]:
+    """Return the sentences that hold most of the question's idf, best first; ties in the order of the text."""
     sentences = [text[start:end] for start, end in split_sentences(text)]
     held = [
         sum(word.idf for word in words if not terms.isdisjoint(word.terms)) for terms in _terms(sentences, analyzer)
     ]
-    order = sorted(range(len(sentences)), key=lambda place: -held[place])
-    return [sentences[place] for place in order[:_SENTENCES]]
+    order = sorted(range(len(sentences)), key=lambda position: -held[position])
+    return [sentences[position] for position in order[:_SENTENCES]]
 
 
 def _names(text: str, analyzer: Analyzer) -> Iterator[str]:
-    """Yield what may be names: in English runs of capitalised words, in Korean every noun and foreign word.
+    """Yield possible names: in English runs of capitalised words, in Korean every noun and foreign word.
 
-    The one word that a sentence begins with has its capital for that alone.
+    A single word at the beginning of a sentence is left out: its capital says nothing.
     """
     if not _HANGUL.search(text):
         for name in _NAME.finditer(text):
@@ -110,7 +109,7 @@ def _names(text: str, analyzer: Analyzer) -> Iterator[str]:
 
 
 def _is_about(names: Sequence[frozenset[str]], title: frozenset[str]) -> bool:
-    """Say whether one of the names makes at least half of the title."""
+    """Return whether one of the names makes up at least half of the title."""
     return any(name and name <= title and 2 * len(name) >= len(title) for name in names)
 
 

@@ -1,4 +1,4 @@
-"""Merge sub-question rankings into one."""
+"""Merging of the searches of a plan into one search result."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ from shrag.serving.strategies.planning.subquery import SubqueryResult
 
 
 def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
-    """Return the searches of ``found``, of which there is at least one, as one; one alone stays as it is.
+    """Return one search result for one or more; a single one stays as it is.
 
-    The rankings take turns: the best record of each, in the order of ``found``, then the second best of each, and so
-    on, each record where it first comes. Scores are not compared, since they belong to different questions, and a
-    plan's questions each need their own record: what sums ranks over the rankings puts what fits all of them a little
-    before what fits one of them well.
-
-    A record's score is one over its rank, and its rank before that is the one it has among the joined candidates.
+    The rankings are interleaved: the best record of each in turn, then the second best of each, and so on, each record
+    once. Scores of different questions do not compare, and summing ranks would put a record that fits all questions a
+    little before one that fits a single question well, while each question needs its own record. A merged record's
+    score is one over its rank; its rank before re-ranking is its position among the joined candidates.
     """
     first = found[0]
     if len(found) == 1:
         return first
     candidates = {each.record.docid: each for one in found for each in one.candidates}
     positions = {docid: position for position, docid in enumerate(candidates, 1)}
-    order = dict.fromkeys(ranked.record.docid for ranked in _in_turn([one.ranking.records for one in found]))
+    order = dict.fromkeys(ranked.record.docid for ranked in _interleave([one.ranking.records for one in found]))
     scored = [ScoredRecord(candidates[docid], 1 / rank, positions[docid]) for rank, docid in enumerate(order, 1)]
     return RetrievalResult(
         terms=_unique_terms(found),
@@ -56,7 +54,7 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
     )
 
 
-def _in_turn(rankings: Sequence[Sequence[RankedRecord]]) -> Iterable[RankedRecord]:
+def _interleave(rankings: Sequence[Sequence[RankedRecord]]) -> Iterable[RankedRecord]:
     for position in range(max(map(len, rankings))):
         for ranking in rankings:
             if position < len(ranking):

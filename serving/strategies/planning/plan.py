@@ -1,91 +1,134 @@
-"""Start and finish a multi-query plan."""
+"""Plans: strategies that answer a question by several searches, with a budget of model calls."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.answer import answer
 from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Answer, Budget, Event, Node, Timings, Truncated
-from shrag.serving.llm.call_budget import Ration, RationedModel
-from shrag.serving.request import Request
+from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
+from shrag.serving.request import Question, Request
 from shrag.serving.strategies.planning.merging import merge
-from shrag.serving.strategies.planning.subquery import SubqueryResult
-from shrag.serving.strategy import Resources, choose_candidates, require_vectors
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategies.planning.subquery import SubqueryResult, find
+from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
 
 
-def need_model(strategy: str, resources: Resources) -> LanguageModel:
-    """Return the language model; raises :class:`ModelNeeded` where there is none."""
+@dataclass(slots=True)
+class Plan:
+    """One question that is being answered by several searches.
+
+    Attributes:
+        request: The request.
+        resources: The index, the re-ranker and, within the plan's budget, the model if there is one.
+        root: The node of the user's question in its current state.
+        timer: Adds up the time of each stage.
+    """
+
+    request: Request
+    resources: Resources
+    root: Node
+    timer: StageTimer = field(default_factory=StageTimer)
+
+    @property
+    def question(self) -> Question:
+        """The user's question."""
+        return self.request.question
+
+    @property
+    def resources_without_model(self) -> Resources:
+        """The resources for a query whose words need no keywords of a model: a model or a record gave them."""
+        return replace(self.resources, model=None)
+
+    def find_first(self) -> Generator[Event, None, SubqueryResult]:
+        """Search for the user's question; yield the events of the model's calls and the updated root."""
+        with self.timer.stage("search"):
+            found = find(self.question, self.request, self.resources)
+        yield from found.model_events
+        self.root = replace(self.root, query=self.question.text, docids=found.hits.candidates)
+        yield self.root
+        return found
+
+    def conclude(self, found: Sequence[SubqueryResult], notes: str = "") -> Generator[Event, None, None]:
+        """Yield the merged search, the answer if one is wanted, the final root and the timings.
+
+        Args:
+            found: What the searches found; the first was for the user's question.
+            notes: What was worked out on the way, for the model that writes the answer.
+        """
+        with self.timer.stage("ranking"):
+            merged = merge(found, self.request)
+        yield from merged.events
+        rest = answer(self.request, merged, self.resources, self.timer, notes)
+        yield from insert_final_root(self.root, rest, answered=bool(merged.ranking.records))
+
+
+Steps = Callable[[Plan], Generator[Event, None, None]]
+"""What a plan does between its first event, the root, and its end; yields the events of that."""
+
+
+class PlanStrategy:
+    """Implements :class:`~shrag.serving.strategy.Strategy` by the ``steps`` of a plan.
+
+    Args:
+        name: The strategy's name.
+        steps: What the plan does.
+        needs_model: Whether it does nothing without a language model.
+        budget: The plan's budget; None for the usual one.
+    """
+
+    def __init__(self, name: str, steps: Steps, *, needs_model: bool = False, budget: CallBudget | None = None) -> None:
+        self.name = name
+        self._steps = steps
+        self._needs_model = needs_model
+        self._budget = budget
+
+    def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        """See :class:`~shrag.serving.strategy.Strategy`."""
+        self.check(request, resources)
+        return report_once(self._run(request, with_budget(resources, self._budget)))
+
+    def check(self, request: Request, resources: Resources) -> None:
+        """Raise :class:`ModelNeeded` or :class:`StrategyUnavailable` where the model or the vectors are missing."""
+        if self._needs_model and resources.model is None:
+            raise ModelNeeded(
+                f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
+                "another strategy."
+            )
+        if choose_candidates(request, "lexical") != "lexical":
+            require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
+
+    def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        plan = Plan(request, resources, Node(0, None, "question", request.question.text))
+        yield plan.root
+        yield from self._steps(plan)
+
+
+def with_budget(resources: Resources, budget: CallBudget | None = None) -> Resources:
+    """Return the resources with the model, if there is one, within a budget of its own."""
     if resources.model is None:
-        raise ModelNeeded(
-            f"The strategy {strategy} needs a language model, and none is set: name one in [llm], or ask with another "
-            "strategy."
-        )
-    return resources.model
+        return resources
+    return replace(resources, model=BudgetedModel(resources.model, budget))
 
 
-def need_candidates(strategy: str, request: Request, resources: Resources) -> None:
-    """Raise :class:`StrategyUnavailable` where the settings want vectors and the index has none, or no encoder."""
-    if choose_candidates(request, "lexical") != "lexical":
-        require_vectors(resources.index, f"the strategy {strategy}", "ask with another strategy")
-
-
-def ration(resources: Resources, allowed: Ration | None = None) -> tuple[Resources, RationedModel | None]:
-    """Return the resources with the model they have within a ration of its own, and that model."""
-    if resources.model is None:
-        return resources, None
-    model = RationedModel(resources.model, allowed)
-    return replace(resources, model=model), model
-
-
-def ration_needed(
-    strategy: str, resources: Resources, allowed: Ration | None = None
-) -> tuple[Resources, RationedModel]:
-    """Return the same where there has to be a model; raises as :func:`need_model` does."""
-    model = RationedModel(need_model(strategy, resources), allowed)
-    return replace(resources, model=model), model
-
-
-def told_once(events: Generator[Event, None, None]) -> Generator[Event, None, None]:
-    """Yield ``events``; what a plan has run out of is told once, however many of its steps that stops."""
-    told: set[Budget] = set()
+def report_once(events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+    """Yield ``events``, but only the first :class:`Truncated` of each budget, however many steps it stopped."""
+    reported: set[Budget] = set()
     with closing(events):
         for event in events:
             if isinstance(event, Truncated):
-                if event.exhausted in told:
+                if event.exhausted in reported:
                     continue
-                told.add(event.exhausted)
+                reported.add(event.exhausted)
             yield event
 
 
-def conclude(
-    root: Node,
-    found: Sequence[SubqueryResult],
-    request: Request,
-    resources: Resources,
-    timer: StageTimer,
-    notes: str = "",
-) -> Generator[Event, None, None]:
-    """Yield the search that ``found`` makes, the answer if one is wanted, ``root`` as it stands then, the timings.
+def insert_final_root(root: Node, rest: Iterable[Event], *, answered: bool) -> Generator[Event, None, None]:
+    """Yield ``rest`` with the root in its final state before the timings.
 
-    The first of ``found`` is the reader's own question's. ``notes`` are what the plan worked out, for who writes the
-    answer.
-    """
-    with timer.stage("ranking"):
-        merged = merge(found, request)
-    yield from merged.events
-    rest = answer(request, merged, resources, timer, notes)
-    yield from closing_with(root, rest, answered=bool(merged.ranking.records))
-
-
-def closing_with(root: Node, rest: Iterable[Event], *, answered: bool) -> Generator[Event, None, None]:
-    """Yield ``rest``, with ``root`` as it stands then before the timings.
-
-    ``answered`` is how it stands where no answer is wanted.
+    The state is that of the answer in ``rest``, or ``answered`` where there is no answer.
     """
     for event in rest:
         if isinstance(event, Answer):

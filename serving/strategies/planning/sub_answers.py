@@ -1,7 +1,8 @@
-"""Short LLM answer to a sub-question."""
+"""Answers of a language model to sub-questions: a short response, or a span copied from a record."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
@@ -9,42 +10,83 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
+from shrag.models.language_model import LanguageModel
 from shrag.serving.events import ModelCall
-from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import PromptCall, ask, fence_records
+from shrag.serving.llm.structured_call import PromptCall, call_model, evidence_values
 from shrag.serving.request import Question
 
 LONGEST_RESPONSE = 600
-"""Characters a model may answer in."""
+"""Characters of a response."""
+
+LONGEST_SPAN = 200
+"""Characters of a span: a name, a number, a clause."""
+
+_SPACES = re.compile(r"\s+")
 
 
-class Response(NamedTuple):
-    """What records answer, empty where they do not; ``docid`` is the record it rests on, and may be empty."""
+class SubAnswer(NamedTuple):
+    """The answer to a sub-question and the docid of the record that it rests on; either may be empty."""
 
     text: str
     docid: str
 
 
-NO_RESPONSE = Response("", "")
+NO_ANSWER = SubAnswer("", "")
+
+RecordNumber = Annotated[int, msgspec.Meta(ge=0, le=50)]
+"""The number of a record in a model's reply; 0 for none."""
 
 
 class _Response(msgspec.Struct, frozen=True):
     answer: Annotated[str, msgspec.Meta(max_length=LONGEST_RESPONSE)]
-    record: Annotated[int, msgspec.Meta(ge=0, le=50)]
+    record: RecordNumber
 
 
-def respond(question: Question, records: Sequence[Record], model: RationedModel) -> tuple[Response, list[ModelCall]]:
-    """Return what ``model`` answers from ``records``, which are not asked about where there are none.
+class _Span(msgspec.Struct, frozen=True):
+    text: Annotated[str, msgspec.Meta(max_length=LONGEST_SPAN)]
+    record: RecordNumber
 
-    Raises as :func:`~shrag.serving.llm.structured_call.ask` does.
+
+def respond(question: Question, records: Sequence[Record], model: LanguageModel) -> tuple[SubAnswer, list[ModelCall]]:
+    """Return the model's short answer from ``records``; without records the model is not called.
+
+    Raises as :func:`~shrag.serving.llm.structured_call.call_model` does.
     """
     if not records:
-        return NO_RESPONSE, []
-    values = {
-        "question": question.text,
-        "records": fence_records(records, question.language),
-        "count": str(len(records)),
-    }
-    written, calls = ask(model, PromptCall("step", "respond", question.language, values), _Response)
-    rests = records[written.record - 1].docid if 0 < written.record <= len(records) else ""
-    return Response(plain_line(written.answer), rests), calls
+        return NO_ANSWER, []
+    call = PromptCall("step", "respond", question.language, evidence_values(question, records))
+    reply, calls = call_model(model, call, _Response)
+    return SubAnswer(plain_line(reply.answer), cited_docid(reply.record, records)), calls
+
+
+def extract_span(
+    question: Question, records: Sequence[Record], model: LanguageModel
+) -> tuple[SubAnswer, list[ModelCall]]:
+    """Return the words of a record that answer ``question``; without records the model is not called.
+
+    The answer is empty where the words are in none of the records. Raises as :func:`respond` does.
+    """
+    if not records:
+        return NO_ANSWER, []
+    call = PromptCall("step", "span", question.language, evidence_values(question, records), max_tokens=256)
+    reply, calls = call_model(model, call, _Span)
+    named = records[reply.record - 1 : reply.record] if reply.record else []
+    return find_span(reply.text, [*named, *records]), calls
+
+
+def find_span(text: str, records: Sequence[Record]) -> SubAnswer:
+    """Return ``text`` and the first record that has it in its title or text, ignoring spaces and letter case."""
+    wanted = _normalize(text)
+    for record in records:
+        if wanted and (wanted in _normalize(record.title) or wanted in _normalize(record.text)):
+            return SubAnswer(_SPACES.sub(" ", text).strip(), record.docid)
+    return NO_ANSWER
+
+
+def cited_docid(number: int, records: Sequence[Record]) -> str:
+    """Return the docid of record ``number``, counted from 1; empty where there is no such record."""
+    return records[number - 1].docid if 0 < number <= len(records) else ""
+
+
+def _normalize(text: str) -> str:
+    return _SPACES.sub(" ", text).strip().casefold()

@@ -1,8 +1,4 @@
-"""LLM calls of RAISE and its baselines.
-
-The prompts are our own; what each asks for is appendix E of the RAISE paper. What comes back is bounded and cleaned,
-and nothing of it is trusted further than that.
-"""
+"""Model calls of RAISE and its baselines; the prompts are our own, after appendix E of the RAISE paper."""
 
 from __future__ import annotations
 
@@ -13,65 +9,56 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
-from shrag.serving.answering.multiple_choice import choices_text
+from shrag.models.language_model import LanguageModel
+from shrag.serving.answering.multiple_choice import question_values
 from shrag.serving.events import ModelCall
-from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import PromptCall, ask, fence_records, unfenced
+from shrag.serving.llm.structured_call import PromptCall, call_model, fence_records, remove_fence_marks
 from shrag.serving.request import AnswerLanguage, Question
-from shrag.serving.strategies.stepwise.variants import Lookup
+from shrag.serving.strategies.planning.sub_answers import RecordNumber, SubAnswer, cited_docid
+from shrag.serving.strategies.stepwise.variants import QuerySource
 
 _STEP = {"ko": "단계 {number}: {question}\n풀이: {solution}", "en": "Step {number}: {question}\nSolution: {solution}"}
-_UNSETTLED = {"ko": "풀지 못했다.", "en": "not settled."}
+_UNSOLVED = {"ko": "풀지 못했다.", "en": "not settled."}
 _PRINCIPLE = {"ko": "원리: {principle}\n", "en": "Principle: {principle}\n"}
 
 
-class Worked(NamedTuple):
-    """A step that was worked on; ``solution`` is empty where nothing came out of it."""
+class SolvedStep(NamedTuple):
+    """A step, its solution, which is empty where there is none, and the principle behind it, if one was asked for."""
 
     question: str
     solution: str
     principle: str = ""
 
 
-def notes_text(worked: Sequence[Worked], language: AnswerLanguage) -> str:
-    r"""Return the steps, numbered from 1, without what could pass for a record's fence; empty for none.
+def notes_text(solved: Sequence[SolvedStep], language: AnswerLanguage) -> str:
+    r"""Return the steps, numbered from 1, as a prompt shows them; empty for none.
 
-    >>> notes_text([Worked("How heavy?", "Two tons."), Worked("How fast?", "")], "en")
+    >>> notes_text([SolvedStep("How heavy?", "Two tons."), SolvedStep("How fast?", "")], "en")
     'Step 1: How heavy?\nSolution: Two tons.\n\nStep 2: How fast?\nSolution: not settled.'
     """
-    return unfenced(
-        "\n\n".join(
-            (_PRINCIPLE[language].format(principle=each.principle) if each.principle else "")
-            + _STEP[language].format(
-                number=number, question=each.question, solution=each.solution or _UNSETTLED[language]
-            )
-            for number, each in enumerate(worked, 1)
-        )
-    )
+    notes = [
+        (_PRINCIPLE[language].format(principle=each.principle) if each.principle else "")
+        + _STEP[language].format(number=number, question=each.question, solution=each.solution or _UNSOLVED[language])
+        for number, each in enumerate(solved, 1)
+    ]
+    return remove_fence_marks("\n\n".join(notes))
 
 
 MOST_STEPS = 5
-"""Steps a question is taken apart into, at most."""
+"""Steps of a question, at most."""
 
 NOTHING = "–"
-"""What stands in a prompt where there is nothing to show."""
+"""The value of a prompt's variable where there is nothing to show."""
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=900)]
 
 
 class SubQuestion(NamedTuple):
-    """A step's question and the search query that came with it, r and q of the paper."""
+    """A step's question and its search query: r and q of the paper."""
 
     question: str
     query: str
-
-
-class Solution(NamedTuple):
-    """What a step comes to, and the record that it rests on, by docid; either may be empty."""
-
-    text: str
-    docid: str
 
 
 class _Step(msgspec.Struct, frozen=True):
@@ -97,78 +84,79 @@ class _Passage(msgspec.Struct, frozen=True):
 
 class _Solution(msgspec.Struct, frozen=True):
     solution: Annotated[str, msgspec.Meta(max_length=1_500)]
-    record: Annotated[int, msgspec.Meta(ge=0, le=50)]
+    record: RecordNumber
 
 
-def take_apart(question: Question, model: RationedModel) -> tuple[list[SubQuestion], list[ModelCall]]:
-    """Return the steps of ``question``, in order, each once; none where nothing readable came.
+def plan_substeps(question: Question, model: LanguageModel) -> tuple[list[SubQuestion], list[ModelCall]]:
+    """Return the steps to the answer of ``question`` in order, each once.
 
-    Raises as :func:`~shrag.serving.llm.structured_call.ask` does, like the others.
+    Raises as :func:`~shrag.serving.llm.structured_call.call_model` does, like the other calls.
     """
-    values = {**_asked(question), "most": str(MOST_STEPS)}
-    made, calls = ask(model, PromptCall("decompose", "substeps", question.language, values, max_tokens=768), _Steps)
+    values = question_values(question) | {"most": str(MOST_STEPS)}
+    call = PromptCall("decompose", "substeps", question.language, values, max_tokens=768)
+    reply, calls = call_model(model, call, _Steps)
     steps: dict[str, SubQuestion] = {}
-    for each in made.steps:
+    for each in reply.steps:
         text = plain_line(each.question)
-        if readable(text):
+        if is_readable(text):
             steps.setdefault(text.casefold(), SubQuestion(text, plain_line(each.query) or text))
     return list(steps.values())[:MOST_STEPS], calls
 
 
-def say_logically(step: SubQuestion, question: Question, model: RationedModel) -> tuple[str, list[ModelCall]]:
-    """Return what a source that settles ``step`` would explain: the logical query q* of r and q."""
+def write_logical_query(step: SubQuestion, question: Question, model: LanguageModel) -> tuple[str, list[ModelCall]]:
+    """Return what a source that answers ``step`` would explain: the logical query q* of r and q."""
     values = {"question": step.question, "query": step.query}
-    made, calls = ask(model, PromptCall("query", "logical", question.language, values, max_tokens=384), _Explanation)
-    return plain_line(made.explanation), calls
+    call = PromptCall("query", "logical", question.language, values, max_tokens=384)
+    reply, calls = call_model(model, call, _Explanation)
+    return plain_line(reply.explanation), calls
 
 
-def step_back(step: SubQuestion, question: Question, model: RationedModel) -> tuple[str, list[ModelCall]]:
+def write_principle(step: SubQuestion, question: Question, model: LanguageModel) -> tuple[str, list[ModelCall]]:
     """Return the principle behind ``step`` (step-back prompting)."""
-    asked = PromptCall("query", "principle", question.language, {"question": step.question}, max_tokens=384)
-    made, calls = ask(model, asked, _Principle)
-    return plain_line(made.principle), calls
+    call = PromptCall("query", "principle", question.language, {"question": step.question}, max_tokens=384)
+    reply, calls = call_model(model, call, _Principle)
+    return plain_line(reply.principle), calls
 
 
-def suppose(step: SubQuestion, question: Question, model: RationedModel) -> tuple[str, list[ModelCall]]:
+def write_passage(step: SubQuestion, question: Question, model: LanguageModel) -> tuple[str, list[ModelCall]]:
     """Return a passage that might answer ``step`` (HyDE)."""
-    asked = PromptCall("hypothesis", "passage", question.language, {"question": step.question}, max_tokens=512)
-    made, calls = ask(model, asked, _Passage)
-    return plain_line(made.passage), calls
+    call = PromptCall("hypothesis", "passage", question.language, {"question": step.question}, max_tokens=512)
+    reply, calls = call_model(model, call, _Passage)
+    return plain_line(reply.passage), calls
 
 
-Maker = Callable[[SubQuestion, Question, RationedModel], tuple[str, list[ModelCall]]]
+StepWriter = Callable[[SubQuestion, Question, LanguageModel], tuple[str, list[ModelCall]]]
+"""Writes a text for a step of a question."""
 
-MAKERS: dict[Lookup, Maker] = {"logical": say_logically, "principle": step_back, "passage": suppose}
-"""What makes the text that a step is looked up by, where that is not its own words."""
+QUERY_WRITERS: dict[QuerySource, StepWriter] = {
+    "logical": write_logical_query,
+    "principle": write_principle,
+    "passage": write_passage,
+}
+"""What writes the query of a step, where that is not its own question."""
 
 
-def settle(
+def solve_step(
     step: str,
     principle: str,
     question: Question,
-    worked: Sequence[Worked],
+    solved: Sequence[SolvedStep],
     records: Sequence[Record],
-    model: RationedModel,
-) -> tuple[Solution, list[ModelCall]]:
-    """Return what ``step`` comes to, given the larger ``question``, the steps before it, and its own ``records``."""
-    values = {
-        **_asked(question),
-        "worked": notes_text(worked, question.language) or NOTHING,
+    model: LanguageModel,
+) -> tuple[SubAnswer, list[ModelCall]]:
+    """Return the model's solution of ``step`` of ``question``, given the steps before it and its own ``records``."""
+    values = question_values(question) | {
+        "worked": notes_text(solved, question.language) or NOTHING,
         "principle": principle or NOTHING,
         "step": step,
         "records": fence_records(records, question.language) or NOTHING,
         "count": str(len(records)),
     }
-    made, calls = ask(model, PromptCall("step", "solve", question.language, values, max_tokens=768), _Solution)
-    text = plain_line(made.solution)
-    rests = records[made.record - 1].docid if text and 0 < made.record <= len(records) else ""
-    return Solution(text, rests), calls
+    reply, calls = call_model(model, PromptCall("step", "solve", question.language, values, max_tokens=768), _Solution)
+    text = plain_line(reply.solution)
+    return SubAnswer(text, cited_docid(reply.record, records) if text else ""), calls
 
 
-def readable(text: str) -> bool:
-    """Say whether ``text`` has a letter or a digit: without one it is no question."""
+def is_readable(text: str) -> bool:
+    """Return whether ``text`` has a letter or a digit."""
     return any(character.isalnum() for character in text)
-
-
-def _asked(question: Question) -> dict[str, str]:
-    return {"question": question.text, "choices": choices_text(question.choices, question.language)}

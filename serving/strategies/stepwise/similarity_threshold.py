@@ -1,8 +1,8 @@
-"""Similarity functions and the learnt relevance threshold.
+"""Similarity of texts and records, and the threshold learnt from an index.
 
-RAISE drops what scores below T, 0.84 or 0.80 by its encoder's cosine. T belongs to that encoder: another one gives
-unrelated texts 0.2 or 0.8. So an index is asked how similar texts of its own are that have nothing to do with each
-other, a record's first sentences and another record, and T is what all but two in a thousand of those pairs stay below.
+RAISE drops records whose cosine is below T, 0.84 or 0.80. T belongs to its encoder: another one gives unrelated texts
+0.2 or 0.8. So T is learnt from unrelated texts of the index, a record's first sentences and another record: all but two
+in a thousand of those pairs are below it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cachetools import FIFOCache, cachedmethod
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.manifest import manifest_digest
@@ -27,18 +27,18 @@ from shrag.models.reranker import Passage, Reranker
 
 
 class Similarity(Protocol):
-    """Compares passages of an index with a text. Safe to share between threads."""
+    """Similarity of the passages of an index to a text. Implementations are safe to share between threads."""
 
     @property
     def name(self) -> str:
-        """What compares: a threshold belongs to it and to nothing else."""
+        """Its name; a threshold holds for one name only."""
 
     def of(self, text: str, passages: Sequence[Passage]) -> list[float]:
-        """Return one similarity a passage, in order; those of different texts compare."""
+        """Return the similarity of each passage to ``text``; values for different texts are comparable."""
 
 
 class CosineSimilarity:
-    """Implements :class:`Similarity` by an index's vectors, as the RAISE paper does: from -1 to 1."""
+    """Implements :class:`Similarity` by the cosine of an index's vectors, from -1 to 1, as the RAISE paper does."""
 
     def __init__(self, dense: VectorIndex) -> None:
         self._dense = dense
@@ -56,11 +56,11 @@ class CosineSimilarity:
 
 
 class ShareOfBest:
-    """Implements :class:`Similarity` by a re-ranker: a passage's score over what the text itself would score.
+    """Implements :class:`Similarity` by a re-ranker: a passage's score divided by the score of the text itself.
 
-    A re-ranker's scores of two texts do not compare: a longer one scores more. Over the score of a passage that is the
-    text, word for word, they do: 0 shares nothing, and about 1 all of it. Where that scores nothing, as with
-    re-rankers that know the passages of an index alone, scores stay as they are.
+    A re-ranker's scores for different texts are not comparable, since a longer text scores more; the quotients are: 0
+    for nothing in common, about 1 for all. Where the text itself scores 0, as with re-rankers that only know the
+    passages of an index, scores stay as they are.
     """
 
     def __init__(self, reranker: Reranker, analyzer: Analyzer) -> None:
@@ -83,16 +83,13 @@ class ShareOfBest:
 
 
 def open_similarity(index: OpenIndex, reranker: Reranker) -> Similarity:
-    """Return the cosine of a model's vectors where the index has some and the model is here, else the re-ranker's."""
+    """Return the cosine where :func:`model_vectors` gives vectors, else the share of the best by the re-ranker."""
     dense = model_vectors(index)
     return CosineSimilarity(dense) if dense is not None else ShareOfBest(reranker, index.analyzer)
 
 
 def model_vectors(index: OpenIndex) -> VectorIndex | None:
-    """Return the vectors of ``index`` that a model made and can compare with a text, None where there are none.
-
-    Those that were counted from the index itself (LSA) are no model's.
-    """
+    """Return the index's vectors if a model made them and can be loaded, else None; LSA is no model."""
     card = index.manifest.vectors
     if index.dense is None or card is None or card.encoder == LSA:
         return None
@@ -103,39 +100,38 @@ def model_vectors(index: OpenIndex) -> VectorIndex | None:
 
 
 SAMPLE = 64
-"""Records that are compared with each other: 4,032 pairs, fewer where some have no text."""
+"""Records that are compared with each other: 4,032 pairs, or fewer where some have no text."""
 
 QUANTILE = 0.998
 """Share of unrelated pairs that stay below the threshold."""
 
 _QUERY_SENTENCES = 2  # a logical query has two or three
-_KEPT = 32
+_MOST_CACHED = 32
 
 
-def learn_threshold(sample: Sequence[AnalysedRecord], similarity: Similarity, quantile: float = QUANTILE) -> float:
-    """Return the ``quantile`` of the similarities of each record's first two sentences and every other record.
+def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, quantile: float = QUANTILE) -> float:
+    """Return the ``quantile``, interpolated, of the similarities of each record's first two sentences to every other.
 
-    Between two pairs it is interpolated. Without a pair there is nothing to go by, and it is minus infinity: nothing
-    is dropped.
+    Without a pair it is minus infinity, so that nothing is dropped.
     """
-    passages = [as_passage(analysed) for analysed in sample]
+    passages = [to_passage(analysed) for analysed in sample]
     values: list[float] = []
-    for place, analysed in enumerate(sample):
+    for position, analysed in enumerate(sample):
         text = analysed.record.text
         spans = split_sentences(text)[:_QUERY_SENTENCES]
         if spans:
-            others = passages[:place] + passages[place + 1 :]
+            others = passages[:position] + passages[position + 1 :]
             values.extend(similarity.of(text[spans[0].start : spans[-1].end], others))
     return float(np.quantile(values, quantile)) if values else float("-inf")
 
 
 class LearntThresholds:
-    """Thresholds of indexes, each learnt once for a content and a similarity. Safe to share between threads."""
+    """Cache of thresholds, each learnt once for an index's content and a similarity; safe to share between threads."""
 
     def __init__(self, sample: int = SAMPLE, quantile: float = QUANTILE) -> None:
         self._sample = sample
         self._quantile = quantile
-        self._learnt = FIFOCache[tuple[str, str], float](_KEPT)
+        self._learnt = FIFOCache[tuple[str, str], float](_MOST_CACHED)
         self._learning = threading.Condition()
 
     @cachedmethod(
@@ -144,5 +140,5 @@ class LearntThresholds:
         condition=lambda self: self._learning,
     )
     def of(self, index: OpenIndex, similarity: Similarity) -> float:
-        """Return the threshold of ``index`` by ``similarity``; the first to ask waits for it to be learnt."""
+        """Return the threshold of ``index`` by ``similarity``; learns it where it is not cached."""
         return learn_threshold(index.store.sample(self._sample), similarity, self._quantile)

@@ -1,7 +1,7 @@
-"""Solve sub-steps, each from its own retrieved records.
+"""Solver of the steps of a question, each from its own retrieved records.
 
-Algorithm 1 of the RAISE paper looks a step up when its turn comes. Nothing that a step is looked up by depends on an
-earlier solution, so here all of them are looked up side by side; what a step comes to depends on those before it.
+Algorithm 1 of the RAISE paper searches for a step when its turn comes. No query depends on an earlier solution, so here
+all steps are searched in parallel; they are solved in order, since a solution depends on those before it.
 """
 
 from __future__ import annotations
@@ -11,184 +11,162 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
-from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node, Purpose
-from shrag.serving.llm.call_budget import RationedModel
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.request import LONGEST_QUESTION, Request, parse_question
+from shrag.serving.request import LONGEST_QUESTION, parse_question
 from shrag.serving.search_settings import Candidates
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
+from shrag.serving.strategies.planning.plan import Plan
+from shrag.serving.strategies.planning.sub_answers import NO_ANSWER
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_all
 from shrag.serving.strategies.stepwise.model_steps import (
-    MAKERS,
-    Maker,
+    QUERY_WRITERS,
+    SolvedStep,
+    StepWriter,
     SubQuestion,
-    Worked,
+    is_readable,
     notes_text,
-    readable,
-    settle,
-    step_back,
-    take_apart,
+    plan_substeps,
+    solve_step,
+    write_principle,
 )
 from shrag.serving.strategies.stepwise.similarity_threshold import Similarity, model_vectors
-from shrag.serving.strategies.stepwise.variants import Way
-from shrag.serving.strategy import Resources
-from shrag.serving.timing import StageTimer
+from shrag.serving.strategies.stepwise.variants import Variant
 
 RECORDS = 5
-"""Records of a step that it is settled from. The paper's ten are passages of 100 words; an abstract has twice that."""
+"""Records from which a step is solved. The paper's ten are passages of 100 words; an abstract has twice that."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """What lets a step's records through: those whose ``similarity`` to what found them is at least ``threshold``."""
+class SimilarityThreshold:
+    """Least similarity of a record to the query that found it."""
 
     similarity: Similarity
     threshold: float
 
-    def sift(self, found: SubqueryResult) -> SubqueryResult:
-        """Return ``found`` with those records alone; their places are counted anew."""
-        records = [ranked.record.docid for ranked in found.ranking.records]
-        passages = {each.record.docid: as_passage(each) for each in found.candidates}
-        near = self.similarity.of(found.question.text, [passages[docid] for docid in records])
-        kept = [ranked for ranked, value in zip(found.ranking.records, near, strict=True) if value >= self.threshold]
-        return found.only(kept)
+    def filter_records(self, found: SubqueryResult) -> SubqueryResult:
+        """Return ``found`` with only the records that reach the threshold."""
+        passages = {each.record.docid: to_passage(each) for each in found.candidates}
+        records = found.ranking.records
+        values = self.similarity.of(found.question.text, [passages[ranked.record.docid] for ranked in records])
+        return found.only(ranked for ranked, value in zip(records, values, strict=True) if value >= self.threshold)
 
 
 @dataclass(slots=True)
-class _Pace:
-    """A step on its way: the node it is shown as, what it is looked up by, what lies behind it, what was found."""
+class _Step:
+    """A step in its current state: its node, its query, the principle behind it, and what was found."""
 
     node: Node
-    step: SubQuestion
-    lookup: str = ""
+    question: SubQuestion
+    query: str = ""
     principle: str = ""
     found: SubqueryResult | None = None
 
 
 class StepSolver:
-    """Works one question out; not to be shared. Without a ``model`` its parts are looked up and nothing is settled."""
+    """Solves one question step by step. Without a model its parts are searched for, and nothing is solved."""
 
-    def __init__(
-        self,
-        way: Way,
-        request: Request,
-        resources: Resources,
-        model: RationedModel | None,
-        gate: Gate | None,
-        timer: StageTimer,
-    ) -> None:
-        self._way = way
-        self._request = request
-        self._question = request.question
-        self._resources = resources
-        self._model = model
-        self._gate = gate
-        self._timer = timer
-        self._own: Candidates = "hybrid" if way.looks_up and model_vectors(resources.index) is not None else "lexical"
-        self._paces: list[_Pace] = []
-        self._worked: list[Worked] = []
+    def __init__(self, variant: Variant, plan: Plan, threshold: SimilarityThreshold | None) -> None:
+        self._variant = variant
+        self._plan = plan
+        self._model = plan.resources.model
+        self._threshold = threshold
+        by_vectors = variant.searches and model_vectors(plan.resources.index) is not None
+        self._candidates: Candidates = "hybrid" if by_vectors else "lexical"
+        self._steps: list[_Step] = []
+        self._solved: list[SolvedStep] = []
         self._first: SubqueryResult | None = None
-        self.root = Node(0, None, "question", self._question.text)
 
-    def steps(self) -> Generator[Event, None, None]:
-        """Yield the question, then its steps: as they come up, as they are looked up, and as they are settled."""
-        yield self.root
-        if not self._way.looks_up and not self._request.answered:
+    def solve(self) -> Generator[Event, None, None]:
+        """Yield the nodes of the steps: when they are planned, when they have been searched for, when solved."""
+        if not self._variant.searches and not self._plan.request.answered:
             return
-        yield from self._plan()
-        if self._way.looks_up:
-            yield from self._look_up()
-        if self._model is not None and self._request.answered:
-            if self._way.principle:
-                yield from self._make_each(step_back, "query", "principle")
-            for pace in self._paces:
-                yield from self._settle(pace, self._model)
+        yield from self._plan_steps()
+        if self._variant.searches:
+            yield from self._search()
+        if self._model is not None and self._plan.request.answered:
+            if self._variant.principle:
+                yield from self._write_each(write_principle, "query", "principle")
+            for step in self._steps:
+                yield from self._solve(step)
 
     def found(self) -> list[SubqueryResult]:
-        """Return what was found: for the reader's question first, then for each step that is another question."""
-        found = [self._first, *(pace.found for pace in self._paces)]
-        return [one for place, one in enumerate(found) if one is not None and (not place or one is not self._first)]
+        """Return what was found: for the user's question first, then for each step that is another question."""
+        first = [self._first] if self._first is not None else []
+        others = [step.found for step in self._steps if step.found is not None and step.found is not self._first]
+        return [*first, *others]
 
     def notes(self) -> str:
-        """Return what was worked out, for who writes the answer; empty where nothing was."""
-        settled = any(worked.solution for worked in self._worked)
-        return notes_text(self._worked, self._question.language) if settled else ""
+        """Return the solved steps for the model that writes the answer; empty where none was solved."""
+        solved = any(step.solution for step in self._solved)
+        return notes_text(self._solved, self._plan.question.language) if solved else ""
 
-    def _plan(self) -> Generator[Event, None, None]:
-        """Take the question apart while it is searched for as it is."""
-        with self._timer.stage("plan"), ThreadPoolExecutor(1, thread_name_prefix="plan") as worker:
+    def _plan_steps(self) -> Generator[Event, None, None]:
+        """Decompose the question while it is searched for as it is."""
+        plan = self._plan
+        with plan.timer.stage("plan"), ThreadPoolExecutor(1, thread_name_prefix="plan") as worker:
             searching = None
-            if self._way.looks_up:
-                searching = worker.submit(find, self._question, self._request, self._resources, self._own)
-            steps, told = self._take_apart()
-        yield from told
+            if self._variant.searches:
+                searching = worker.submit(find, plan.question, plan.request, plan.resources, self._candidates)
+            questions, events = self._decompose()
+        yield from events
         if searching is not None:
             self._first = searching.result()
             yield from self._first.model_events
-            self.root = replace(self.root, query=self._question.text, docids=self._first.hits.candidates)
-            yield self.root
-        self._paces = [_Pace(Node(number, 0, "step", step.question), step) for number, step in enumerate(steps, 1)]
-        yield from [pace.node for pace in self._paces]
+            plan.root = replace(plan.root, query=plan.question.text, docids=self._first.hits.candidates)
+            yield plan.root
+        self._steps = [_Step(Node(number, 0, "step", each.question), each) for number, each in enumerate(questions, 1)]
+        yield from [step.node for step in self._steps]
 
-    def _take_apart(self) -> tuple[list[SubQuestion], list[Event]]:
-        if not self._way.parts:
-            return [SubQuestion(self._question.text, self._question.text)], []
-        steps, told = None, list[Event]()
-        if self._model is not None:
-            steps, told = attempt("decompose", partial(take_apart, self._question, self._model))
-        if not steps:
-            steps = [SubQuestion(part, part) for part in split_coordination(self._question, parse_sentence)]
-        return steps, told
+    def _decompose(self) -> tuple[list[SubQuestion], list[Event]]:
+        question = self._plan.question
+        if not self._variant.decomposes:
+            return [SubQuestion(question.text, question.text)], []
+        steps, events = attempt("decompose", self._model, partial(plan_substeps, question))
+        return steps or [SubQuestion(part, part) for part in split_coordination(question, parse_sentence)], events
 
-    def _look_up(self) -> Generator[Event, None, None]:
-        """Find each step's records, all side by side; a step that is the reader's own question has found them."""
-        for pace in self._paces:
-            pace.lookup = pace.step.question if self._way.lookup == "question" else pace.step.query
-        maker = MAKERS.get(self._way.lookup)
-        if maker is not None:
-            purpose: Purpose = "hypothesis" if self._way.lookup == "passage" else "query"
-            yield from self._make_each(maker, purpose, "lookup")
-        with self._timer.stage("search"):
-            known = self._question.text if self._way.lookup == "question" else ""
-            others = [pace for pace in self._paces if pace.lookup != known]
-            # What is looked up by is a model's already, or the step's own words: no keywords are asked for.
-            wordless = replace(self._resources, model=None)
-            questions = [parse_question(pace.lookup[:LONGEST_QUESTION]) for pace in others]
-            found = find_all(questions, self._request, wordless, self._own)
-            for pace, one in zip(others, found, strict=True):
-                pace.found = self._gate.sift(one) if self._gate is not None else one
-            for pace in self._paces:
-                pace.found = pace.found or self._first
-        for pace in self._paces:
-            if pace.found is not None:
-                pace.node = pace.found.looked_up(pace.node, pace.lookup)
-            yield pace.node
+    def _search(self) -> Generator[Event, None, None]:
+        """Search for all steps in parallel; a step that is the user's question has what that found."""
+        plan, own = self._plan, self._variant.query == "question"
+        for step in self._steps:
+            step.query = step.question.question if own else step.question.query
+        writer = QUERY_WRITERS.get(self._variant.query)
+        if writer is not None and self._model is not None:
+            yield from self._write_each(writer, "hypothesis" if self._variant.query == "passage" else "query", "query")
+        with plan.timer.stage("search"):
+            others = [step for step in self._steps if not own or step.query != plan.question.text]
+            questions = [parse_question(step.query[:LONGEST_QUESTION]) for step in others]
+            found = find_all(questions, plan.request, plan.resources_without_model, self._candidates)
+            for step, one in zip(others, found, strict=True):
+                step.found = self._threshold.filter_records(one) if self._threshold is not None else one
+        for step in self._steps:
+            step.found = step.found or self._first
+            if step.found is not None:
+                step.node = step.found.update_node(step.node, step.query)
+            yield step.node
 
-    def _make_each(self, maker: Maker, purpose: Purpose, name: str) -> Generator[Event, None, None]:
-        """Have the model make a text for every step, side by side; where it fails, the step keeps what it has."""
-        model = self._model
-        if model is None:
-            return
-        with self._timer.stage("queries"):
-            made = parallel_map(
-                lambda pace: attempt(purpose, partial(maker, pace.step, self._question, model)), self._paces
+    def _write_each(self, writer: StepWriter, purpose: Purpose, name: str) -> Generator[Event, None, None]:
+        """Set the field ``name`` of each step to what the model writes, in parallel; where it fails, leave it."""
+        question = self._plan.question
+        with self._plan.timer.stage("queries"):
+            written = parallel_map(
+                lambda step: attempt(purpose, self._model, partial(writer, step.question, question)), self._steps
             )
-        for pace, (text, told) in zip(self._paces, made, strict=True):
-            yield from told
-            if text and readable(text):
-                setattr(pace, name, text)
+        for step, (text, events) in zip(self._steps, written, strict=True):
+            yield from events
+            if text and is_readable(text):
+                setattr(step, name, text)
 
-    def _settle(self, pace: _Pace, model: RationedModel) -> Generator[Event, None, None]:
-        records = pace.found.best(RECORDS) if pace.found is not None else []
-        with self._timer.stage("steps"):
-            solution, told = attempt(
-                "step",
-                partial(settle, pace.step.question, pace.principle, self._question, self._worked, records, model),
-            )
-        yield from told
-        text, docid = solution or ("", "")
-        self._worked.append(Worked(pace.step.question, text, pace.principle))
-        pace.node = replace(pace.node, state="answered" if text else "unanswered", answer=text, source=docid)
-        yield pace.node
+    def _solve(self, step: _Step) -> Generator[Event, None, None]:
+        records = step.found.best(RECORDS) if step.found is not None else []
+        text = step.question.question
+        with self._plan.timer.stage("steps"):
+            work = partial(solve_step, text, step.principle, self._plan.question, self._solved, records)
+            solution, events = attempt("step", self._model, work)
+        yield from events
+        answer, docid = solution or NO_ANSWER
+        self._solved.append(SolvedStep(text, answer, step.principle))
+        step.node = replace(step.node, state="answered" if answer else "unanswered", answer=answer, source=docid)
+        yield step.node

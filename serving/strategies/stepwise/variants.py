@@ -1,53 +1,54 @@
-"""Table of RAISE variants and baselines.
-
-Of the RAISE paper's baselines (appendix B.2) each is a row: what is worked out, by what each step is looked up, and
-whether a step is told the principle behind it. ``raise-direct`` is the ablation of its section 5.
-"""
+"""Table of the variants of RAISE and the baselines of its paper (appendix B.2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Lookup = Literal["nothing", "question", "logical", "principle", "passage"]
-"""What a step is looked up by: nothing at all; its own words; what a source that settles it would explain (RAISE); the
-principle behind it (step-back); a passage that might answer it (HyDE)."""
+QuerySource = Literal["nothing", "question", "logical", "principle", "passage"]
+"""What a step is searched for by: nothing, without a search; its own question; what a source that answers it would
+explain (RAISE); the principle behind it (step-back); a passage that might answer it (HyDE)."""
 
 LEARNT: Final = "learnt"
-"""The threshold that an index gives itself; see :mod:`shrag.serving.strategies.stepwise.similarity_threshold`."""
+"""A threshold learnt from the index; see :mod:`shrag.serving.strategies.stepwise.similarity_threshold`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way to work a question out.
+class Variant:
+    """A stepwise strategy.
 
-    In ``parts`` a question is taken apart into steps, else it is its own only step. With ``principle`` a step is told
-    what lies behind it. ``threshold`` is the least similarity of a step's records; None keeps all.
+    Attributes:
+        name: Its name.
+        decomposes: Whether the question is decomposed into steps; else it is its own only step.
+        query: What each step is searched for by.
+        principle: Whether a step is solved with the principle behind it.
+        threshold: Least similarity of a step's records to its query; None keeps all.
     """
 
     name: str
-    parts: bool
-    lookup: Lookup
+    decomposes: bool
+    query: QuerySource
     principle: bool = False
     threshold: float | Literal["learnt"] | None = None
 
     @property
-    def looks_up(self) -> bool:
-        """Whether records are looked for at all."""
-        return self.lookup != "nothing"
+    def searches(self) -> bool:
+        """Whether records are searched for at all."""
+        return self.query != "nothing"
 
 
-WAYS = (
-    Way("raise", parts=True, lookup="logical", threshold=LEARNT),
-    Way("raise-0.84", parts=True, lookup="logical", threshold=0.84),
-    Way("raise-0.80", parts=True, lookup="logical", threshold=0.80),
-    Way("raise-direct", parts=False, lookup="logical", threshold=LEARNT),
-    Way("cot", parts=False, lookup="nothing"),
-    Way("cot-rag", parts=False, lookup="question"),
-    Way("least-to-most", parts=True, lookup="nothing"),
-    Way("least-to-most-rag", parts=True, lookup="question"),
-    Way("step-back", parts=True, lookup="nothing", principle=True),
-    Way("step-back-rag", parts=True, lookup="principle"),
-    Way("hyde", parts=True, lookup="passage"),
+VARIANTS = (
+    Variant("raise", decomposes=True, query="logical", threshold=LEARNT),
+    Variant("raise-0.84", decomposes=True, query="logical", threshold=0.84),
+    Variant("raise-0.80", decomposes=True, query="logical", threshold=0.80),
+    Variant("raise-direct", decomposes=False, query="logical", threshold=LEARNT),
+    Variant("cot", decomposes=False, query="nothing"),
+    Variant("cot-rag", decomposes=False, query="question"),
+    Variant("least-to-most", decomposes=True, query="nothing"),
+    Variant("least-to-most-rag", decomposes=True, query="question"),
+    Variant("step-back", decomposes=True, query="nothing", principle=True),
+    Variant("step-back-rag", decomposes=True, query="principle"),
+    Variant("hyde", decomposes=True, query="passage"),
 )
-"""``raise-0.84`` and ``raise-0.80`` have the paper's T (appendix B.3), the lower one for its easier questions."""
+"""``raise-0.84`` and ``raise-0.80`` have the paper's thresholds T (appendix B.3), the lower one for its easier
+questions; ``raise-direct`` is the ablation of its section 5."""

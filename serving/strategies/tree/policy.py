@@ -1,116 +1,184 @@
-"""NodePolicy protocol and the rule-based policy."""
+"""Policies of the nodes of a question tree: what is done for each question, by rules or by a language model."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
+import msgspec
+
+from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.serving.events import Assessment, Event, NodeKind
+from shrag.models.errors import ModelError
+from shrag.models.language_model import LanguageModel
+from shrag.serving.errors import BudgetExceeded
+from shrag.serving.events import Assessment, Event, ModelCall, NodeKind, Purpose
+from shrag.serving.llm.request_model import fallback_events
+from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question
 from shrag.serving.retrieval.query_terms import matched_share
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.strategies.planning.answer_slots import AnswerSpan
-from shrag.serving.strategies.planning.bridge_entities import Bridge, arrivals, find_bridges
-from shrag.serving.strategies.planning.sub_answers import NO_RESPONSE, Response
-from shrag.serving.strategies.planning.subquery import SubqueryResult
+from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
+from shrag.serving.strategies.planning.bridge_entities import Bridge, filter_by_bridge, find_bridges
+from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, extract_span, respond
+from shrag.serving.strategies.planning.subquery import SubqueryResult, write_query
 
 RECORDS = 3
-"""Records a node is answered from, as in the paper."""
+"""Records from which a node is answered, as in the Tree-of-Question paper."""
 
-MOST_BRANCHES = 6
-"""Smaller questions one node may grow; the paper's largest example has seven below two kinds."""
+MOST_CHILDREN = 6
+"""Children of one node; the paper's largest example has seven below two kinds."""
+
+VALID_SHARE = 0.9
+"""Share of a question, by idf, that a record's title and one of its sentences hold where they answer it."""
+
+_Result = TypeVar("_Result")
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 
-class Branches(NamedTuple):
-    """Smaller questions and what joins them. ``[ANS_n]`` in one is the place of the answer of the n-th of them."""
+class ChildQuestions(NamedTuple):
+    """Smaller questions, and how they make up their parent; ``[ANS_n]`` in one is a slot for the answer of the n-th."""
 
     kind: NodeKind
     questions: tuple[str, ...]
 
 
-class Hand(Protocol):
-    """Does the work at the nodes. Safe to share between threads.
+class RulePolicy:
+    """Answers the nodes of one tree by rules, without a model.
 
-    Every call returns what it made and what is to be told of it: the model's calls, or what was done without it. Raises
-    :class:`~shrag.serving.errors.BudgetExceeded` where the plan has run out of calls or time.
+    Each method returns what it made and the events to report for it, which are none here.
     """
-
-    def query(self, question: Question) -> tuple[Question, list[Event]]:
-        """Return what is searched by to answer ``question``."""
-
-    def sift(self, question: Question, found: SubqueryResult) -> SubqueryResult:
-        """Return ``found`` with those records alone that count for ``question``."""
-
-    def respond(self, question: Question, found: SubqueryResult) -> tuple[Response, list[Event]]:
-        """Answer ``question`` from the best records of ``found``."""
-
-    def assess(self, question: Question, response: Response, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
-        """Judge whether ``response`` answers ``question``."""
-
-    def branch(self, question: Question, found: SubqueryResult) -> tuple[Branches, list[Event]]:
-        """Return the smaller questions that ``question`` is answered by, none where it cannot be made smaller."""
-
-    def span(self, question: Question, found: SubqueryResult) -> tuple[AnswerSpan, list[Event]]:
-        """Return the words of a record that ``question`` is answered by, for the places that wait for them."""
-
-
-VALID_SHARE = 0.9
-"""Share of a question, by idf, that a record's title and one sentence of it hold where they answer it."""
-
-
-class RuleHand:
-    """Implements :class:`~shrag.serving.strategies.tree.policy.Hand`, for one question."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._bridges: dict[str, Bridge] = {}
 
-    def query(self, question: Question) -> tuple[Question, list[Event]]:
-        """Return the question itself."""
+    def write_query(self, question: Question) -> tuple[Question, list[Event]]:
+        """Return the query to search by for ``question``: itself."""
         return question, []
 
-    def sift(self, question: Question, found: SubqueryResult) -> SubqueryResult:
-        """Keep of what a bridge was searched by the records that it leads to."""
+    def filter_records(self, question: Question, found: SubqueryResult) -> SubqueryResult:
+        """Return ``found`` with only the records that count: for the question of a bridge, those it leads to."""
         bridge = self._bridges.get(question.text)
-        return arrivals(bridge, found, self._analyzer) if bridge else found
+        return filter_by_bridge(bridge, found, self._analyzer) if bridge else found
 
-    def respond(self, question: Question, found: SubqueryResult) -> tuple[Response, list[Event]]:
-        """Return the sentence that, with its record's title, holds most of the question."""
-        best, share = NO_RESPONSE, 0.0
+    def respond(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
+        """Return the sentence of the best records that, with its record's title, holds most of the question."""
+        best, best_share = NO_ANSWER, 0.0
         for analysed in found.records(RECORDS):
             record = analysed.record
             sentences = [record.text[start:end] for start, end in split_sentences(record.text)]
             title, *terms = (frozenset(each) for each in self._analyzer.terms([record.title, *sentences]))
             for sentence, held in zip(sentences, terms, strict=True):
-                if (held_share := matched_share(found.terms, title | held)) > share:
-                    best, share = Response(sentence, record.docid), held_share
+                if (share := matched_share(found.terms, title | held)) > best_share:
+                    best, best_share = SubAnswer(sentence, record.docid), share
         return best, []
 
-    def assess(self, question: Question, response: Response, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
-        """Judge by the share of the question that the response and its record's title hold.
+    def assess(self, question: Question, response: SubAnswer, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
+        """Judge a response by the share of the question that it and its record's title hold.
 
-        A bridge that leads to a record has done what it is for.
+        The response to the question of a bridge is valid where the bridge leads to a record.
         """
         title = next((each.record.title for each in found.candidates if each.record.docid == response.docid), "")
         terms = frozenset().union(*map(frozenset, self._analyzer.terms([title, response.text])))
         share = matched_share(found.terms, terms) if response.text else 0.0
         percent = round(100 * share)
         coherence = max(1, round(10 * share))
-        arrived = question.text in self._bridges and bool(found.ranking.records)
-        return Assessment(coherence, percent, (coherence + percent / 10) / 2, arrived or share >= VALID_SHARE), []
+        reached = question.text in self._bridges and bool(found.ranking.records)
+        return Assessment(coherence, percent, (coherence + percent / 10) / 2, reached or share >= VALID_SHARE), []
 
-    def branch(self, question: Question, found: SubqueryResult) -> tuple[Branches, list[Event]]:
-        """Branch by what the question joins, else by the names that its best records bring."""
+    def decompose(self, question: Question, found: SubqueryResult) -> tuple[ChildQuestions, list[Event]]:
+        """Return the coordinated parts of the question, else questions for the bridge entities of its best records."""
         parts = split_coordination(question, parse_sentence)
         if parts:
-            return Branches("comparison", tuple(parts)), []
+            return ChildQuestions("comparison", tuple(parts)), []
         if question.text in self._bridges:
-            return Branches("bridging", ()), []  # names of names lead anywhere
+            return ChildQuestions("bridging", ()), []  # a second bridge leads anywhere
         bridges = {bridge.question(question.language).text: bridge for bridge in find_bridges(found, self._analyzer)}
         self._bridges |= bridges
-        return Branches("bridging", tuple(bridges)), []
+        return ChildQuestions("bridging", tuple(bridges)), []
 
-    def span(self, question: Question, found: SubqueryResult) -> tuple[AnswerSpan, list[Event]]:
-        """Return none: what rules branch waits for nothing."""
-        return AnswerSpan("", ""), []
+    def extract_span(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
+        """Return the words of a record that answer the question, for slots: none, since rules make no slots."""
+        return NO_ANSWER, []
+
+
+class _Assessment(msgspec.Struct, frozen=True):
+    coherence: Annotated[int, msgspec.Meta(ge=1, le=10)]
+    answerability: Annotated[int, msgspec.Meta(ge=0, le=100)]
+    valid: bool
+
+
+class _Branches(msgspec.Struct, frozen=True):
+    kind: Literal["bridging", "intersection", "comparison", "hybrid"]
+    questions: Annotated[list[_Text], msgspec.Meta(max_length=2 * MOST_CHILDREN)]
+
+
+class ModelPolicy(RulePolicy):
+    """Answers the nodes of one tree by a model (the paper's appendix B; the prompts are our own).
+
+    What the model fails in is done by the rules, with the fallback's events. Its methods raise
+    :class:`~shrag.serving.errors.BudgetExceeded` where the plan's budget is used up.
+    """
+
+    def __init__(self, model: LanguageModel, analyzer: Analyzer) -> None:
+        super().__init__(analyzer)
+        self._model = model
+
+    def write_query(self, question: Question) -> tuple[Question, list[Event]]:
+        """Return the model's search query."""
+        return self._or_rules("query", partial(write_query, question), partial(super().write_query, question))
+
+    def respond(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
+        """Return the model's answer from the best records."""
+        work = partial(respond, question, found.best(RECORDS))
+        return self._or_rules("step", work, partial(super().respond, question, found))
+
+    def assess(self, question: Question, response: SubAnswer, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
+        """Have the model judge a response; an empty one is not valid, without a call."""
+        if not response.text:
+            return Assessment(1, 0, 0.5, valid=False), []
+
+        def work(model: LanguageModel) -> tuple[Assessment, list[ModelCall]]:
+            values = {"question": question.text, "query": found.question.text, "response": response.text}
+            call = PromptCall("evaluate", "evaluate", question.language, values, max_tokens=96)
+            reply, calls = call_model(model, call, _Assessment)
+            overall = (reply.coherence + reply.answerability / 10) / 2
+            return Assessment(reply.coherence, reply.answerability, overall, reply.valid, model.name), calls
+
+        return self._or_rules("evaluate", work, partial(super().assess, question, response, found))
+
+    def decompose(self, question: Question, found: SubqueryResult) -> tuple[ChildQuestions, list[Event]]:
+        """Return the model's smaller questions; a slot stands for the answer of an earlier one only."""
+
+        def work(model: LanguageModel) -> tuple[ChildQuestions, list[ModelCall]]:
+            values = {"question": question.text, "most": str(MOST_CHILDREN)}
+            reply, calls = call_model(model, PromptCall("decompose", "branch", question.language, values), _Branches)
+            texts = dict.fromkeys([plain_line(text) for text in reply.questions][:MOST_CHILDREN])
+            new = [text for text in texts if text and text != question.text]
+            questions = tuple(remove_forward_slots(text, number) for number, text in enumerate(new, 1))
+            return ChildQuestions(reply.kind, questions), calls
+
+        return self._or_rules("decompose", work, partial(super().decompose, question, found))
+
+    def extract_span(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
+        """Return the words of a record that the model answers with."""
+        work = partial(extract_span, question, found.best(RECORDS))
+        return self._or_rules("step", work, partial(super().extract_span, question, found))
+
+    def _or_rules(
+        self,
+        purpose: Purpose,
+        work: Callable[[LanguageModel], tuple[_Result, list[ModelCall]]],
+        rules: Callable[[], tuple[_Result, list[Event]]],
+    ) -> tuple[_Result, list[Event]]:
+        try:
+            result, calls = work(self._model)
+        except BudgetExceeded:
+            raise
+        except ModelError as error:
+            result, events = rules()
+            return result, [*fallback_events(purpose, error), *events]
+        return result, [*calls]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import clean_text
@@ -91,8 +91,8 @@ def test_every_line_is_a_record_a_reason_or_blank_in_its_order(
     assert sum(line.outcome is None for line in read) == sum(not line.strip() for line in lines)
 
 
-def _read(path: Path, name: str) -> tuple[list[ReadLine], str]:
-    lines: list[ReadLine] = []
+def _read(path: Path, name: str) -> tuple[list[ParsedItem], str]:
+    lines: list[ParsedItem] = []
     try:
         for line in read_source(path, FORMATS[name]):
             lines.append(line)  # noqa: PERF402 (what was read before an error counts, too)

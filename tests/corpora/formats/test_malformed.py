@@ -11,7 +11,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import sole_writer
+from shrag.corpora.files import lock_folder
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.store.open_corpus import list_corpora, open_corpus, stored_rejects
 from tests.support.malformed import CASES, FOLDERS, SECOND, TWO, Case, good
@@ -100,5 +100,5 @@ def test_a_source_that_cannot_be_read_leaves_nothing_of_those_before_it(folder: 
         with pytest.raises(CorpusError):
             add_corpus(tmp_path, "c", "scienceon", sources, max_rejects=99)
     assert [path.name for path in (tmp_path / "c").iterdir()] == [".lock"]
-    with sole_writer(tmp_path / "c"):
+    with lock_folder(tmp_path / "c"):
         assert json.loads(TWO[: SECOND - 1])["CN"] == "G1"

@@ -8,7 +8,7 @@ import pytest
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.mapped_json import JsonlKeys, find_value, parse_mapped
-from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import jsonl_format
 from shrag.corpora.records import Record
 
@@ -32,7 +32,7 @@ KEYS = JsonlKeys(
 )
 
 
-def read(tmp_path: Path, objects: list[object], keys: JsonlKeys) -> list[ReadLine]:
+def read(tmp_path: Path, objects: list[object], keys: JsonlKeys) -> list[ParsedItem]:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps(found) + "\n" for found in objects))
     return list(read_source(path, jsonl_format(keys)))

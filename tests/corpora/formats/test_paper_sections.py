@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.corpora.formats.paper_sections import LOOKS_LIKE_ONE, Heading, find_heading, is_dropped
+from shrag.corpora.formats.paper_sections import UNMARKED_LEVEL, Heading, find_heading, is_excluded
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_sentences_and_their_parts_are_no_headings(line: str) -> None:
 
 
 def test_short_lines_are_headings_only_where_a_line_is_a_paragraph() -> None:
-    assert find_heading("Shielding of graphene", by_length=True) == Heading("Shielding of graphene", LOOKS_LIKE_ONE)
+    assert find_heading("Shielding of graphene", by_length=True) == Heading("Shielding of graphene", UNMARKED_LEVEL)
     assert find_heading("Shielding of graphene", by_length=False) is None
 
 
@@ -56,7 +56,7 @@ def test_short_lines_are_headings_only_where_a_line_is_a_paragraph() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_worth_searching_is_known_in_both_languages(title: str) -> None:
-    assert is_dropped(title)
+    assert is_excluded(title)
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_what_is_not_worth_searching_is_known_in_both_languages(title: str) -> N
     ],
 )
 def test_titles_that_only_begin_alike_are_kept(title: str) -> None:
-    assert not is_dropped(title)
+    assert not is_excluded(title)

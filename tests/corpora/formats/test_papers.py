@@ -8,7 +8,7 @@ import pytest
 from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.paper_sections import sections_of_text
 from shrag.corpora.formats.papers import replace_urls
-from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.records import Record
 
@@ -142,7 +142,7 @@ def test_what_is_no_paper_is_a_reason(tmp_path: Path, name: str, data: bytes, re
     path = tmp_path / name
     path.write_bytes(data)
     (line,) = read_source(path, FORMATS["papers"])
-    assert isinstance(line, ReadLine)
+    assert isinstance(line, ParsedItem)
     assert str(line.outcome).startswith(reason)
 
 

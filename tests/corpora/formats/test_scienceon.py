@@ -10,7 +10,7 @@ import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.formats.scienceon import parse_scienceon
 from shrag.corpora.records import Record
@@ -118,7 +118,7 @@ def test_a_first_line_that_is_broken_costs_only_itself(tmp_path: Path) -> None:
     path.write_bytes(b"[1, 2]\n" + as_lines())
     bad, good = read_source(path, SCIENCEON)
     assert str(bad.outcome).startswith("not a JSON object")
-    assert good == ReadLine(2, 7, RECORD)
+    assert good == ParsedItem(2, 7, RECORD)
 
 
 def test_the_title_in_the_other_language_stands_in_where_there_is_no_other() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from shrag.corpora.formats import trec
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.reader import ReadLine
+from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.readers import source
 from shrag.corpora.records import Record
@@ -30,7 +30,7 @@ CRANFIELD = """<doc><docno>7</docno><title>flow past a plate .</title>
 """
 
 
-def read(tmp_path: Path, text: str | bytes) -> list[ReadLine]:
+def read(tmp_path: Path, text: str | bytes) -> list[ParsedItem]:
     path = tmp_path / "a.trec"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return list(read_source(path, FORMATS["trec"]))
@@ -38,7 +38,7 @@ def read(tmp_path: Path, text: str | bytes) -> list[ReadLine]:
 
 def test_documents_of_both_layouts_are_read_with_their_places(tmp_path: Path) -> None:
     assert read(tmp_path, NEWS + CRANFIELD) == [
-        ReadLine(
+        ParsedItem(
             1,
             0,
             Record(
@@ -51,7 +51,7 @@ def test_documents_of_both_layouts_are_read_with_their_places(tmp_path: Path) ->
                 year=1994,
             ),
         ),
-        ReadLine(
+        ParsedItem(
             13,
             len(NEWS),
             Record(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.errors import CorpusError, TooManyRejects
-from shrag.corpora.files import sole_writer
+from shrag.corpora.errors import CorpusError, TooManyRejectedLines
+from shrag.corpora.files import lock_folder
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.store.manifest import MANIFEST_FILE
 from shrag.corpora.store.open_corpus import FAILED_REJECTS, open_corpus, stored_rejects
@@ -81,7 +81,7 @@ def test_a_bad_line_stops_the_addition_unless_it_is_allowed_and_costs_no_good_re
     tmp_path: Path, line: str | bytes, reason: str
 ) -> None:
     source = _source(tmp_path, GOOD, line, OTHER)
-    with pytest.raises(TooManyRejects, match=rf"1 of 3 lines .* line 2: .*{reason}.*--max-rejects 1"):
+    with pytest.raises(TooManyRejectedLines, match=rf"1 of 3 lines .* line 2: .*{reason}.*--max-rejects 1"):
         add_corpus(tmp_path, "c", "scienceon", [source])
     assert (tmp_path / "c" / FAILED_REJECTS).read_text().count("\n") == 1
     with pytest.raises(CorpusError, match="There is no corpus 'c'"):
@@ -122,7 +122,7 @@ def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
 
 
 def test_two_additions_at_once_are_one_too_many(tmp_path: Path) -> None:
-    with sole_writer(tmp_path / "c"), pytest.raises(CorpusError, match=r"being written by process \d+"):
+    with lock_folder(tmp_path / "c"), pytest.raises(CorpusError, match=r"being written by process \d+"):
         add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, GOOD)])
 
 

@@ -18,8 +18,8 @@ from shrag.corpora.ingest.reading import OnDuplicate
 from shrag.corpora.store.manifest import (
     FORMAT_VERSION,
     MANIFEST_FILE,
-    Account,
     CorpusManifest,
+    SourceAccount,
     check_accounts,
     read_manifest,
     write_manifest,
@@ -159,13 +159,13 @@ def test_merging_in_parts_stores_what_reading_all_with_newest_stores(
 
 _COUNTS = st.integers(0, 2**40)
 _ACCOUNTS = st.builds(
-    lambda path, numbers: Account(path, "scienceon", "0" * 64, 0, sum(numbers), *numbers),
+    lambda path, numbers: SourceAccount(path, "scienceon", "0" * 64, 0, sum(numbers), *numbers),
     st.text(st.characters(codec="utf-8"), max_size=20),
     st.tuples(_COUNTS, _COUNTS, _COUNTS, _COUNTS, _COUNTS),
 )
 
 
-def _manifest(accounts: list[Account], created: str) -> CorpusManifest:
+def _manifest(accounts: list[SourceAccount], created: str) -> CorpusManifest:
     records = sum(account.records for account in accounts)
     return CorpusManifest(
         format_version=FORMAT_VERSION,
@@ -186,7 +186,7 @@ def _manifest(accounts: list[Account], created: str) -> CorpusManifest:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(_ACCOUNTS, max_size=4), st.text(st.characters(codec="utf-8"), max_size=9))
-def test_any_manifest_is_read_as_it_was_written(accounts: list[Account], created: str) -> None:
+def test_any_manifest_is_read_as_it_was_written(accounts: list[SourceAccount], created: str) -> None:
     manifest = _manifest(accounts, created)
     check_accounts(manifest)
     with tempfile.TemporaryDirectory() as made:
@@ -197,7 +197,7 @@ def test_any_manifest_is_read_as_it_was_written(accounts: list[Account], created
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_manifest_is_another_or_an_error_of_the_corpus(data: st.DataObject) -> None:
-    whole = msgspec.json.encode(_manifest([Account("a", "scienceon", "0" * 64, 9, 1, 1, 0, 0, 0, 0)], "now"))
+    whole = msgspec.json.encode(_manifest([SourceAccount("a", "scienceon", "0" * 64, 9, 1, 1, 0, 0, 0, 0)], "now"))
     place = data.draw(st.integers(0, len(whole) - 1))
     cut = data.draw(st.booleans())
     byte = bytes([whole[place] ^ data.draw(st.integers(1, 255))])

@@ -11,9 +11,9 @@ import pytest
 from shrag.corpora.errors import ConflictingRecords, CorpusError
 from shrag.corpora.formats.mapped_json import JsonlKeys
 from shrag.corpora.formats.registry import jsonl_format
-from shrag.corpora.ingest.add import Addition, CorpusChanges, add_corpus
+from shrag.corpora.ingest.add import AdditionResult, CorpusChanges, add_corpus
 from shrag.corpora.ingest.reading import OnDuplicate
-from shrag.corpora.store.manifest import MANIFEST_FILE, Account, read_manifest
+from shrag.corpora.store.manifest import MANIFEST_FILE, SourceAccount, read_manifest
 from shrag.corpora.store.open_corpus import failed_rejects, list_corpora, open_corpus, stored_rejects
 from shrag.corpora.store.parquet import read_digests
 
@@ -33,7 +33,7 @@ def _add(
     merge: bool = False,
     on_duplicate: OnDuplicate = "error",
     max_rejects: int = 0,
-) -> Addition:
+) -> AdditionResult:
     return add_corpus(home, "c", "scienceon", sources, merge=merge, on_duplicate=on_duplicate, max_rejects=max_rejects)
 
 
@@ -41,7 +41,7 @@ def _texts(home: Path) -> dict[str, str]:
     return {record.docid: record.text for record in open_corpus(home, "c")[1]}
 
 
-def _counts(account: Account) -> tuple[int, ...]:
+def _counts(account: SourceAccount) -> tuple[int, ...]:
     return (
         account.lines,
         account.records,

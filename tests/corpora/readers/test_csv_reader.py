@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers import csv_reader as csv_rows
 from shrag.corpora.readers.csv_reader import read_csv
-from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.item import SourceItem
 
 
-def items_of(tmp_path: Path, data: bytes) -> list[Item]:
+def items_of(tmp_path: Path, data: bytes) -> list[SourceItem]:
     path = tmp_path / "a.csv"
     path.write_bytes(data)
     return list(read_csv(path))
@@ -23,9 +23,9 @@ def items_of(tmp_path: Path, data: bytes) -> list[Item]:
 def test_rows_have_the_line_and_byte_they_begin_at(tmp_path: Path) -> None:
     data = '\ufeffCN,title\r\nA,"첫째, ""인용""\r\n둘째 줄"\r\n\r\nB,b\r\n'.encode()
     assert items_of(tmp_path, data) == [
-        Item(2, 13, {"CN": "A", "title": '첫째, "인용"\n둘째 줄'}),
-        Item(4, data.index(b"\r\nB"), None),
-        Item(5, data.index(b"B,b"), {"CN": "B", "title": "b"}),
+        SourceItem(2, 13, {"CN": "A", "title": '첫째, "인용"\n둘째 줄'}),
+        SourceItem(4, data.index(b"\r\nB"), None),
+        SourceItem(5, data.index(b"B,b"), {"CN": "B", "title": "b"}),
     ]
 
 

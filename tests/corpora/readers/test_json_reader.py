@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers import json_reader
-from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.json_reader import read_json_array
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 OBJECTS = st.dictionaries(TEXTS, st.one_of(TEXTS, st.integers(), st.none(), st.lists(TEXTS, max_size=3)), max_size=4)
 
 
-def items_of(tmp_path: Path, data: bytes) -> list[Item]:
+def items_of(tmp_path: Path, data: bytes) -> list[SourceItem]:
     path = tmp_path / "a.json"
     path.write_bytes(data)
     return list(read_json_array(path))
@@ -24,7 +24,7 @@ def items_of(tmp_path: Path, data: bytes) -> list[Item]:
 
 def test_elements_have_the_line_and_byte_they_begin_at(tmp_path: Path) -> None:
     data = '\ufeff[\n  {"가": 1},\n\n  {"b": [1, {"c": "],}"}]}\n]\n'.encode()
-    assert items_of(tmp_path, data) == [Item(2, 7, {"가": 1}), Item(4, 22, {"b": [1, {"c": "],}"}]})]
+    assert items_of(tmp_path, data) == [SourceItem(2, 7, {"가": 1}), SourceItem(4, 22, {"b": [1, {"c": "],}"}]})]
     assert data[22:27] == b'{"b":'
 
 
@@ -61,7 +61,7 @@ def test_an_element_beyond_the_limit_is_a_reason_and_the_next_is_found(
     too_long, fits = items_of(tmp_path, data)
     assert (too_long.number, too_long.offset) == (1, 1)
     assert str(too_long.fields).startswith("element 1: longer than")
-    assert fits == Item(2, data.index(b'{"b"'), {"b": 1})
+    assert fits == SourceItem(2, data.index(b'{"b"'), {"b": 1})
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -7,7 +7,7 @@ import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers import xml_reader as xml_records
-from shrag.corpora.readers.item import Item
+from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.xml_reader import read_xml
 
 # The layout of ScienceON's search interface, with a text of our own.
@@ -33,7 +33,7 @@ ANSWER = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def items_of(tmp_path: Path, data: bytes) -> list[Item]:
+def items_of(tmp_path: Path, data: bytes) -> list[SourceItem]:
     path = tmp_path / "a.xml"
     path.write_bytes(data)
     return list(read_xml(path))
@@ -42,12 +42,12 @@ def items_of(tmp_path: Path, data: bytes) -> list[Item]:
 def test_the_records_of_an_answer_are_found_with_their_places(tmp_path: Path) -> None:
     data = ANSWER.encode()
     first, second = items_of(tmp_path, data)
-    assert first == Item(
+    assert first == SourceItem(
         6,
         data.index(b'<record rownum="1"'),
         {"CN": "X1", "Title": "그래핀 <b>차폐</b>", "Author": "홍길동;김하나", "Keyword": "그래핀;차폐"},
     )
-    assert second == Item(17, data.index(b'<record rownum="2"'), {"CN": "X2", "Title": "H2O & 물"})
+    assert second == SourceItem(17, data.index(b'<record rownum="2"'), {"CN": "X2", "Title": "H2O & 물"})
 
 
 def test_plain_elements_are_fields_too_whatever_their_namespace(tmp_path: Path) -> None:

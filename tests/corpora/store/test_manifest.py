@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shrag.corpora.errors import CorpusError, Unaccounted
+from shrag.corpora.errors import CorpusError, UnaccountedLines
 from shrag.corpora.store.manifest import (
     FORMAT_VERSION,
     MANIFEST_FILE,
-    Account,
     CorpusManifest,
+    SourceAccount,
     read_manifest,
     write_manifest,
 )
@@ -27,7 +27,7 @@ MANIFEST = CorpusManifest(
     records_file="records-0.parquet",
     rejects_file="rejects-0.jsonl",
     sources=(
-        Account(
+        SourceAccount(
             path="docs-0.jsonl",
             format="miracl",
             sha256="1" * 64,
@@ -68,14 +68,14 @@ def test_another_format_is_refused_by_number(tmp_path: Path, version: int) -> No
 def test_a_manifest_that_loses_a_line_is_not_written(tmp_path: Path, account: dict[str, int]) -> None:
     (whole,) = MANIFEST.sources
     manifest = msgspec.structs.replace(MANIFEST, sources=(msgspec.structs.replace(whole, **account),))
-    with pytest.raises(Unaccounted, match="nothing was stored"):
+    with pytest.raises(UnaccountedLines, match="nothing was stored"):
         write_manifest(tmp_path, manifest)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("change", [{"records": 2}, {"languages": {"ko": 2}}, {"sources": ()}])
 def test_a_manifest_that_loses_a_record_is_not_written(tmp_path: Path, change: dict[str, object]) -> None:
-    with pytest.raises(Unaccounted, match="nothing was stored"):
+    with pytest.raises(UnaccountedLines, match="nothing was stored"):
         write_manifest(tmp_path, msgspec.structs.replace(MANIFEST, **change))
 
 

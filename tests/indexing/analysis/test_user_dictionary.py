@@ -159,7 +159,7 @@ def test_an_index_keeps_its_dictionary_until_another_is_given(home: Path) -> Non
     assert not build(home, None)  # the words are the index's now
     opened = open_index(home / "indexes", "small")
     assert opened.analyzer.terms(["인공신경망은"]) == [["인공신경망"]]
-    (hits,) = opened.engine.search([Term("인공신경망")], 10)
+    (hits,) = opened.searcher.search([Term("인공신경망")], 10)
     assert [hit.docid for hit in hits] == ["A#0"]
     assert FILE in opened.manifest.files
     opened.close()

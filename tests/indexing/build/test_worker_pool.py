@@ -17,13 +17,13 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.records import Record
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analyzed_record import PackedRecord, analyse_record, pack, unpack_stored
+from shrag.indexing.analyzed_record import PackedRecord, analyze_record, decode_record, pack_record
 from shrag.indexing.build import worker_pool
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
-from shrag.indexing.build.worker import Frame, RejectedRecord, Setup
+from shrag.indexing.build.worker import AnalyzedBatch, RejectedRecord, WorkerSetup
 from shrag.indexing.build.worker_pool import WorkerPool
-from shrag.indexing.errors import IndexingError, IndexMissing, PartMissing, TooManyRejected
+from shrag.indexing.errors import DependencyMissing, IndexingError, IndexMissing, TooManyRejectedRecords
 from shrag.indexing.storage.generations import current_generation
 
 pytestmark = pytest.mark.process
@@ -59,7 +59,7 @@ def _corpus(home: Path, records: list[tuple[str, str]]) -> Path:
     return home / "corpora" / "odd" / open_corpus(home / "corpora", "odd")[0].records_file
 
 
-def _all(frames: list[Frame]) -> list[PackedRecord | RejectedRecord]:
+def _all(frames: list[AnalyzedBatch]) -> list[PackedRecord | RejectedRecord]:
     return [record for frame in frames for record in frame.records]
 
 
@@ -68,8 +68,8 @@ def test_frames_hold_every_record_in_order_as_this_process_would_pack_it(
 ) -> None:
     grow_corpus(tmp_path, "grown", 1_200)
     manifest, records = open_corpus(tmp_path / "corpora", "grown")
-    wanted = [pack(analyse_record(record, analyzer)) for record in records]
-    with WorkerPool(3, Setup(None, 1_000, str(tmp_path))) as pool:
+    wanted = [pack_record(analyze_record(record, analyzer)) for record in records]
+    with WorkerPool(3, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
         frames = list(pool.analyse(tmp_path / "corpora" / "grown" / manifest.records_file, 0, 1_200))
         assert _all(frames) == wanted
         part = list(pool.analyse(tmp_path / "corpora" / "grown" / manifest.records_file, 700, 905))
@@ -82,9 +82,9 @@ def test_frames_hold_every_record_in_order_as_this_process_would_pack_it(
 def test_a_packed_record_unpacks_to_what_it_was(analyzer: KoreanEnglishAnalyzer, record: Record) -> None:
     empty = Record("e", "", "…", "und", complete=False)
     for one in (record, empty):
-        analysed = analyse_record(one, analyzer)
-        assert unpack_stored(pack(analysed).stored) == analysed
-        assert pack(analysed).contents.split() == analysed.contents_terms
+        analysed = analyze_record(one, analyzer)
+        assert decode_record(pack_record(analysed).stored) == analysed
+        assert pack_record(analysed).contents.split() == analysed.contents_terms
 
 
 def test_r6_a_record_that_crashes_hangs_or_raises_is_refused_and_no_other(
@@ -93,7 +93,7 @@ def test_r6_a_record_that_crashes_hangs_or_raises_is_refused_and_no_other(
     monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", HOSTILE))
     odd = {7: "segfault", 8: "abort", 40: "hang", 41: "raise", 99: "segfault"}
     path = _corpus(tmp_path, [(f"d{n}", f"인공지능 {odd.get(n, 'text')} 검색 {n}.") for n in range(100)])
-    with WorkerPool(2, Setup(None, 1_000, str(tmp_path))) as pool:
+    with WorkerPool(2, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
         found = _all(list(pool.analyse(path, 0, 100)))
     assert len(found) == 100
     assert {place for place, record in enumerate(found) if isinstance(record, RejectedRecord)} == odd.keys()
@@ -109,7 +109,9 @@ def test_r6_such_records_are_accounted_for_and_published_only_where_that_is_allo
     monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", HOSTILE))
     _corpus(tmp_path, [("a", "그래핀 필름"), ("b", "segfault"), ("c", "hang here"), ("d", "그래핀")])
     corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
-    with pytest.raises(TooManyRejected, match=r"2 records cannot be analysed, 0 may: b \(the anal.*`--max-rejected 2`"):
+    with pytest.raises(
+        TooManyRejectedRecords, match=r"2 records cannot be analysed, 0 may: b \(the anal.*`--max-rejected 2`"
+    ):
         build_index(corpora, indexes, "odd")
     with pytest.raises(IndexMissing):
         current_generation(indexes / "odd")
@@ -125,11 +127,15 @@ def test_r6_such_records_are_accounted_for_and_published_only_where_that_is_allo
 def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _corpus(tmp_path, [("a", "x")])
     for code, error, said in (
-        ("import sys; print('Kiwi is gone: run `make setup`.', file=sys.stderr); sys.exit(6)", PartMissing, "^Kiwi is"),
+        (
+            "import sys; print('Kiwi is gone: run `make setup`.', file=sys.stderr); sys.exit(6)",
+            DependencyMissing,
+            "^Kiwi is",
+        ),
         ("raise MemoryError", IndexingError, "keep ending .exit status 1, MemoryError"),
     ):
         monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", code))
-        with WorkerPool(1, Setup(None, 10, str(tmp_path))) as pool, pytest.raises(error, match=said):
+        with WorkerPool(1, WorkerSetup(None, 10, str(tmp_path))) as pool, pytest.raises(error, match=said):
             list(pool.analyse(path, 0, 1))
 
 
@@ -152,7 +158,7 @@ def test_r6_ten_megabytes_of_anything_take_less_than_a_minute(tmp_path: Path, un
     path = _corpus(tmp_path, [("big", text), ("small", "그래핀")])
     started = time.monotonic()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with WorkerPool(1, Setup(None, 1_000, str(tmp_path))) as pool:
+    with WorkerPool(1, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
         found = _all(list(pool.analyse(path, 0, 2)))
     assert not any(isinstance(record, RejectedRecord) for record in found)
     assert time.monotonic() - started < 60 * max(os.getloadavg()[0] / (os.cpu_count() or 1), 1)

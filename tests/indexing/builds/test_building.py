@@ -33,8 +33,8 @@ def test_r7_a_second_build_is_refused_at_once_and_names_the_first(tmp_path: Path
     index = tmp_path / "indexes" / "grown"
     index.mkdir(parents=True)
     code = (
-        "import sys; from pathlib import Path; from shrag.corpora.files import sole_writer\n"
-        "with sole_writer(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from shrag.corpora.files import lock_folder\n"
+        "with lock_folder(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(index)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:

@@ -15,7 +15,7 @@ from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.open_index import check_index, open_index
 from shrag.indexing.query import Term
-from shrag.indexing.storage.checksums import MANIFEST_FILE, MANIFEST_SEAL_FILE
+from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE
 from shrag.indexing.storage.generations import CURRENT_FILE, current_generation
 
 pytestmark = pytest.mark.slow
@@ -110,7 +110,7 @@ def _damaged(index: Path) -> Iterator[Callable[[], set[str]]]:
 def _cases(index: Path) -> list[tuple[str, str]]:
     """Return every file of the index with every damage that can be done to it."""
     folder, manifest = current_generation(index)
-    inside = [*manifest.files, MANIFEST_FILE, MANIFEST_SEAL_FILE]
+    inside = [*manifest.files, MANIFEST_FILE, MANIFEST_CHECKSUM_FILE]
     names = [CURRENT_FILE, *(f"{folder.name}/{name}" for name in inside)]
     no_harm_to_empty = ("zeroed", "cut", "one bit flipped")
     return [
@@ -130,7 +130,7 @@ def _damage_and_look(home: Path, name: str, kind: str, chance: random.Random) ->
         if not names:  # two files that are alike, swapped
             return
         # Opening goes by the digest in CURRENT; the manifest's seal beside it is for all other generations.
-        if names != {f"gen-000003/{MANIFEST_SEAL_FILE}"}:
+        if names != {f"gen-000003/{MANIFEST_CHECKSUM_FILE}"}:
             with pytest.raises(IndexDamaged) as refusal:
                 open_index(home / "indexes", "demo")
             assert any(Path(name).name in str(refusal.value) for name in names), (names, refusal.value)
@@ -218,16 +218,16 @@ def test_verifying_writes_nothing(home: Path) -> None:
 def test_an_index_opened_quickly_is_read_through_while_it_answers(home: Path) -> None:
     index = home / "indexes" / "demo"
     opened = open_index(home / "indexes", "demo", verify="quick")
-    assert opened.engine.search([Term("그래핀")], 1)[0]
-    assert opened.seals.wait(30) == "verified"
+    assert opened.searcher.search([Term("그래핀")], 1)[0]
+    assert opened.checksums.wait(30) == "verified"
     opened.close()
     path = index / "gen-000003" / "golden.json"
     with _damaged(index):
         _flip(path, random.Random(1))
         opened = open_index(home / "indexes", "demo", verify="quick")
-        assert opened.seals.wait(30) == "damaged"
+        assert opened.checksums.wait(30) == "damaged"
         with pytest.raises(IndexDamaged, match=r"golden\.json has changed since it was sealed"):
-            opened.seals.raise_if_damaged()
+            opened.checksums.raise_if_damaged()
         opened.close()
         _cut(path, random.Random(1))
         with pytest.raises(IndexDamaged, match=r"golden\.json has \d+ bytes where"):
@@ -239,6 +239,6 @@ def test_an_index_of_another_format_is_not_verified_but_named(home: Path) -> Non
     path = index / "gen-000001" / MANIFEST_FILE
     with _damaged(index):
         path.write_text(path.read_text().replace('"format_version": 3', '"format_version": 1', 1))
-        path.with_name(MANIFEST_SEAL_FILE).unlink()
+        path.with_name(MANIFEST_CHECKSUM_FILE).unlink()
         with pytest.raises(IndexMismatch, match="in format 1, this is SHRAG"):
             verify_index(home / "indexes", "demo", generation=1)

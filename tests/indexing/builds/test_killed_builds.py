@@ -15,7 +15,7 @@ import pytest
 
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import Term
 from shrag.indexing.storage.generations import current_generation
 
@@ -30,7 +30,7 @@ import os, sys, threading, time
 from pathlib import Path
 from shrag.indexing.storage import generations
 from shrag.indexing.build import builder, checkpoints, derived_steps, records_step
-from shrag.indexing.lexical.writer import LexicalWriter
+from shrag.indexing.lexical.writer import LuceneIndexWriter
 
 records_step._SMALLEST_SHARD = 256
 point, _, place = sys.argv.pop(1).partition(":")
@@ -47,34 +47,34 @@ def soon():
     return False
 
 if point == "records":
-    add, seen = LexicalWriter.add, [0]
+    add, seen = LuceneIndexWriter.add, [0]
     def counted(records):
         for record in records:
             seen[0] += 1
             if seen[0] == int(place):
                 die()
             yield record
-    LexicalWriter.add = lambda self, records: add(self, counted(records))
+    LuceneIndexWriter.add = lambda self, records: add(self, counted(records))
 elif point == "commit":
-    before(LexicalWriter, "checkpoint", lambda *_: soon())
+    before(LuceneIndexWriter, "checkpoint", lambda *_: soon())
 elif point == "merge":
-    before(LexicalWriter, "commit", lambda *_: soon())
+    before(LuceneIndexWriter, "commit", lambda *_: soon())
 elif point == "rejects":
     before(builder, "rejected_docids"); before(derived_steps, "write_rejects")
 elif point == "words":
     before(derived_steps, "write_token_store")
 elif point == "mark":
-    before(checkpoints, "replace_durably", lambda path, _: path.name == f"{place}.done")
+    before(checkpoints, "write_atomically", lambda path, _: path.name == f"{place}.done")
 elif point == "glossary":
     before(derived_steps, "mine_glossary")
 elif point == "seal":
     before(builder, "make_manifest")
 elif point == "manifest":
-    before(generations, "replace_durably", lambda path, _: path.name == "MANIFEST.json")
+    before(generations, "write_atomically", lambda path, _: path.name == "MANIFEST.json")
 elif point == "rename":
     before(Path, "rename")
 elif point == "current":
-    before(generations, "replace_durably", lambda path, _: path.name == "CURRENT")
+    before(generations, "write_atomically", lambda path, _: path.name == "CURRENT")
 elif point == "clean":
     before(builder.shutil, "rmtree")
 
@@ -112,7 +112,7 @@ def _start(home: Path, point: str) -> subprocess.Popen[bytes]:
 def _answers(home: Path) -> int:
     """Return which generation is current, having asked it something."""
     folder, manifest = current_generation(home / "indexes" / NAME)
-    reader = LexicalReader(folder / FOLDER, manifest.bm25)
+    reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
     assert reader.search([Term("graphen"), Term("학습")], 5)[1]
     reader.close()
     return manifest.generation

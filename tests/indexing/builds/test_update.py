@@ -16,14 +16,14 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.records import Record
 from shrag.corpora.store.parquet import read_parquet, record_digest
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.incremental import IndexChanges, IndexedDigests, update_index
-from shrag.indexing.build.worker import Frame
+from shrag.indexing.build.worker import AnalyzedBatch
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
 from shrag.indexing.lexical.schema import FOLDER
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.query import any_of
 from shrag.indexing.storage.generations import current_generation, list_generations
@@ -72,12 +72,12 @@ def _change(contents: Contents, chance: random.Random) -> tuple[Contents, IndexC
     return {docid: after[docid] for docid in order}, IndexChanges(len(added), len(changed), len(deleted), unchanged)
 
 
-def _reader(home: Path, indexes: str) -> LexicalReader:
+def _reader(home: Path, indexes: str) -> LuceneSearcher:
     folder, manifest = current_generation(home / indexes / "c")
-    return LexicalReader(folder / FOLDER, manifest.bm25)
+    return LuceneSearcher(folder / FOLDER, manifest.bm25)
 
 
-def _answers(reader: LexicalReader, chance: random.Random) -> list[object]:
+def _answers(reader: LuceneSearcher, chance: random.Random) -> list[object]:
     terms = ["그래핀", "탄소", "필름", "차폐", "carbon", "model", "learn", "film", "2", "차원", "gps", "missing"]
     queries = [any_of(chance.choices(terms, k=chance.randrange(1, 5))) for _ in range(40)]
     hits = [reader.search(queries, k) for k in (1, 3, 10, 100)]
@@ -85,7 +85,7 @@ def _answers(reader: LexicalReader, chance: random.Random) -> list[object]:
     return [rounded, reader.statistics(terms)]
 
 
-def _contents(reader: LexicalReader) -> dict[str, AnalysedRecord]:
+def _contents(reader: LuceneSearcher) -> dict[str, AnalyzedRecord]:
     return {found.record.docid: found for found in reader.documents(range(reader.count()))}
 
 
@@ -198,7 +198,7 @@ def test_only_what_changed_is_analysed(home: Path, monkeypatch: pytest.MonkeyPat
     given: list[str] = []
     real = WorkerPool.analyse
 
-    def analyse(self: WorkerPool, path: Path, start: int, stop: int) -> Iterator[Frame]:
+    def analyse(self: WorkerPool, path: Path, start: int, stop: int) -> Iterator[AnalyzedBatch]:
         given.extend(record.docid for record in read_parquet(path))
         return real(self, path, start, stop)
 

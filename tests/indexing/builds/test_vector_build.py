@@ -15,13 +15,13 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analyzed_record import AnalysedRecord, pack
+from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.vectors_step import build_vectors
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
-from shrag.indexing.lexical.searcher import LexicalReader
-from shrag.indexing.lexical.writer import LexicalWriter
+from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.open_index import open_index
 from shrag.indexing.storage.checksums import MANIFEST_FILE
 from shrag.indexing.storage.generations import CURRENT_FILE, current_generation
@@ -38,21 +38,21 @@ def demo_copy(demo_home: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LexicalReader]:
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LuceneSearcher]:
     """Return 60 documents in a Lucene index, one without terms."""
     folder = tmp_path_factory.mktemp("lucene")
-    with LexicalWriter(folder, Bm25()) as writer:
+    with LuceneIndexWriter(folder, Bm25()) as writer:
         for number in range(60):
             terms = [f"t{number * step % 17}" for step in range(number and 9)]
             record = Record(f"d{number * 37 % 60:02d}", "", "x", "en", complete=True)
-            writer.add([pack(AnalysedRecord(record, "", (" ".join(terms),)))])
+            writer.add([pack_record(AnalyzedRecord(record, "", (" ".join(terms),)))])
         writer.commit({})
-    reader = LexicalReader(folder, Bm25())
+    reader = LuceneSearcher(folder, Bm25())
     yield reader
     reader.close()
 
 
-def _phase(folder: Path, documents: LexicalReader, analyzer: KoreanEnglishAnalyzer) -> VectorCard:
+def _phase(folder: Path, documents: LuceneSearcher, analyzer: KoreanEnglishAnalyzer) -> VectorCard:
     return build_vectors(folder, folder / "stage", "lsa", documents, analyzer, "source", folder)
 
 
@@ -82,7 +82,7 @@ def test_every_row_is_the_vector_of_the_document_that_stands_there(demo_home: Pa
     assert index.dense is not None
     assert manifest.vectors is not None
     rows = open_vectors(folder / FOLDER, manifest.vectors)
-    reader = LexicalReader(folder / "lucene", manifest.bm25)
+    reader = LuceneSearcher(folder / "lucene", manifest.bm25)
     numbers = [0, 1, 84, 169]
     for number, docid, analysed in zip(numbers, reader.docids(numbers), reader.documents(numbers), strict=True):
         assert analysed.record.docid == docid
@@ -94,7 +94,7 @@ def test_every_row_is_the_vector_of_the_document_that_stands_there(demo_home: Pa
 
 
 def test_built_again_it_has_the_same_bytes(
-    tmp_path: Path, documents: LexicalReader, analyzer: KoreanEnglishAnalyzer
+    tmp_path: Path, documents: LuceneSearcher, analyzer: KoreanEnglishAnalyzer
 ) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -104,7 +104,7 @@ def test_built_again_it_has_the_same_bytes(
 
 
 def test_run_again_after_it_ended_it_changes_nothing(
-    tmp_path: Path, documents: LexicalReader, analyzer: KoreanEnglishAnalyzer
+    tmp_path: Path, documents: LuceneSearcher, analyzer: KoreanEnglishAnalyzer
 ) -> None:
     card, before = _phase(tmp_path, documents, analyzer), _digests(tmp_path)
     terms = tmp_path / FOLDER / "encoder" / "terms.npy"
@@ -117,7 +117,7 @@ def test_run_again_after_it_ended_it_changes_nothing(
     assert _digests(tmp_path) == before
 
 
-def test_the_sample_and_so_the_fit_do_not_depend_on_the_order_of_documents(documents: LexicalReader) -> None:
+def test_the_sample_and_so_the_fit_do_not_depend_on_the_order_of_documents(documents: LuceneSearcher) -> None:
     sample = sample_documents(documents, 20)
     docids = documents.docids(sample)
     hashes = [hashlib.blake2b(docid.encode(), digest_size=8).digest() for docid in docids]

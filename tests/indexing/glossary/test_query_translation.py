@@ -86,14 +86,14 @@ def test_a_translation_weighs_as_its_word_and_what_is_missing_is_made_up_for(ana
 
 def test_a_question_is_analysed_once_for_queries_ranking_and_extracts(demo: Engine) -> None:
     index = demo.open_index
-    question = analyze_question("LSTM 신경망 LSTM zzzz", index.analyzer, index.engine, index.glossary)
+    question = analyze_question("LSTM 신경망 LSTM zzzz", index.analyzer, index.searcher, index.glossary)
     assert question.terms == index.analyzer.terms([question.text])[0]
     assert [segment.terms for segment in question.segments] == [("lstm",), ("신경망",), ("lstm",), ("zzzz",)]
     assert [bool(found) for found in question.translations] == [bool(each.translations) for each in question.segments]
     frequencies, documents = question.statistics.contents.document_frequencies, question.statistics.contents.documents
     assert (frequencies["zzzz"], question.idf["zzzz"]) == (0, idf(0, documents))
     assert question.idf["lstm"] == idf(frequencies["lstm"], documents)
-    alone = analyze_question(question.text, index.analyzer, index.engine)
+    alone = analyze_question(question.text, index.analyzer, index.searcher)
     assert (alone.tokens, alone.translations) == (question.tokens, ((),) * 4)
     # Of LSTM twice and 신경망, which weighs as much, documents in English have the first alone.
     assert alone.compensation == pytest.approx(1.5)

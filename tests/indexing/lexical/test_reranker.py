@@ -14,7 +14,7 @@ WORDS = ("graphen", "shield")
 @pytest.fixture
 def reranker(demo: Engine) -> LexicalReranker:
     index = demo.open_index
-    return LexicalReranker(index.analyzer, index.engine, index.manifest.bm25)
+    return LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25)
 
 
 def _passage(*sentences: list[str]) -> Passage:
@@ -34,7 +34,7 @@ def test_in_a_text_without_full_stops_words_far_apart_are_not_in_one_sentence(
         QUESTION, [_passage(_apart(0)), _passage(terms), _passage(terms[:100], terms[100:])]
     )
     assert near > far == apart
-    contents = demo.open_index.engine.statistics(WORDS).contents
+    contents = demo.open_index.searcher.statistics(WORDS).contents
     rarest_left_out = min(idf(contents.document_frequencies[word], contents.documents) for word in WORDS)
     assert near - far == pytest.approx(SENTENCE_WEIGHT * rarest_left_out)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord, pack
+from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.schema import SEPARATOR, join_texts, write_queries
-from shrag.indexing.lexical.searcher import LexicalReader
-from shrag.indexing.lexical.writer import LexicalWriter
+from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
 from tests.indexing.bm25_score import bm25_score
 
@@ -27,29 +27,29 @@ DOCUMENTS = {
 }
 
 
-def _analysed(docid: str) -> AnalysedRecord:
+def _analysed(docid: str) -> AnalyzedRecord:
     title, sentences = DOCUMENTS[docid]
     record = Record(docid, " ".join(title), "x", "en", complete=True)
-    return AnalysedRecord(record, " ".join(title), tuple(map(" ".join, sentences)))
+    return AnalyzedRecord(record, " ".join(title), tuple(map(" ".join, sentences)))
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LexicalReader]:
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LuceneSearcher]:
     folder = tmp_path_factory.mktemp("lucene")
-    with LexicalWriter(folder, Bm25()) as writer:
+    with LuceneIndexWriter(folder, Bm25()) as writer:
         for docid in DOCUMENTS:
-            writer.add([pack(_analysed(docid))])
+            writer.add([pack_record(_analysed(docid))])
         assert writer.commit({"corpus": "abc"}) == 5
-    opened = LexicalReader(folder, Bm25())
+    opened = LuceneSearcher(folder, Bm25())
     yield opened
     opened.close()
 
 
-def _found(reader: LexicalReader, query: Query, k: int = 10) -> list[str]:
+def _found(reader: LuceneSearcher, query: Query, k: int = 10) -> list[str]:
     return [hit.docid for hit in reader.search([query], k)[0]]
 
 
-def test_scores_are_bm25_of_contents_and_title(reader: LexicalReader) -> None:
+def test_scores_are_bm25_of_contents_and_title(reader: LuceneSearcher) -> None:
     query = {"graphene": 1, "film": 2, "missing": 1}
     (hits,) = reader.search([any_of(["graphene", "film", "missing", "film"])], 10)
     statistics = reader.statistics(list(query))
@@ -63,7 +63,7 @@ def test_scores_are_bm25_of_contents_and_title(reader: LexicalReader) -> None:
     assert [hit.docid for hit in hits] == sorted(scores, key=lambda docid: -scores[docid])
 
 
-def test_the_query_tree_means_what_it_says(reader: LexicalReader) -> None:
+def test_the_query_tree_means_what_it_says(reader: LuceneSearcher) -> None:
     assert set(_found(reader, Term("film"))) == {"d1", "d2"}
     assert set(_found(reader, And((Term("graphene"), Term("shield"))))) == {"d1", "d5"}
     assert set(_found(reader, Not(Term("shield"), Term("graphene")))) == {"d3"}
@@ -71,12 +71,12 @@ def test_the_query_tree_means_what_it_says(reader: LexicalReader) -> None:
     assert _found(reader, Or(())) == _found(reader, And(())) == _found(reader, Term("missing")) == []
 
 
-def test_order_of_alternatives_does_not_matter_and_more_of_them_find_no_less(reader: LexicalReader) -> None:
+def test_order_of_alternatives_does_not_matter_and_more_of_them_find_no_less(reader: LuceneSearcher) -> None:
     assert reader.search([any_of(["film", "copper"])], 10) == reader.search([any_of(["copper", "film"])], 10)
     assert set(_found(reader, any_of(["film"]))) <= set(_found(reader, any_of(["film", "polymer"])))
 
 
-def test_k_bounds_the_hits_and_must_be_positive(reader: LexicalReader) -> None:
+def test_k_bounds_the_hits_and_must_be_positive(reader: LuceneSearcher) -> None:
     query = any_of(["graphene", "film", "shield", "copper"])
     assert len(_found(reader, query, 2)) == 2
     assert len(_found(reader, query, 1_000_000)) == 5
@@ -84,11 +84,11 @@ def test_k_bounds_the_hits_and_must_be_positive(reader: LexicalReader) -> None:
         reader.search([query], 0)
 
 
-def test_a_query_of_five_thousand_terms_is_answered(reader: LexicalReader) -> None:
+def test_a_query_of_five_thousand_terms_is_answered(reader: LuceneSearcher) -> None:
     assert _found(reader, any_of([*(f"t{n}" for n in range(5000)), "polymer"])) == ["d2"]
 
 
-def test_statistics_count_documents_by_field(reader: LexicalReader) -> None:
+def test_statistics_count_documents_by_field(reader: LuceneSearcher) -> None:
     statistics = reader.statistics(["shield", "missing"])
     assert statistics.contents.documents == 5
     assert statistics.contents.average_length == pytest.approx((5 + 3 + 4 + 1 + 2) / 5)
@@ -97,15 +97,15 @@ def test_statistics_count_documents_by_field(reader: LexicalReader) -> None:
     assert statistics.title.document_frequencies == {"shield": 2, "missing": 0}
 
 
-def test_records_come_back_with_their_terms(reader: LexicalReader) -> None:
+def test_records_come_back_with_their_terms(reader: LuceneSearcher) -> None:
     assert reader.fetch(["d3", "nothing", "d1"]) == [_analysed("d3"), None, _analysed("d1")]
     assert reader.about() == {"corpus": "abc"}
 
 
 def test_an_index_of_nothing_finds_nothing(tmp_path: Path) -> None:
-    with LexicalWriter(tmp_path / "i", Bm25()) as writer:
+    with LuceneIndexWriter(tmp_path / "i", Bm25()) as writer:
         writer.commit({})
-    empty = LexicalReader(tmp_path / "i", Bm25())
+    empty = LuceneSearcher(tmp_path / "i", Bm25())
     assert empty.search([Term("a")], 3) == [[]]
     assert empty.statistics(["a"]).contents.document_frequencies == {"a": 0}
     assert empty.fetch(["a"]) == [None]
@@ -114,17 +114,17 @@ def test_an_index_of_nothing_finds_nothing(tmp_path: Path) -> None:
 
 def test_a_failed_build_leaves_nothing_that_opens(tmp_path: Path) -> None:
     def build() -> None:
-        with LexicalWriter(tmp_path / "i", Bm25()) as writer:
-            writer.add([pack(_analysed("d1"))])
+        with LuceneIndexWriter(tmp_path / "i", Bm25()) as writer:
+            writer.add([pack_record(_analysed("d1"))])
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         build()
     with pytest.raises(IndexingError, match="Lucene failed while reading"):
-        LexicalReader(tmp_path / "i", Bm25())
+        LuceneSearcher(tmp_path / "i", Bm25())
 
 
-def test_threads_that_search_at_once_get_their_own_answers(reader: LexicalReader) -> None:
+def test_threads_that_search_at_once_get_their_own_answers(reader: LuceneSearcher) -> None:
     queries: list[Query] = [Term("film"), Term("shield"), Term("copper"), any_of(["graphene", "polymer"])]
     alone = [reader.search([query], 10)[0] for query in queries]
     wrong: list[object] = []
@@ -143,13 +143,13 @@ def test_threads_that_search_at_once_get_their_own_answers(reader: LexicalReader
     assert wrong == []
 
 
-def test_a_term_is_never_read_as_a_query(reader: LexicalReader) -> None:
+def test_a_term_is_never_read_as_a_query(reader: LuceneSearcher) -> None:
     for hostile in ("film\0tcopper", "\0", "", "o2", "w0.5", "🧪", "a" * 40_000):
         assert _found(reader, Term(hostile)) == []
         assert reader.statistics([hostile]).contents.document_frequencies == {hostile: 0}
 
 
-def test_queries_asked_at_once_are_answered_as_each_alone(reader: LexicalReader) -> None:
+def test_queries_asked_at_once_are_answered_as_each_alone(reader: LuceneSearcher) -> None:
     queries: list[Query] = [*(any_of(["film", "copper"][:size]) for size in (2, 1, 0)), Term("shield")]
     assert reader.search(queries, 10) == [reader.search([query], 10)[0] for query in queries]
     assert reader.search([], 10) == []

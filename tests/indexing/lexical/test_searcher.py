@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import threading
 
-from shrag.indexing.lexical.searcher import RecentBytes
+from shrag.indexing.lexical.searcher import RecordCache
 
 
 def test_what_was_asked_for_the_longest_ago_makes_room_for_what_is_new() -> None:
-    recent = RecentBytes(most_bytes=100)
+    recent = RecordCache(most_bytes=100)
     for place in range(10):
         recent.keep(place, b"x" * 10)
     assert recent.get([0]) == {0: b"x" * 10}
@@ -17,27 +17,27 @@ def test_what_was_asked_for_the_longest_ago_makes_room_for_what_is_new() -> None
 
 
 def test_a_record_of_more_than_a_tenth_of_the_room_is_not_kept_and_pushes_nothing_out() -> None:
-    recent = RecentBytes(most_bytes=100)
+    recent = RecordCache(most_bytes=100)
     recent.keep(1, b"small")
     recent.keep(2, b"x" * 11)
     assert (recent.get([1, 2]), recent.bytes) == ({1: b"small", 2: None}, 5)
 
 
 def test_a_record_kept_twice_takes_its_room_once() -> None:
-    recent = RecentBytes(most_bytes=100)
+    recent = RecordCache(most_bytes=100)
     recent.keep(1, b"same")
     recent.keep(1, b"same")
     assert recent.bytes == 4
 
 
 def test_without_room_nothing_is_kept() -> None:
-    recent = RecentBytes(most_bytes=0)
+    recent = RecordCache(most_bytes=0)
     recent.keep(1, b"x")
     assert (recent.get([1]), recent.bytes) == ({1: None}, 0)
 
 
 def test_threads_that_keep_and_ask_at_once_leave_it_within_its_bounds_and_never_mix_records_up() -> None:
-    recent = RecentBytes(most_bytes=1_000)
+    recent = RecordCache(most_bytes=1_000)
     wrong: list[int] = []
 
     def work(first: int) -> None:

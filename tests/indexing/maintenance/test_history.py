@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.files import sole_writer
+from shrag.corpora.files import lock_folder
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.maintenance.history import list_index, list_names, roll_back, show_manifest
@@ -16,9 +16,9 @@ from shrag.indexing.storage.checksums import MANIFEST_FILE
 from shrag.indexing.storage.generations import (
     CURRENT_FILE,
     current_generation,
-    drop_old,
     list_generations,
     next_generation,
+    prune_generations,
 )
 
 pytestmark = pytest.mark.slow
@@ -83,7 +83,7 @@ def test_a_lost_or_damaged_current_file_is_mended_by_choosing(home: Path) -> Non
 
 
 def test_going_back_waits_for_no_builder(home: Path) -> None:
-    with sole_writer(home / "indexes" / "demo"), pytest.raises(IndexingError, match="is being written by process"):
+    with lock_folder(home / "indexes" / "demo"), pytest.raises(IndexingError, match="is being written by process"):
         roll_back(home / "indexes", "demo")
 
 
@@ -109,7 +109,7 @@ def test_after_a_step_back_no_number_comes_twice_and_the_one_gone_back_to_is_kep
 def test_what_is_kept(tmp_path: Path, current: int, before: int | None, keep: int, kept: list[int]) -> None:
     for number in range(1, 6):
         (tmp_path / f"gen-{number:06d}").mkdir()
-    drop_old(tmp_path, current, before, keep)
+    prune_generations(tmp_path, current, before, keep)
     assert list_generations(tmp_path) == kept
 
 
@@ -117,7 +117,7 @@ def test_what_a_killed_removal_left_is_no_generation_and_goes_with_the_next_buil
     for name in ("gen-000002", "old-000001", "build-000003", "gen-1", "gen-000009x"):
         (tmp_path / name).mkdir()
     assert (list_generations(tmp_path), next_generation(tmp_path)) == ([2], 3)
-    drop_old(tmp_path, 2, None)
+    prune_generations(tmp_path, 2, None)
     assert not (tmp_path / "old-000001").exists()
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shrag.corpora.store.manifest import Account, CorpusManifest
+from shrag.corpora.store.manifest import CorpusManifest, SourceAccount
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
-from shrag.indexing.storage.checksums import FileSeal, find_damage, seal_files
+from shrag.indexing.storage.checksums import FileChecksum, compute_checksums, find_damage
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest, decode_manifest, encode_manifest
 
 PATH = Path("indexes/demo/gen-000001/MANIFEST.json")
@@ -25,12 +25,12 @@ _MANIFESTS = st.builds(
     format_version=st.just(FORMAT_VERSION),
     source=st.builds(
         CorpusManifest,
-        sources=st.lists(st.builds(Account), max_size=3).map(tuple),
+        sources=st.lists(st.builds(SourceAccount), max_size=3).map(tuple),
         languages=st.dictionaries(_TEXT, _COUNT, max_size=3),
     ),
     bm25=st.builds(Bm25, st.floats(0, 9), st.floats(0, 1), st.floats(0, 9)),
     utilization=st.dictionaries(_TEXT, st.floats(0, 1), max_size=3),
-    files=st.dictionaries(_SAFE_NAME, st.builds(FileSeal), max_size=4),
+    files=st.dictionaries(_SAFE_NAME, st.builds(FileChecksum), max_size=4),
     versions=st.dictionaries(_TEXT, _TEXT, max_size=3),
 )
 
@@ -46,7 +46,7 @@ SMALL = IndexManifest(
     records=1,
     rejected=0,
     utilization={"Lucene": 0.5},
-    files={"lucene/_0.cfs": FileSeal(10, "a" * 64)},
+    files={"lucene/_0.cfs": FileChecksum(10, "a" * 64)},
     versions={"shrag": "0.1.0"},
 )
 
@@ -103,7 +103,7 @@ def test_seals_tell_each_difference_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "lucene").mkdir()
     for name in ("a", "b", "lucene/c", "lucene/d", "MANIFEST.json"):
         (tmp_path / name).write_bytes(name.encode() * 3)
-    seals = seal_files(tmp_path)
+    seals = compute_checksums(tmp_path)
     assert list(seals) == ["a", "b", "lucene/c", "lucene/d"]
     assert list(find_damage(tmp_path, seals)) == []
     (tmp_path / "a").write_bytes(b"b" * 3)

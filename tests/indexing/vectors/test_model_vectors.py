@@ -13,11 +13,11 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.corpora.ingest.add import add_corpus
-from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.incremental import update_index
 from shrag.indexing.errors import EncoderUnavailable, UnknownEncoder
-from shrag.indexing.lexical.searcher import LexicalReader
+from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.open_index import open_index
 from shrag.indexing.storage.generations import current_generation
 from shrag.indexing.storage.vector_card import FILE, FOLDER, canonical_encoder, encoder_settings
@@ -77,7 +77,7 @@ def test_rows_and_queries_equal_the_encoders_vectors(made: Path) -> None:
     assert len(hits) == 5
     for stored in index.store.fetch([hits[0].docid, hits[4].docid]):
         assert stored is not None
-        (own,) = index.dense.encoder.encode_passages([as_passage(stored)])
+        (own,) = index.dense.encoder.encode_passages([to_passage(stored)])
         (cosine,) = index.dense.cosines(own[None], [stored.record.docid])
         assert cosine > 0.999
     index.close()
@@ -161,7 +161,7 @@ def test_an_update_encodes_only_new_and_changed_records(home: Path, tmp_path: Pa
     def rows() -> dict[str, bytes]:
         folder, manifest = current_generation(home / "indexes" / "demo")
         assert manifest.vectors is not None
-        reader = LexicalReader(folder / "lucene", manifest.bm25)
+        reader = LuceneSearcher(folder / "lucene", manifest.bm25)
         numbers = range(reader.count())
         vectors = open_vectors(folder / FOLDER, manifest.vectors)
         found = {docid: vectors[n].tobytes() for docid, n in zip(reader.docids(numbers), numbers, strict=True)}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.storage.vector_card import FILE, VectorCard
 from shrag.indexing.vectors.store import STAGE_FILE, open_vectors, read_ahead, write_vectors
@@ -69,10 +69,10 @@ class Documents:
     def docids(self, numbers: Sequence[int]) -> list[str]:
         return [f"d{number}" for number in numbers]
 
-    def documents(self, numbers: Iterable[int]) -> Iterator[AnalysedRecord]:
+    def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         for number in numbers:
             self.read.append(number)
-            yield AnalysedRecord(Record(f"d{number}", "", "x", "en", complete=True), "", (str(number),))
+            yield AnalyzedRecord(Record(f"d{number}", "", "x", "en", complete=True), "", (str(number),))
 
 
 class AngleEncoder:

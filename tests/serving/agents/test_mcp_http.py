@@ -131,7 +131,7 @@ def test_the_client_searches_and_fetches_as_connectors_do_and_reads_records_as_r
     assert found.structured_content["results"][0] == first
     document = json.loads(fetched.content[0].text)
     assert document == fetched.structured_content
-    assert (document["id"], document["text"], document["metadata"]["cut"]) == ("DEMO-SOC-012", record.text, False)
+    assert (document["id"], document["text"], document["metadata"]["truncated"]) == ("DEMO-SOC-012", record.text, False)
     assert [each.uri_template for each in templates.resource_templates] == ["shrag://document/{docid}{?index}"]
     assert resources.resources == []
     assert (read.contents[0].mime_type, read.contents[0].text) == (

@@ -47,7 +47,7 @@ def test_a_record_found_is_at_most_2_kilobytes_with_its_whole_docid(demo: Engine
     assert len(reply.records) == 50
     for found in reply.records:
         assert len(msgspec.json.encode(found)) <= MOST_RECORD_BYTES == 2_048
-        assert (found.docid, found.cut) == (record.docid, True)
+        assert (found.docid, found.truncated) == (record.docid, True)
         assert record.text.startswith(found.text.removesuffix("…").rstrip())
     assert len(search_text(reply).encode()) <= 51 * MOST_RECORD_BYTES
 
@@ -64,7 +64,7 @@ def test_a_short_record_is_given_whole(demo: Engine) -> None:
     (found,) = search_reply(demo.search(QUESTION, k=1)).records
     record = demo.document("DEMO-SOC-012")
     assert record is not None
-    assert (found.docid, found.text, found.title, found.cut) == ("DEMO-SOC-012", record.text, record.title, False)
+    assert (found.docid, found.text, found.title, found.truncated) == ("DEMO-SOC-012", record.text, record.title, False)
 
 
 def test_the_text_of_a_search_is_its_results_as_json_or_the_reason_where_there_is_none(demo: Engine) -> None:

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
-from shrag.indexing.errors import IndexMissing, PartMissing
+from shrag.indexing.errors import DependencyMissing, IndexMissing
 from shrag.models.language_model import Completion, Message
 from shrag.serving.agents import server as mcp_server
 from shrag.serving.agents.server import build_server, check_installed, http_application, serve_http
@@ -170,7 +170,7 @@ def test_a_client_that_gives_up_stops_the_model(demo_home: Path, demo: Engine) -
 def test_the_sdk_is_asked_for_by_name_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     check_installed()
     monkeypatch.setattr(mcp_server, "find_spec", lambda _: None)
-    with pytest.raises(PartMissing, match=r"pip install -c constraints.txt shrag\[mcp\]"):
+    with pytest.raises(DependencyMissing, match=r"pip install -c constraints.txt shrag\[mcp\]"):
         check_installed()
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shrag.serving.answering import answer_parser as answer_reader
-from shrag.serving.answering.answer_parser import AnswerReader, Said
+from shrag.serving.answering import answer_parser
+from shrag.serving.answering.answer_parser import AnswerParser
+from shrag.serving.events import AnswerSentence
 
 KOREAN = """##제목##
 그래핀 **차폐**
@@ -31,13 +32,13 @@ READ = [
 ]
 
 
-def _read(text: str, size: int = 10**9) -> list[Said]:
-    reader = AnswerReader()
-    said = [each for start in range(0, len(text), size) for each in reader.feed(text[start : start + size])]
-    return [*said, *reader.end()]
+def _read(text: str, size: int = 10**9) -> list[AnswerSentence]:
+    parser = AnswerParser()
+    said = [each for start in range(0, len(text), size) for each in parser.feed(text[start : start + size])]
+    return [*said, *parser.end()]
 
 
-def _plain(said: list[Said]) -> list[tuple[str, str, tuple[int, ...]]]:
+def _plain(said: list[AnswerSentence]) -> list[tuple[str, str, tuple[int, ...]]]:
     return [(each.part, each.sentence.text, each.sentence.citations) for each in said]
 
 
@@ -47,8 +48,8 @@ def test_sentences_and_their_citations_are_the_same_in_pieces_of_any_size(size: 
 
 
 def test_a_sentence_comes_before_the_answer_ends() -> None:
-    reader = AnswerReader()
-    early = reader.feed(KOREAN[: KOREAN.index("##본론##")])
+    parser = AnswerParser()
+    early = parser.feed(KOREAN[: KOREAN.index("##본론##")])
     assert [each.sentence.text for each in early] == ["그래핀 차폐", "그래핀은 얇다."]
 
 
@@ -70,8 +71,8 @@ def test_text_without_any_mark_is_all_body() -> None:
 
 @pytest.mark.parametrize("text", ["##답변불가##", "## NO ANSWER ##", "##no answer##\nThe records are about milk."])
 def test_a_refusal_says_nothing_else(text: str) -> None:
-    reader = AnswerReader()
-    assert (reader.feed(text), reader.end(), reader.refused) == ([], [], True)
+    parser = AnswerParser()
+    assert (parser.feed(text), parser.end(), parser.refused) == ([], [], True)
 
 
 def test_marks_that_open_a_sentence_belong_to_it_where_the_one_before_has_its_own() -> None:
@@ -99,32 +100,32 @@ def test_what_says_nothing_has_no_sentence(text: str) -> None:
 @given(st.text("가a#*[]1-, .\n!(", max_size=80), st.integers(1, 9))
 @settings(max_examples=300, deadline=None)
 def test_any_text_is_read_and_what_was_given_out_is_never_taken_back(text: str, size: int) -> None:
-    reader = AnswerReader()
-    said: list[Said] = []
+    parser = AnswerParser()
+    said: list[AnswerSentence] = []
     for start in range(0, len(text), size):
-        said += reader.feed(text[start : start + size])
-    said += reader.end()
+        said += parser.feed(text[start : start + size])
+    said += parser.end()
     assert all(each.sentence.text.strip() and "\n" not in each.sentence.text for each in said)
     assert not any("**" in each.sentence.text for each in said)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_a_sentence_is_given_out_once_the_second_behind_it_has_begun(size: int) -> None:
-    reader = AnswerReader()
+    parser = AnswerParser()
     text = "첫째 문장이다 [1]. 둘째 문장이다 [2]. 셋째 문장"
-    said = [each for start in range(0, len(text), size) for each in reader.feed(text[start : start + size])]
+    said = [each for start in range(0, len(text), size) for each in parser.feed(text[start : start + size])]
     assert _plain(said) == [("body", "첫째 문장이다.", (1,))]
 
 
 def test_each_sentence_is_read_for_once_however_small_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     reads = 0
 
-    def count(text: str) -> Iterator[Said]:
+    def count(text: str) -> Iterator[AnswerSentence]:
         nonlocal reads
         reads += 1
         return original(text)
 
-    original = answer_reader._read
-    monkeypatch.setattr(answer_reader, "_read", count)
+    original = answer_parser._parse
+    monkeypatch.setattr(answer_parser, "_parse", count)
     _read("재택근무 일수와 갈등의 관계를 분석하였다 [1]. " * 50, 1)
     assert reads == 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord, analyse_record
-from shrag.serving.answering.citations import check_quotes, find_issue
+from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
+from shrag.serving.answering.citations import find_issue, verify_quotes
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Issue, Section, Sentence
 
@@ -23,7 +23,7 @@ def test_only_what_stands_in_the_record_cited_is_supported(record: Record) -> No
         "무엇이나": (),
     }
     section = Section("body", tuple(Sentence(text, numbers) for text, numbers in sentences.items()))
-    checked = check_quotes(Answer("extractive", "ko", (section,), ()), [record])
+    checked = verify_quotes(Answer("extractive", "ko", (section,), ()), [record])
     assert [sentence.supported for sentence in checked.sections[0].sentences] == [
         True, True, True, False, False, False, False, True,
     ]  # fmt: skip
@@ -48,8 +48,8 @@ ENGLISH = Record(
 
 
 @pytest.fixture(scope="module")
-def evidence(demo: Engine) -> list[AnalysedRecord]:
-    return [analyse_record(record, demo.open_index.analyzer) for record in (KOREAN, ENGLISH)]
+def evidence(demo: Engine) -> list[AnalyzedRecord]:
+    return [analyze_record(record, demo.open_index.analyzer) for record in (KOREAN, ENGLISH)]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def evidence(demo: Engine) -> list[AnalysedRecord]:
     ],
 )
 def test_a_sentence_is_unsupported_for_what_its_records_do_not_bear_out(
-    demo: Engine, evidence: list[AnalysedRecord], text: str, citations: tuple[int, ...], issue: Issue
+    demo: Engine, evidence: list[AnalyzedRecord], text: str, citations: tuple[int, ...], issue: Issue
 ) -> None:
     assert find_issue(Sentence(text, citations), evidence, demo.open_index) == issue
 

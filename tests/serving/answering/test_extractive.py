@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analyzed_record import AnalysedRecord, analyse_record
+from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.serving.answering.extractive import extract_answer
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
@@ -15,10 +15,10 @@ from shrag.serving.retrieval.query_terms import QueryTerm
 
 def _answer(question: str, words: Sequence[str], *records: tuple[str, str]) -> Answer:
     analyzer = KoreanEnglishAnalyzer()
-    evidence: list[AnalysedRecord] = []
+    evidence: list[AnalyzedRecord] = []
     for number, (title, text) in enumerate(records, 1):
         record = Record(f"d{number}", title, text, detect_language(text), complete=True)
-        evidence.append(analyse_record(record, analyzer))
+        evidence.append(analyze_record(record, analyzer))
     weighed = [QueryTerm(word, tuple(analyzer.terms([word])[0]), 1.0, 1, keyword=True, known=True) for word in words]
     return extract_answer(parse_question(question), weighed, evidence)
 

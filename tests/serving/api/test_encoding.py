@@ -10,7 +10,7 @@ from shrag.serving.answer_cache import AnswerCache, CachedAnswer
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.engine import Engine
-from shrag.serving.http.request_context import begin_request
+from shrag.serving.http.logging import REQUEST_CONTEXT, RequestContext
 from shrag.serving.request import parse_request
 from shrag.serving.results import cached_ask, cached_search
 
@@ -26,10 +26,10 @@ def engine(demo: Engine) -> Engine:
 
 @pytest.mark.parametrize("question", [QUESTION, NOTHING])
 def test_a_kept_search_is_the_search_with_this_requests_own_end(engine: Engine, question: str) -> None:
-    begin_request("first")
+    REQUEST_CONTEXT.set(RequestContext("first"))
     fresh = json.loads(encode_search(engine.search(question)))
     for trace in ("second", 'third "}'):
-        begin_request(trace)
+        REQUEST_CONTEXT.set(RequestContext(trace))
         kept = engine.run(parse_request(question, answered=False))
         assert isinstance(kept, CachedAnswer)
         body = encode_cached_search(kept)

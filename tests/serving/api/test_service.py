@@ -23,8 +23,7 @@ from shrag.serving.errors import QuestionAbandoned
 from shrag.serving.events import Event
 from shrag.serving.http.problems import to_problem
 from shrag.serving.request import parse_request
-from shrag.serving.runtime.admission import ServerLimits
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.admission import Deadline, ServerLimits
 from shrag.serving.runtime.leases import FixedEngine
 from tests.support.live import KeptEngine, Live, live_app, wait_until
 from tests.support.scripted_models import ScriptedModel, listed

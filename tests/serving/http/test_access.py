@@ -19,7 +19,7 @@ from shrag.serving.errors import ServingError
 from shrag.serving.http.access import PUBLIC, Access, APIKeyMiddleware, access_for_host
 from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.logging import LOGGER, JsonLines
-from shrag.serving.http.request_guard import LOOPBACK
+from shrag.serving.http.middleware import LOOPBACK
 from tests.support.live import KeptEngine
 
 KEY = "q7Wm0cXv3ZpLr9TnBs5KyHd2FgJu8Ae4"

@@ -11,6 +11,8 @@ from contextlib import suppress
 import pytest
 
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun
+from shrag.serving.events import Event
 from shrag.serving.http.connection_limits import MOST_WAITING, RECEIVE_SECONDS, UNREAD_SECONDS, Deadlines
 from tests.support.live import QUESTION, Live, live, read_all, split
 
@@ -83,13 +85,13 @@ def test_a_request_that_comes_in_pieces_but_in_time_is_answered(demo: Engine, mo
 
 
 def _search_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Engine.complete_search
+    original = EventRun.take_all
 
-    def slow(*arguments: object, **options: object) -> object:
+    def slow(run: EventRun[Event]) -> object:
         time.sleep(0.8)
-        return original(*arguments, **options)  # type: ignore[arg-type]
+        return original(run)
 
-    monkeypatch.setattr(Engine, "complete_search", slow)
+    monkeypatch.setattr(EventRun, "take_all", slow)
 
 
 def test_an_answer_longer_than_the_bound_for_requests_is_not_cut(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

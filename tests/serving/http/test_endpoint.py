@@ -18,8 +18,8 @@ from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.http.endpoint import Operation, read_query
+from shrag.serving.http.middleware import LARGEST_BODY
 from shrag.serving.http.problems import HTTPProblem
-from shrag.serving.http.request_guard import LARGEST_BODY
 from shrag.serving.page.routes import ReferencesQuery
 from shrag.serving.runtime.admission import ServerLimits
 

@@ -20,10 +20,8 @@ def _logger(handler: JsonLines) -> logging.Logger:
 
 
 def _join(handler: JsonLines) -> None:
-    thread = handler._writer._thread
-    assert thread is not None
-    thread.join(5)
-    assert not thread.is_alive()
+    handler._writer.join(5)
+    assert not handler._writer.is_alive()
 
 
 def test_each_entry_is_one_line_of_json_whatever_is_in_it() -> None:

@@ -14,8 +14,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, Timings
 from shrag.serving.http.sse import stream_events
-from shrag.serving.runtime.admission import AdmissionQueue
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.admission import AdmissionQueue, Deadline
 from shrag.serving.runtime.event_feed import EventFeed
 from tests.support.scripted_models import ScriptedModel, listed
 

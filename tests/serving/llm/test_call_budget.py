@@ -10,8 +10,8 @@ from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import Completion, Message
 from shrag.serving.errors import BudgetExceeded
 from shrag.serving.events import ModelCall
-from shrag.serving.llm.call_budget import Ration, RationedModel
-from shrag.serving.llm.structured_call import PromptCall, ask
+from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
+from shrag.serving.llm.structured_call import PromptCall, call_model
 from tests.support.scripted_models import ScriptedStream
 
 
@@ -44,27 +44,27 @@ class _Model:
         return ScriptedStream(["a"])
 
 
-def _ask(model: RationedModel, question: str) -> str:
+def _ask(model: BudgetedModel, question: str) -> str:
     return _told(model, question)[0]
 
 
-def _told(model: RationedModel, question: str) -> tuple[str, list[ModelCall]]:
+def _told(model: BudgetedModel, question: str) -> tuple[str, list[ModelCall]]:
     values = {"question": question, "least": "2", "most": "5"}
-    value, calls = ask(model, PromptCall("keywords", "keywords", "en", values), _Letter)
+    value, calls = call_model(model, PromptCall("keywords", "keywords", "en", values), _Letter)
     return value.letter, calls
 
 
-def _rationed(model: _Model, calls: int = 8, seconds: float = 60.0, clock: Sequence[float] = ()) -> RationedModel:
+def _budgeted(model: _Model, calls: int = 8, seconds: float = 60.0, clock: Sequence[float] = ()) -> BudgetedModel:
     times = iter(clock)
-    return RationedModel(model, Ration(calls, seconds), (lambda: next(times)) if clock else (lambda: 0.0))
+    return BudgetedModel(model, CallBudget(calls, seconds), (lambda: next(times)) if clock else (lambda: 0.0))
 
 
 def test_a_call_is_made_once_and_noted_once_however_often_it_is_asked_for() -> None:
     model = _Model('{"letter": "a"}', '{"letter": "b"}')
-    rationed = _rationed(model)
-    told = [_told(rationed, question) for question in ("one", "two", "one", "two")]
+    budgeted = _budgeted(model)
+    told = [_told(budgeted, question) for question in ("one", "two", "one", "two")]
     assert [letter for letter, _ in told] == ["a", "b", "a", "b"]
-    assert rationed.calls == len(model.asked) == 2
+    assert budgeted.calls == len(model.asked) == 2
     call = ModelCall("keywords", "lettered", 10, 2, 0.5, 0.25)
     assert [calls for _, calls in told] == [[call], [call], [], []]
 
@@ -72,9 +72,9 @@ def test_a_call_is_made_once_and_noted_once_however_often_it_is_asked_for() -> N
 def test_who_asks_while_the_same_call_is_being_made_waits_for_it() -> None:
     model = _Model()
     model.gate.clear()
-    rationed = _rationed(model)
+    budgeted = _budgeted(model)
     got: list[str] = []
-    threads = [threading.Thread(target=lambda: got.append(_ask(rationed, "one"))) for _ in range(6)]
+    threads = [threading.Thread(target=lambda: got.append(_ask(budgeted, "one"))) for _ in range(6)]
     for thread in threads:
         thread.start()
     assert model.begun.wait(10)
@@ -86,55 +86,55 @@ def test_who_asks_while_the_same_call_is_being_made_waits_for_it() -> None:
 
 
 def test_no_call_is_made_beyond_the_number_allowed_but_what_was_answered_still_is() -> None:
-    rationed = _rationed(_Model(), calls=2)
-    assert _ask(rationed, "one") == _ask(rationed, "two") == "a"
+    budgeted = _budgeted(_Model(), calls=2)
+    assert _ask(budgeted, "one") == _ask(budgeted, "two") == "a"
     with pytest.raises(BudgetExceeded, match="used up the 2 calls") as exceeded:
-        _ask(rationed, "three")
+        _ask(budgeted, "three")
     assert (exceeded.value.exhausted, exceeded.value.allowed) == ("calls", 2)
-    assert _ask(rationed, "one") == "a"
-    assert rationed.calls == 2
+    assert _ask(budgeted, "one") == "a"
+    assert budgeted.calls == 2
 
 
 def test_none_allowed_means_none() -> None:
     model = _Model()
     with pytest.raises(BudgetExceeded):
-        _ask(_rationed(model, calls=0), "one")
+        _ask(_budgeted(model, calls=0), "one")
     assert model.asked == []
 
 
 def test_no_call_is_begun_after_the_seconds_allowed_which_count_from_the_first_one() -> None:
-    rationed = _rationed(_Model(), seconds=30.0, clock=(100.0, 130.0, 130.5))
-    assert _ask(rationed, "one") == _ask(rationed, "two") == "a"
+    budgeted = _budgeted(_Model(), seconds=30.0, clock=(100.0, 130.0, 130.5))
+    assert _ask(budgeted, "one") == _ask(budgeted, "two") == "a"
     with pytest.raises(BudgetExceeded, match="used up the 30 seconds"):
-        _ask(rationed, "three")
+        _ask(budgeted, "three")
 
 
 def test_a_repaired_answer_took_two_calls() -> None:
-    rationed = _rationed(_Model("nothing of the kind", '{"letter": "b"}'))
-    letter, calls = _told(rationed, "one")
+    budgeted = _budgeted(_Model("nothing of the kind", '{"letter": "b"}'))
+    letter, calls = _told(budgeted, "one")
     assert letter == "b"
     assert [call.repaired for call in calls] == [True, True]
 
 
 def test_a_call_that_fails_fails_alike_for_all_and_is_not_made_again() -> None:
     model = _Model("nothing of the kind")
-    rationed = _rationed(model)
+    budgeted = _budgeted(model)
     for _ in range(2):
         with pytest.raises(InvalidOutput, match="in two attempts"):
-            _ask(rationed, "one")
+            _ask(budgeted, "one")
     assert len(model.asked) == 2  # the try and its repair
 
 
 def test_the_answer_is_streamed_though_nothing_is_left() -> None:
-    rationed = _rationed(_Model(), calls=0)
-    assert list(rationed.stream([Message("user", "one")])) == ["a"]
+    budgeted = _budgeted(_Model(), calls=0)
+    assert list(budgeted.stream([Message("user", "one")])) == ["a"]
 
 
 def test_the_same_messages_under_another_schema_are_another_call() -> None:
     model = _Model("plain")
-    rationed = _rationed(model)
+    budgeted = _budgeted(model)
     messages = [Message("user", "one")]
-    rationed.complete(messages)
-    rationed.complete(messages, {"type": "object"})
-    rationed.complete(messages, max_tokens=7)
-    assert rationed.calls == 3
+    budgeted.complete(messages)
+    budgeted.complete(messages, {"type": "object"})
+    budgeted.complete(messages, max_tokens=7)
+    assert budgeted.calls == 3

@@ -8,8 +8,8 @@ import pytest
 from shrag.models.language_model import Completion, Message
 from shrag.serving.errors import UnusableOutput
 from shrag.serving.events import ModelCall
-from shrag.serving.llm.call_budget import RationedModel
-from shrag.serving.llm.structured_call import PromptCall, ask
+from shrag.serving.llm.call_budget import BudgetedModel
+from shrag.serving.llm.structured_call import PromptCall, call_model
 from tests.support.scripted_models import ScriptedStream
 
 ASKED = PromptCall("query", "query", "en", {"question": "Which letter?"})
@@ -37,20 +37,20 @@ class _Writing:
 
 
 def test_a_call_is_told_with_its_purpose_its_tokens_and_its_time() -> None:
-    letter, calls = ask(_Writing('{"letter": "a"}'), ASKED, _Letter)
+    letter, calls = call_model(_Writing('{"letter": "a"}'), ASKED, _Letter)
     assert letter == _Letter("a")
     assert calls == [ModelCall("query", "writing", 102, 20, 0.5, 0.25, repaired=False)]
 
 
 def test_an_answer_that_was_asked_for_again_took_two_calls() -> None:
-    letter, calls = ask(_Writing("a", '{"letter": "a"}'), ASKED, _Letter)
+    letter, calls = call_model(_Writing("a", '{"letter": "a"}'), ASKED, _Letter)
     assert letter == _Letter("a")
     assert [(call.prompt_tokens, call.repaired) for call in calls] == [(102, True), (104, True)]
 
 
 def test_calls_are_told_also_where_nothing_that_came_can_be_used() -> None:
     with pytest.raises(UnusableOutput, match=r"^writing gave no valid") as caught:
-        ask(_Writing("a", "b"), ASKED, _Letter)
+        call_model(_Writing("a", "b"), ASKED, _Letter)
     assert [(call.stage, call.prompt_tokens, call.repaired) for call in caught.value.calls] == [
         ("query", 102, True),
         ("query", 104, True),
@@ -58,5 +58,5 @@ def test_calls_are_told_also_where_nothing_that_came_can_be_used() -> None:
 
 
 def test_a_call_whose_answer_two_steps_were_given_is_told_of_once() -> None:
-    model = RationedModel(_Writing('{"letter": "a"}'))
-    assert [len(ask(model, ASKED, _Letter)[1]) for _ in range(2)] == [1, 0]
+    model = BudgetedModel(_Writing('{"letter": "a"}'))
+    assert [len(call_model(model, ASKED, _Letter)[1]) for _ in range(2)] == [1, 0]

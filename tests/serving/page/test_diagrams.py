@@ -20,10 +20,10 @@ from shrag.serving.page.diagrams import (
     tree_view,
 )
 from shrag.serving.page.rendering import render
-from shrag.serving.page.request import Asked
-from shrag.serving.page.state import Seen
+from shrag.serving.page.request import PageRequest
+from shrag.serving.page.state import PageState
 
-ASKED = Asked("Q?", "en", strategy="tree")
+ASKED = PageRequest("Q?", "en", strategy="tree")
 ROOT = Node(0, None, "question", "Q?", "unanswered")
 FIRST = Node(
     1, 0, "bridging", "Which network?", "answered", query="network", docids=("A", "B"), answer="LSTM", source="A"
@@ -31,14 +31,14 @@ FIRST = Node(
 SECOND = Node(2, 0, "bridging", "How good is [ANS_1] at [ANS_9]?", needs=(1,))
 
 
-def _seen(*events: Node | Truncated | Timings) -> Seen:
-    seen = Seen("Q?", "en")
+def _seen(*events: Node | Truncated | Timings) -> PageState:
+    seen = PageState("Q?", "en")
     for event in events:
         seen.add(event)
     return seen
 
 
-def _html(seen: Seen, asked: Asked = ASKED) -> str:
+def _html(seen: PageState, asked: PageRequest = ASKED) -> str:
     return render("tree.html", asked, tree=tree_view(seen, asked))
 
 
@@ -52,9 +52,14 @@ def test_questions_stand_below_the_one_that_they_were_made_from() -> None:
     tree = tree_view(_seen(ROOT, FIRST, SECOND, third), ASKED)
     assert tree is not None
     (root,) = tree["roots"]
-    assert [node["number"] for node in root["below"]] == [1, 2]
-    assert [node["number"] for node in root["below"][0]["below"]] == [3]
-    assert (tree["count"], tree["done"], tree["whole"], tree["joins"]) == (3, 2, False, ["bridging", "comparison"])
+    assert [node["number"] for node in root["children"]] == [1, 2]
+    assert [node["number"] for node in root["children"][0]["children"]] == [3]
+    assert (tree["count"], tree["done"], tree["complete"], tree["explained_kinds"]) == (
+        3,
+        2,
+        False,
+        ["bridging", "comparison"],
+    )
 
 
 @pytest.mark.parametrize("parent", [1, 2, 7])
@@ -77,7 +82,7 @@ def test_the_place_of_an_answer_is_shown_as_one_until_it_is_filled_and_no_other_
         ("How good is ", None), ("[ANS_1]", 1), (" at ", None), ("[ANS_9]", None), ("?", None),
     ]  # fmt: skip
     html = _html(_seen(ROOT, FIRST, SECOND))
-    assert '<span class="place" lang="en">[answer 1]</span> at [ANS_9]?' in html
+    assert '<span class="slot" lang="en">[answer 1]</span> at [ANS_9]?' in html
     assert "Asked with the answer to" not in html
     filled = replace(SECOND, question="How good is LSTM?", state="unanswered")
     assert "Asked with the answer to 1." in _html(_seen(ROOT, FIRST, filled))
@@ -85,7 +90,7 @@ def test_the_place_of_an_answer_is_shown_as_one_until_it_is_filled_and_no_other_
 
 def test_what_was_only_looked_up_is_found_and_not_answered() -> None:
     part = Node(1, 0, "part", "Part?", "answered", docids=("A",))
-    states = [(part, "found"), (FIRST, "answered"), (replace(part, state="unanswered"), "unanswered")]
+    states = [(part, "retrieved"), (FIRST, "answered"), (replace(part, state="unanswered"), "unanswered")]
     assert [node_view(node, _seen(), ASKED)["state"] for node, _ in states] == [state for _, state in states]
     assert node_view(replace(ROOT, state="answered"), _seen(), ASKED)["state"] == "answered"
 
@@ -127,11 +132,11 @@ def test_what_was_looked_up_and_not_found_is_told_from_what_was_not_looked_up() 
 )
 def test_a_judgement_says_its_mark_and_who_gave_it(valid: bool, judge: str, language: str, says: str) -> None:
     judged = replace(FIRST, assessment=Assessment(8, 70, 7.5, valid, judge))
-    html = _html(_seen(ROOT, judged), Asked("Q?", "ko" if language == "ko" else "en"))
+    html = _html(_seen(ROOT, judged), PageRequest("Q?", "ko" if language == "ko" else "en"))
     assert says in html
     assert ("<bdi>m&lt;1&gt;</bdi>" in html) == bool(judge)
     unsaid = replace(judged, answer="", source="")
-    assert "10" not in _html(_seen(ROOT, unsaid), Asked("Q?", "en"))
+    assert "10" not in _html(_seen(ROOT, unsaid), PageRequest("Q?", "en"))
 
 
 def test_a_judgement_that_the_final_answer_left_behind_is_told_from_one_of_it() -> None:
@@ -157,7 +162,7 @@ def test_the_bound_that_ended_a_tree_is_said_once_and_plainly(cut: Truncated, en
     seen = _seen(ROOT, cut, replace(cut))
     assert _html(seen).count(english) == 1
     assert "The answer is from what was known by then." in _html(seen)
-    assert korean in _html(seen, Asked("Q?", "ko"))
+    assert korean in _html(seen, PageRequest("Q?", "ko"))
     both = _html(_seen(ROOT, cut, Truncated("calls", 1)))
     assert both.count("what was known by then") == 1
     assert english in _html(_seen(cut))  # also of a plan that tells of no question

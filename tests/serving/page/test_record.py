@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from shrag.indexing.analyzed_record import AnalysedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.page.record import other_numbers, render_record, render_text
-from shrag.serving.page.request import Asked
+from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import PART
 
 PAPER, AGAIN = "DEMO-SOC-004", "DEMO-SOC-012"
@@ -22,28 +22,28 @@ class _Swollen:
     def __init__(self, engine: Engine) -> None:
         self._store = engine.open_index.store
 
-    def fetch(self, docids: Sequence[str]) -> list[AnalysedRecord | None]:
+    def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
         """Return the records."""
         return [found and _swollen(found) for found in self._store.fetch(docids)]
 
-    def sample(self, most: int) -> list[AnalysedRecord]:
+    def sample(self, most: int) -> list[AnalyzedRecord]:
         """Return some of the records as they are stored."""
         return self._store.sample(most)
 
 
-def _swollen(found: AnalysedRecord) -> AnalysedRecord:
+def _swollen(found: AnalyzedRecord) -> AnalyzedRecord:
     record = replace(found.record, text="graphene " * 1_111_112, title="x" * 100_000)
-    return AnalysedRecord(record, found.title, found.sentences)
+    return AnalyzedRecord(record, found.title, found.sentences)
 
 
 def test_the_page_has_the_whole_record_with_the_questions_words_marked(demo: Engine) -> None:
     record = demo.document(AGAIN)
     assert record is not None
-    html = render_record(demo, Asked("재택근무", "ko"), AGAIN)
+    html = render_record(demo, PageRequest("재택근무", "ko"), AGAIN)
     (text,) = re.findall(r'<p class="text"><bdi>(.*?)</bdi></p>', html)
     assert re.sub("</?mark>", "", text) == record.text
     assert "<mark>재택근무</mark>" in text
-    for shown in ("피서윤, 경도율", "일과 삶 연구", "2024", "학술지 논문", "form=bibtex&amp;docid=DEMO-SOC-012"):
+    for shown in ("피서윤, 경도율", "일과 삶 연구", "2024", "학술지 논문", "format=bibtex&amp;docid=DEMO-SOC-012"):
         assert shown in html
     assert "hreflang" in html
     assert 'href="/record?ui=en&amp;docid=DEMO-SOC-012&amp;q=' in html
@@ -54,7 +54,7 @@ def test_the_same_paper_under_another_number_is_named_both_ways(demo: Engine) ->
         record = demo.document(docid)
         assert record is not None
         assert other_numbers(demo, record) == [other]
-        assert f'href="/record?ui=en&amp;docid={other}"' in render_record(demo, Asked(None, "en"), docid)
+        assert f'href="/record?ui=en&amp;docid={other}"' in render_record(demo, PageRequest(None, "en"), docid)
     alone = demo.document("DEMO-AI-001")
     assert alone is not None
     assert other_numbers(demo, alone) == []
@@ -70,7 +70,7 @@ def test_a_title_that_nothing_can_be_searched_by_still_has_its_page(demo: Engine
 @pytest.mark.parametrize("docid", ["nothing", "../../etc/passwd", "<b>x</b>", "x" * 512])
 def test_a_record_that_is_not_there_is_said_so_briefly(demo: Engine, docid: str) -> None:
     with pytest.raises(DocumentMissing, match="has no document") as told:
-        render_record(demo, Asked(None, "en"), docid)
+        render_record(demo, PageRequest(None, "en"), docid)
     assert len(str(told.value)) < 200
 
 
@@ -78,8 +78,8 @@ def test_ten_megabytes_are_read_in_parts_that_hold_all_of_it(demo: Engine) -> No
     engine = Engine(replace(demo.open_index, store=_Swollen(demo)))
     parts = -(-9 * 1_111_112 // PART)
     for part, before, after in ((1, False, True), (2, True, True), (parts, True, False), (10**9, True, False)):
-        html = render_record(engine, Asked(None, "en"), PAPER, part)
+        html = render_record(engine, PageRequest(None, "en"), PAPER, part)
         assert len(html) < 100_000
         assert f"Part {min(part, parts)} of {parts} (10,000,008 characters in all)" in html
         assert ('rel="prev"' in html, 'rel="next"' in html) == (before, after)
-    assert len(render_text(engine, Asked("graphene", "en"), PAPER)) < 120_000
+    assert len(render_text(engine, PageRequest("graphene", "en"), PAPER)) < 120_000

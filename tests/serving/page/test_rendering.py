@@ -4,15 +4,15 @@ import pytest
 
 from shrag.indexing.errors import IndexDamaged
 from shrag.serving.engine import Engine
-from shrag.serving.errors import DeadlineExceeded, DocumentMissing, Overloaded, QuestionError, Stopping
+from shrag.serving.errors import DeadlineExceeded, DocumentMissing, Overloaded, QuestionError, ShuttingDown
 from shrag.serving.page.rendering import render_problem
-from shrag.serving.page.request import Asked
+from shrag.serving.page.request import PageRequest
 
 QUESTION = "<i>갈등</i> & 일?"
 
 CASES = [
     (Overloaded("full", 7), 429, "7", "Too many questions", "질문이 많습니다"),
-    (Stopping("going", 5), 503, "5", "being stopped", "멈추는 중"),
+    (ShuttingDown("going", 5), 503, "5", "being stopped", "멈추는 중"),
     (DeadlineExceeded("slow"), 503, "1", "in the time allowed", "정해진 시간"),
     (RuntimeError("secret /path"), 500, None, "Something unexpected", "예상하지 못한"),
     (IndexDamaged("Index <x>: build it again."), 503, None, "Index &lt;x&gt;: build", "Index &lt;x&gt;: build"),
@@ -25,18 +25,18 @@ CASES = [
 def test_each_error_is_a_page_in_both_languages_that_keeps_the_question(
     demo: Engine, error: Exception, status: int, retry: str | None, english: str, korean: str
 ) -> None:
-    asked = Asked(QUESTION, "en", 20)
+    asked = PageRequest(QUESTION, "en", 20)
     told, html, headers = render_problem(demo, asked, error)
     assert (told, headers.get("Retry-After")) == (status, retry)
     assert english in html
-    assert korean in render_problem(demo, Asked(QUESTION, "ko"), error)[1]
+    assert korean in render_problem(demo, PageRequest(QUESTION, "ko"), error)[1]
     assert 'value="&lt;i&gt;갈등&lt;/i&gt; &amp; 일?"' in html
-    assert f'<a href="{asked.address().replace("&", "&amp;")}" data-act="again"' in html
+    assert f'<a href="{asked.url().replace("&", "&amp;")}" data-action="retry"' in html
     assert (f'data-retry-after="{retry}"' in html) == (retry is not None)
     assert "secret" not in html
 
 
 def test_where_nothing_was_asked_there_is_nothing_to_ask_again(demo: Engine) -> None:
-    html = render_problem(demo, Asked(None, "en"), DocumentMissing("none"))[1].partition("<template")[0]
+    html = render_problem(demo, PageRequest(None, "en"), DocumentMissing("none"))[1].partition("<template")[0]
     assert "Ask a new question" in html
-    assert 'data-act="again"' not in html
+    assert 'data-action="retry"' not in html

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from shrag.indexing.errors import IndexDamaged
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
-from shrag.serving.errors import Overloaded, Stopping
+from shrag.serving.errors import Overloaded, ShuttingDown
 from shrag.serving.page.rendering import PAGE_FOLDER
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -20,12 +20,12 @@ def client(demo: Engine) -> TestClient:
     return TestClient(create_app(demo), base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
-def test_the_page_streams_its_pieces(client: TestClient) -> None:
+def test_the_page_streams_its_fragments(client: TestClient) -> None:
     response = client.get("/stream", params={"q": QUESTION, "ui": "en"})
     assert response.headers["content-type"].startswith("text/event-stream")
     blocks = [block.split("\n") for block in response.text.strip().split("\n\n")]
-    assert {name for name, _ in blocks} == {"event: piece", "event: step", "event: whole"}
-    assert json.loads(blocks[-1][1].removeprefix("data: "))["says"] == "The answer is complete."
+    assert {name for name, _ in blocks} == {"event: fragment", "event: progress", "event: complete"}
+    assert json.loads(blocks[-1][1].removeprefix("data: "))["message"] == "The answer is complete."
 
 
 @pytest.mark.parametrize("query", ["", "?q=", "?q=%20", f"?q={'a' * 2001}"])
@@ -42,7 +42,7 @@ def test_references_are_files_of_the_records_named(client: TestClient) -> None:
     assert [line for line in bibtex.text.splitlines() if line.startswith("@")] == [
         "@article{DEMO-SOC-012,", "@article{DEMO-AI-005,",
     ]  # fmt: skip
-    ris = client.get("/references", params=named | {"form": "ris"})
+    ris = client.get("/references", params=named | {"format": "ris"})
     assert ris.headers["content-disposition"] == 'attachment; filename="shrag.ris"'
     assert ris.text.count("ER  - ") == 2
 
@@ -51,7 +51,7 @@ def test_references_are_files_of_the_records_named(client: TestClient) -> None:
     ("query", "status"),
     [
         ("", 422),
-        ("?docid=a&form=html", 422),
+        ("?docid=a&format=html", 422),
         ("?docid=nothing", 404),
         ("?docid=DEMO-SOC-012&docid=../../etc/passwd", 404),
         ("?" + "&".join(f"docid={n}" for n in range(51)), 422),
@@ -101,12 +101,12 @@ def test_the_scripts_and_styles_name_no_outside_address_and_make_html_in_one_pla
     assert len(texts) > 10
     assert not [name for name, text in texts.items() if "//" in text.replace("// ", "") and name.endswith(".js")]
     for sink in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "createContextualFragment"):
-        assert [name for name, text in texts.items() if sink in text] in ([], ["pieces.js"]), sink
+        assert [name for name, text in texts.items() if sink in text] in ([], ["fragments.js"]), sink
     assert not [name for name, text in texts.items() if "style=" in text or 'setAttribute("style"' in text]
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(Overloaded("full", 9), 429), (Stopping("going", 5), 503), (RuntimeError("secret"), 500)]
+    ("error", "status"), [(Overloaded("full", 9), 429), (ShuttingDown("going", 5), 503), (RuntimeError("secret"), 500)]
 )
 def test_what_a_browser_is_refused_is_a_page_and_what_a_program_is_refused_a_problem(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int

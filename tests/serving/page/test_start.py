@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
-from shrag.serving.page.rendering import whole_page
-from shrag.serving.page.request import Asked
+from shrag.serving.page.rendering import render_full_page
+from shrag.serving.page.request import PageRequest
 from shrag.serving.page.start import example_terms, examples, strategy_groups, strategy_view
 from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.scripted_models import ScriptFile
@@ -34,7 +34,7 @@ LINE = "retrieve(10) > rerank(5)"
 
 
 def _offered(engine: Engine, strategy: str = "shrag") -> dict[str, dict[str, object]]:
-    groups = strategy_groups(engine, Asked(None, "en", strategy=strategy))
+    groups = strategy_groups(engine, PageRequest(None, "en", strategy=strategy))
     return {one["code"]: one for each in groups for one in each["strategies"]}
 
 
@@ -56,29 +56,31 @@ def test_the_usual_strategy_needs_no_place_in_the_address(demo: Engine) -> None:
 def test_a_strategy_of_the_address_that_has_no_name_is_offered_too(demo: Engine) -> None:
     for strategy in (LINE, "nothing of the kind"):
         (group,) = [
-            each for each in strategy_groups(demo, Asked(None, "en", strategy=strategy)) if each["group"] == "own"
+            each
+            for each in strategy_groups(demo, PageRequest(None, "en", strategy=strategy))
+            if each["group"] == "custom"
         ]
         assert [(one["value"], one["chosen"]) for one in group["strategies"]] == [(strategy, True)]
 
 
 def test_a_composition_is_shown_by_its_line() -> None:
-    assert strategy_view("pipeline-2", "en")["line"] == "retrieve(15) > rerank(5)"
+    assert strategy_view("pipeline-2", "en")["pipeline"] == "retrieve(15) > rerank(5)"
     assert strategy_view("pipeline-2", "en")["name"] == "Pipeline 2"
-    assert strategy_view("pipeline-2(9, 3)", "en")["line"] == "retrieve(9) > rerank(3)"
-    assert strategy_view(f" {LINE}", "ko") == {"name": "", "does": "", "line": LINE, "code": f" {LINE}"}
-    assert strategy_view("tree", "ko")["line"] == ""
-    assert strategy_view("x" * 5_000, "ko")["line"] == ""
+    assert strategy_view("pipeline-2(9, 3)", "en")["pipeline"] == "retrieve(9) > rerank(3)"
+    assert strategy_view(f" {LINE}", "ko") == {"name": "", "description": "", "pipeline": LINE, "code": f" {LINE}"}
+    assert strategy_view("tree", "ko")["pipeline"] == ""
+    assert strategy_view("x" * 5_000, "ko")["pipeline"] == ""
     assert len(strategy_view("x" * 5_000, "ko")["code"]) == 100
 
 
 def test_the_form_keeps_the_strategy_and_says_why_another_cannot_be_asked(demo: Engine) -> None:
-    html = whole_page("page.html", demo, Asked(None, "en", strategy="tree"))
-    assert '<option value="tree" selected data-does="What one search does not answer' in html
-    assert '<option value="rewrite" disabled data-does="Looks' in html
+    html = render_full_page("page.html", demo, PageRequest(None, "en", strategy="tree"))
+    assert '<option value="tree" selected data-description="What one search does not answer' in html
+    assert '<option value="rewrite" disabled data-description="Looks' in html
     assert "In simpler words (not available: no language model)</option>" in html
     assert "(not available: no fitting vectors)</option>" in html
-    assert '<option value="" data-does="Chooses keywords' in html
-    korean = whole_page("page.html", demo, Asked(None, "ko", strategy="<b>"))
+    assert '<option value="" data-description="Chooses keywords' in html
+    korean = render_full_page("page.html", demo, PageRequest(None, "ko", strategy="<b>"))
     assert '<option value="&lt;b&gt;" selected' in korean
     assert "쉬운 말로 찾기 (언어 모델이 없어 쓸 수 없음)" in korean
 
@@ -109,7 +111,7 @@ def test_a_strategy_that_cannot_be_asked_is_a_page_that_says_why_and_offers_the_
         page = client.get("/", params={"q": "onion", "ui": "en", "strategy": strategy})
         assert (page.status_code, says in page.text) == (status, True), strategy
         assert '<a href="/?ui=en&amp;q=onion">Ask in the usual way</a>' in page.text
-        assert 'data-act="again"' not in page.text.partition("<template")[0]
+        assert 'data-action="retry"' not in page.text.partition("<template")[0]
         stream = client.get("/stream", params={"q": "onion", "ui": "en", "strategy": strategy})
         assert stream.status_code == status
     korean = client.get("/", params={"q": "양파", "ui": "ko", "strategy": "rewrite"}).text

@@ -27,23 +27,23 @@ from shrag.serving.events import (
     Truncated,
 )
 from shrag.serving.page.rendering import render_page
-from shrag.serving.page.request import Asked
-from shrag.serving.page.state import Seen
-from shrag.serving.page.stream import PageEvent, PageStream, Piece, Progress, Whole, page_events
+from shrag.serving.page.request import PageRequest
+from shrag.serving.page.state import PageState
+from shrag.serving.page.stream import Complete, Fragment, PageEvent, PageStream, Progress, page_events
 from shrag.serving.request import parse_request
 from tests.support.scripted_models import Line, ScriptedModel, ScriptFile, listed
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 HOPS = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
-ASKED = Asked(QUESTION, "ko")
+ASKED = PageRequest(QUESTION, "ko")
 WRITTEN = "##제목##\n<b>갈등</b>\n##본론##\n재택근무 일수와 갈등의 관계를 분석하였다 [1]. 갈등은 987% 커졌다 [1]."
 
 
-def _events(engine: Engine, asked: Asked = ASKED) -> list[PageEvent]:
+def _events(engine: Engine, asked: PageRequest = ASKED) -> list[PageEvent]:
     return list(_page(engine, asked))
 
 
-def _page(engine: Engine, asked: Asked) -> EventRun[PageEvent]:
+def _page(engine: Engine, asked: PageRequest) -> EventRun[PageEvent]:
     request = parse_request(asked.question or "", answered=True, k=asked.k, strategy=asked.strategy)
     return page_events(engine.run(request), engine, asked, request.question)
 
@@ -52,16 +52,16 @@ def _engine(demo: Engine, *answer: Line) -> Engine:
     return Engine(demo.open_index, ScriptedModel(listed("재택근무", "갈등"), listed("work"), answer))
 
 
-def _html(events: list[PageEvent], place: str) -> list[str]:
-    return [event.html for event in events if isinstance(event, Piece) and event.place == place]
+def _html(events: list[PageEvent], region: str) -> list[str]:
+    return [event.html for event in events if isinstance(event, Fragment) and event.region == region]
 
 
 def test_the_page_grows_from_keywords_to_records_to_sentences_to_the_whole_answer(demo: Engine) -> None:
     events = _events(_engine(demo, WRITTEN))
-    order = [event.place if isinstance(event, Piece) else event.event for event in events]
+    order = [event.region if isinstance(event, Fragment) else event.event for event in events]
     assert order == [
-        "way", "step", "way", "step", "way", "records", "step", "draft", "draft", "draft", "answer", "records", "way",
-        "whole",
+        "trace", "progress", "trace", "progress", "trace", "records", "progress",
+        "draft", "draft", "draft", "answer", "records", "trace", "complete",
     ]  # fmt: skip
     title, first, second = _html(events, "draft")
     assert '<section data-part="title">' in title
@@ -71,11 +71,11 @@ def test_the_page_grows_from_keywords_to_records_to_sentences_to_the_whole_answe
     assert '<span class="mark">[1]</span>' in first
     assert "<section" not in second
     assert 'class="unsupported"' in second
-    assert events[-1] == Whole("답변이 끝났습니다.")
+    assert events[-1] == Complete("답변이 끝났습니다.")
 
 
 @pytest.mark.parametrize("answer", [(), (WRITTEN,), (WRITTEN, ModelUnavailable("away"))])
-def test_the_last_pieces_are_those_of_the_page_sent_whole(demo: Engine, answer: tuple[Line, ...]) -> None:
+def test_the_last_fragments_are_those_of_the_page_sent_whole(demo: Engine, answer: tuple[Line, ...]) -> None:
     engine = _engine(demo, *answer) if answer else demo
     page = render_page(engine, ASKED)
     events = _events(engine)
@@ -85,37 +85,37 @@ def test_the_last_pieces_are_those_of_the_page_sent_whole(demo: Engine, answer: 
 
 def test_a_model_that_goes_away_takes_its_draft_with_it(demo: Engine) -> None:
     events = _events(_engine(demo, WRITTEN, " 끝 [1]. 끝 [1]. 끝 [1].", ModelUnavailable("away")))
-    (anew,) = (place for place, event in enumerate(events) if isinstance(event, Progress) and event.anew)
-    assert events[anew] == Progress("답변: 언어 모델이 응답하지 않아 모델 없이 처리했습니다.", anew=True)
-    assert "<section" in _html(events[:anew], "draft")[0]
-    assert "<section" in _html(events[anew:], "draft")[0]
+    (restart,) = (place for place, event in enumerate(events) if isinstance(event, Progress) and event.discard_draft)
+    assert events[restart] == Progress("답변: 언어 모델이 응답하지 않아 모델 없이 처리했습니다.", discard_draft=True)
+    assert "<section" in _html(events[:restart], "draft")[0]
+    assert "<section" in _html(events[restart:], "draft")[0]
     assert "extractive" in _html(events, "answer")[0]
 
 
 def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(demo: Engine) -> None:
-    asked = Asked(HOPS, "ko", strategy="tree")
+    asked = PageRequest(HOPS, "ko", strategy="tree")
     engine = Engine(demo.open_index, ScriptFile("tree"))
     events = _events(engine, asked)
-    order = [event.place if isinstance(event, Piece) else event.event for event in events]
+    order = [event.region if isinstance(event, Fragment) else event.event for event in events]
     assert order == [
         *("tree", "tree"),  # the reader's question: as it is asked, and as one search leaves it
-        *("node", "step", "node", "step"),  # two that it grows
-        *("node", "step", "node", "step"),  # both answered
-        *("node", "way", "step", "way", "step", "way", "records", "step"),
+        *("node", "progress", "node", "progress"),  # two that it grows
+        *("node", "progress", "node", "progress"),  # both answered
+        *("node", "trace", "progress", "trace", "progress", "trace", "records", "progress"),
         *("draft", "draft", "draft", "draft"),
-        *("answer", "node", "tree", "records", "way", "whole"),
+        *("answer", "node", "tree", "records", "trace", "complete"),
     ]  # fmt: skip
-    said = [event.says for event in events if isinstance(event, Progress)]
+    said = [event.message for event in events if isinstance(event, Progress)]
     assert said[:4] == [
         f"이어 물은 질문 {count}개, 마친 것 {done}개." for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))
     ]
     grown = _html(events, "node")
-    assert '<span class="place" lang="ko">[1번의 답]</span>의 지하수위' in grown[1]
+    assert '<span class="slot" lang="ko">[1번의 답]</span>의 지하수위' in grown[1]
     assert "long short-term memory (LSTM)의 지하수위" in grown[3]
     assert all('data-parent="0"' in html and html.count("<li ") == 1 for html in grown[:4])
     page = render_page(Engine(demo.open_index, ScriptFile("tree")), asked)
-    for place in ("tree", "records", "answer"):
-        assert _html(events, place)[-1] in page, place
+    for region in ("tree", "records", "answer"):
+        assert _html(events, region)[-1] in page, region
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_the_questions_of_every_strategy_that_plans_are_drawn_alike(
     demo: Engine, strategy: str, script: str, says: list[str]
 ) -> None:
     question = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
-    asked = Asked(question, "ko", strategy=strategy)
+    asked = PageRequest(question, "ko", strategy=strategy)
     engine = Engine(demo.open_index, ScriptFile(script))
     tree = _html(_events(engine, asked), "tree")[-1]
     assert [text for text in says if text not in tree] == []
@@ -146,17 +146,17 @@ def test_every_strategy_has_a_page_with_a_model_that_fails_and_without_one(demo:
     failing = Engine(demo.open_index, away)
     for engine in (demo, failing):
         for strategy in engine.strategies:
-            page = render_page(engine, Asked(QUESTION, "en", strategy=strategy))
-            assert '<aside class="way"' in page, strategy
-    page = render_page(failing, Asked(QUESTION, "en", strategy="tree"))
+            page = render_page(engine, PageRequest(QUESTION, "en", strategy=strategy))
+            assert '<aside class="trace"' in page, strategy
+    page = render_page(failing, PageRequest(QUESTION, "en", strategy="tree"))
     for purpose in ("queries", "short answers", "answer"):
         assert page.count(f"<li>{purpose}: The language model does not answer") == 1
 
 
 def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
     engine = Engine(demo.open_index, ScriptFile("raise"))
-    page = render_page(engine, Asked("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "en", strategy="cot"))
-    assert "Unaided answer" in page
+    page = render_page(engine, PageRequest("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "en", strategy="cot"))
+    assert "Closed-book answer" in page
     assert "Nothing was looked up or checked." in page
     assert "every sentence was checked" not in page
     assert "Records cited" not in page
@@ -164,16 +164,16 @@ def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
 
 _RECORD = Record("A#1", "t", "x", "en", complete=True)
 _DRAWN: dict[Event, list[str]] = {
-    Keywords((), ()): ["way", "step"],
+    Keywords((), ()): ["trace", "progress"],
     Queries((("a",),)): [],  # drawn with the hits
-    Hits(((ScoredDoc("A", 1.0),),), ("A",), ()): ["way", "step"],
-    Ranking((RankedRecord(1, 1, 1.0, _RECORD),), "r", reranker_is_model=False): ["way", "records", "step"],
+    Hits(((ScoredDoc("A", 1.0),),), ("A",), ()): ["trace", "progress"],
+    Ranking((RankedRecord(1, 1, 1.0, _RECORD),), "r", reranker_is_model=False): ["trace", "records", "progress"],
     AnswerSentence("body", Sentence("s", (1,))): ["draft"],
     Answer("extractive", "en", (), ()): ["answer"],
-    ModelCall("evaluate", "m", 1, 2, 0.1, 0.1): [],  # drawn with the whole way
-    Fallback("step", "refused", "no"): ["step"],
+    ModelCall("evaluate", "m", 1, 2, 0.1, 0.1): [],  # drawn with the whole trace
+    Fallback("step", "refused", "no"): ["progress"],
     Node(0, None, "question", "q"): ["tree"],
-    Node(1, 0, "part", "q"): ["node", "step"],
+    Node(1, 0, "part", "q"): ["node", "progress"],
     Truncated("calls", 1): ["tree"],
 }
 
@@ -181,26 +181,26 @@ _DRAWN: dict[Event, list[str]] = {
 def test_every_kind_of_event_is_drawn_or_deliberately_passed_over(demo: Engine) -> None:
     events = [*_DRAWN, Timings({"search": 0.1})]
     assert {type(event) for event in events} == set(get_args(Event))
-    stream = PageStream(demo, Asked("q", "en"), Seen("q", "en"))
-    told = [piece for event in events for piece in stream.pieces(event)]
-    expected = [each for drawn in _DRAWN.values() for each in drawn] + ["tree", "records", "way", "whole"]
-    assert [event.place if isinstance(event, Piece) else event.event for event in told] == expected
-    way = _html(told, "way")[-1]
-    assert "judging answers <b>1 × · 3 tokens · 100 ms</b>" in way
+    stream = PageStream(demo, PageRequest("q", "en"), PageState("q", "en"))
+    shown = [piece for event in events for piece in stream.fragments(event)]
+    expected = [each for drawn in _DRAWN.values() for each in drawn] + ["tree", "records", "trace", "complete"]
+    assert [event.region if isinstance(event, Fragment) else event.event for event in shown] == expected
+    trace = _html(shown, "trace")[-1]
+    assert "judging answers <b>1 × · 3 tokens · 100 ms</b>" in trace
 
 
 def test_nothing_found_is_a_page_too(demo: Engine) -> None:
-    events = _events(demo, Asked("zzzz qqqq", "en"))
+    events = _events(demo, PageRequest("zzzz qqqq", "en"))
     assert "None of the question&#39;s words is in this index" in _html(events, "answer")[0]
     assert [html.strip() for html in _html(events, "records")] == ["", ""]
-    assert isinstance(events[-1], Whole)
+    assert isinstance(events[-1], Complete)
 
 
 def test_cancelling_lets_the_model_go(demo: Engine) -> None:
     engine = _engine(demo, WRITTEN, *["다음 문장이다 [1]. "] * 100)
     stream = _page(engine, ASKED)
     for event in stream:
-        if isinstance(event, Piece) and event.place == "draft":
+        if isinstance(event, Fragment) and event.region == "draft":
             break
     stream.close()
     assert isinstance(engine.model, ScriptedModel)
@@ -210,4 +210,4 @@ def test_cancelling_lets_the_model_go(demo: Engine) -> None:
 
 def test_a_question_that_cannot_be_read_begins_no_stream(demo: Engine) -> None:
     with pytest.raises(QuestionError):
-        _events(demo, Asked(None, "ko"))
+        _events(demo, PageRequest(None, "ko"))

@@ -23,7 +23,7 @@ from tests.support.scripted_models import ScriptedModel, listed
 
 
 def _keywords(demo: Engine, question: str) -> list[QueryTerm]:
-    return searchable(query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine)))
+    return searchable(query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.searcher)))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_models_compounds_stay_whole_are_split_or_both(demo: Engine) -> None:
 
 
 def _words(demo: Engine, question: str) -> list[QueryTerm]:
-    return query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.engine))
+    return query_terms(analyze_question(question, demo.open_index.analyzer, demo.open_index.searcher))
 
 
 def test_words_are_the_content_words_as_written_each_once(demo: Engine) -> None:
@@ -98,7 +98,7 @@ def test_words_are_the_content_words_as_written_each_once(demo: Engine) -> None:
 
 def test_a_word_weighs_as_its_rarest_term_that_the_index_has(demo: Engine) -> None:
     (word,) = _words(demo, "GPT-4")
-    statistics = demo.open_index.engine.statistics(list(word.terms)).contents
+    statistics = demo.open_index.searcher.statistics(list(word.terms)).contents
     assert word.idf == max(idf(df, 170) for df in statistics.document_frequencies.values() if df)
     (unknown,) = _words(demo, "재귀")
     assert unknown.idf == idf(0, 170)

@@ -13,7 +13,7 @@ from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 from shrag.serving.events import RankedRecord
 from shrag.serving.page.rendering import render_page
-from shrag.serving.page.request import Asked
+from shrag.serving.page.request import PageRequest
 from shrag.serving.retrieval.ranking import collapse_duplicates
 from shrag.serving.retrieval.rerankers import NoReranker
 from shrag.serving.strategies.registry import STRATEGIES
@@ -89,7 +89,7 @@ def test_the_command_and_the_page_name_the_other_records(
     assert run(["search", "demo", QUESTION, "-k", "1"]) == 0
     assert capsys.readouterr().out.endswith(f"\n     also as {best.duplicates[0]}\n")
     for language, words in (("ko", "같은 논문"), ("en", "Also as")):
-        html = render_page(demo, Asked(QUESTION, "ko" if language == "ko" else "en"))
+        html = render_page(demo, PageRequest(QUESTION, "ko" if language == "ko" else "en"))
         assert re.search(rf'{words}: <a class="docid" href="[^"]+" [^>]+><bdi>{best.duplicates[0]}</bdi></a>', html)
 
 

@@ -9,9 +9,8 @@ from functools import partial
 
 import pytest
 
-from shrag.serving.errors import ClientLeft, DeadlineExceeded, Overloaded, Stopping
-from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, ServerLimits, searches_at_once
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.errors import ClientDisconnected, DeadlineExceeded, Overloaded, ShuttingDown
+from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, Deadline, ServerLimits, searches_at_once
 
 
 def test_what_is_one_too_many_is_refused_within_50_ms_and_told_when_to_come_back() -> None:
@@ -107,9 +106,9 @@ def test_a_client_that_left_and_a_server_that_stops_are_reasons_not_to_wait() ->
     async def run() -> None:
         queue = AdmissionQueue("test", slots=1, queue=5)
         release = threading.Event()
-        with pytest.raises(ClientLeft):
+        with pytest.raises(ClientDisconnected):
             await queue.run(release.wait, Deadline(is_disconnected=left))
-        with pytest.raises(Stopping):
+        with pytest.raises(ShuttingDown):
             await queue.run(release.wait, Deadline(stopped=lambda: True))
         release.set()
         queue.close()
@@ -171,7 +170,7 @@ def test_a_server_that_is_going_begins_nothing_and_says_when_it_may_be_back() ->
     async def run() -> None:
         admission = AdmissionControl()
         admission.drain()
-        with pytest.raises(Stopping, match=r"The server is being stopped: ask again once it is back\.") as told:
+        with pytest.raises(ShuttingDown, match=r"The server is being stopped: ask again once it is back\.") as told:
             await admission.run(admission.searches, lambda: pytest.fail("it was begun"))
         assert told.value.retry_after == 5
         assert REJECTED.format("stopping") in admission.scrape().decode()
@@ -192,7 +191,7 @@ def test_what_runs_when_the_server_is_told_to_end_is_cancelled_and_told_so() -> 
         await asyncio.sleep(0.05)
         assert not running.done()  # what was begun goes on until then
         admission.end()
-        with pytest.raises(Stopping):
+        with pytest.raises(ShuttingDown):
             await running
         assert cancelled.is_set()
         release.set()
@@ -211,7 +210,7 @@ def test_a_request_is_waited_for_until_its_deadline_or_until_its_client_leaves()
         with pytest.raises(DeadlineExceeded, match=r"within 0\.1 s"):
             await admission.run(admission.searches, release.wait)
         slow = AdmissionControl(ServerLimits(searches=1, queued_searches=0))
-        with pytest.raises(ClientLeft):
+        with pytest.raises(ClientDisconnected):
             await slow.run(slow.searches, release.wait, left)
         with pytest.raises(Overloaded):  # the place is free once the thread is
             await slow.run(slow.searches, release.wait)

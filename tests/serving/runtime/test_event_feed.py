@@ -10,8 +10,7 @@ import pytest
 from shrag.serving.errors import DeadlineExceeded, Overloaded
 from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, Queries, Timings
-from shrag.serving.runtime.admission import AdmissionQueue
-from shrag.serving.runtime.deadline import Deadline
+from shrag.serving.runtime.admission import AdmissionQueue, Deadline
 from shrag.serving.runtime.event_feed import EventFeed, open_feed
 
 EVENTS: tuple[Event, ...] = (Queries(()), Timings({}))

@@ -9,16 +9,10 @@ from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
-from shrag.serving.llm.call_budget import Ration
+from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.strategies.iterative import (
-    ITERATIVE,
-    MOST_TURNS,
-    IterativePolicy,
-    IterativeStrategy,
-    ask_oneself,
-    think_aloud,
-)
+from shrag.serving.strategies.iterative import ITERATIVE, MOST_TURNS, previous_context, self_ask
+from shrag.serving.strategies.planning.plan import PlanStrategy, Steps
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
@@ -169,9 +163,9 @@ def test_a_follow_up_that_is_not_settled_leaves_the_others(demo: Engine) -> None
 
 
 @pytest.mark.parametrize("calls", [2, 3])
-@pytest.mark.parametrize("walk", [ask_oneself, think_aloud])
-def test_what_runs_out_ends_the_turns_and_is_told_once(demo: Engine, walk: IterativePolicy, calls: int) -> None:
-    strategy = IterativeStrategy("tried", walk, Ration(calls=calls))
+@pytest.mark.parametrize("steps", [self_ask, previous_context])
+def test_what_runs_out_ends_the_turns_and_is_told_once(demo: Engine, steps: Steps, calls: int) -> None:
+    strategy = PlanStrategy("tried", steps, budget=CallBudget(calls=calls))
     resources = Engine(demo.open_index, model=ScriptFile("iterative")).resources
     events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
     assert [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)] == [("calls", calls)]

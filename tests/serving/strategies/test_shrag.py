@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shrag.indexing.analyzed_record import as_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
@@ -31,8 +31,10 @@ def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None
     hybrid = demo.search(QUESTION, k=20, strategy="hybrid").ranking.records
     docids = [ranked.record.docid for ranked in hybrid]
     index = demo.open_index
-    passages = [as_passage(found) for found in index.store.fetch(docids) if found]
-    words = LexicalReranker(index.analyzer, index.engine, index.manifest.bm25, index.glossary).score(QUESTION, passages)
+    passages = [to_passage(found) for found in index.store.fetch(docids) if found]
+    words = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25, index.glossary).score(
+        QUESTION, passages
+    )
     cosines = dense.cosines(dense.encode(QUESTION), docids)
     expected = [word + COSINE_WEIGHT * cosine for word, cosine in zip(words, cosines, strict=True)]
     assert [ranked.score for ranked in hybrid] == pytest.approx(expected)

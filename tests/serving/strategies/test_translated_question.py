@@ -8,7 +8,7 @@ import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.page.rendering import render_page
-from shrag.serving.page.request import Asked
+from shrag.serving.page.request import PageRequest
 
 KOREAN = "집에서 화상으로 물리치료사의 운동 지도를 받으면 노인이 덜 넘어지는가?"
 ENGLISH = "Does biocide or steam cleaning keep lichen from growing back on granite monuments for longer?"
@@ -48,6 +48,6 @@ def test_a_question_of_one_language_is_judged_as_before_among_its_own_records(de
 
 
 def test_the_page_shows_what_a_keyword_was_carried_over_to(demo: Engine) -> None:
-    page = render_page(demo, Asked("machine learning with sensors", "en"))
+    page = render_page(demo, PageRequest("machine learning with sensors", "en"))
     assert '<span class="translations">→ <bdi>센서</bdi></span>' in page
     assert "Behind the arrow" in page

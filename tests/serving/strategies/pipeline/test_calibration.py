@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.analyzed_record import AnalysedRecord, RecordStore
+from shrag.indexing.analyzed_record import AnalyzedRecord, RecordStore
 from shrag.models.encoders.cross_encoder import CrossEncoderReranker
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
@@ -106,7 +106,7 @@ def test_an_index_too_small_to_learn_from_has_the_usual_curve(demo: Engine, reco
             self.fetch = store.fetch
             self._records = [analysed for analysed in store.sample(100) if analysed.sentence_terms][:records]
 
-        def sample(self, most: int) -> list[AnalysedRecord]:
+        def sample(self, most: int) -> list[AnalyzedRecord]:
             return self._records[:most]
 
     small = replace(demo.open_index, store=_Small(demo.open_index.store))

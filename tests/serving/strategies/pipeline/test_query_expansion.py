@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -11,8 +9,8 @@ from shrag.serving.strategies.pipeline.query_expansion import (
     LONGEST_QUERY,
     ExpandedQuery,
     augment_by_words,
+    hypotheses_by_sentences,
     query_of_text,
-    suppose_by_sentences,
 )
 
 
@@ -55,7 +53,7 @@ def test_a_question_of_few_keywords_has_no_parts_and_one_of_none_nothing(demo: E
 def _supposed(demo: Engine, question: str, count: int) -> list[ExpandedQuery]:
     index = demo.open_index
     words = text_terms(question, index)
-    return suppose_by_sentences(words, query_of_text(question, index, "question"), count, index)
+    return hypotheses_by_sentences(words, query_of_text(question, index, "question"), count, index)
 
 
 def test_the_sentences_that_hold_most_of_the_question_are_supposed_to_answer_it_one_a_record(demo: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Every stage and every way with a scripted model, without one, and with models that write anything at all."""
+"""Every stage and every preset with a scripted model, without one, and with models that write anything at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.serving.engine import Engine
-from shrag.serving.errors import CompositionRejected, StrategyUnavailable, UnknownStrategy
+from shrag.serving.errors import PipelineRejected, StrategyUnavailable, UnknownStrategy
 from shrag.serving.events import Answer, Event, Fallback, Hits, Keywords, ModelCall, Node, Queries, Ranking, Timings
 from shrag.serving.strategies.pipeline.presets import PRESETS
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
@@ -83,26 +83,28 @@ FIRST_ALONE = {**FIRST, "pipeline-8": "DEMO-ENE-001"}
 PURPOSES = {"augment": "query", "hypotheses": "hypothesis", "respond": "step"}
 
 
-@pytest.mark.parametrize("way", PRESETS)
-def test_each_way_asks_the_model_what_its_stages_need_and_names_every_call_and_stage(demo: Engine, way: str) -> None:
+@pytest.mark.parametrize("preset", PRESETS)
+def test_each_preset_asks_the_model_what_its_stages_need_and_names_every_call_and_stage(
+    demo: Engine, preset: str
+) -> None:
     model = ScriptFile("pipelines")
-    events = _events(demo, way, model)
-    assert sorted(model.asked) == CALLS[way]
-    assert _calls(events) == [*((PURPOSES[prompt], 200, 20) for prompt in CALLS[way]), ("answer", 700, 80)]
-    assert _stages(events) == ["keywords", *STAGES[way], "answer"]
-    assert _docids(events)[0] == FIRST.get(way, RIGHT)
+    events = _events(demo, preset, model)
+    assert sorted(model.asked) == CALLS[preset]
+    assert _calls(events) == [*((PURPOSES[prompt], 200, 20) for prompt in CALLS[preset]), ("answer", 700, 80)]
+    assert _stages(events) == ["keywords", *STAGES[preset], "answer"]
+    assert _docids(events)[0] == FIRST.get(preset, RIGHT)
     assert len(_docids(events)) <= 5
-    assert len(_hits(events).hits) == 1 + 2 * ("augment" in CALLS[way]) + 2 * ("hypotheses" in CALLS[way])
+    assert len(_hits(events).hits) == 1 + 2 * ("augment" in CALLS[preset]) + 2 * ("hypotheses" in CALLS[preset])
     (answer,) = [event for event in events if isinstance(event, Answer)]
     # The script's answer cites the right record by its first number: anywhere else it rests on nothing.
     assert answer.kind == ("generated" if _docids(events)[0] == RIGHT else "extractive")
 
 
-@pytest.mark.parametrize("way", PRESETS)
-def test_each_way_works_without_a_model(demo: Engine, way: str) -> None:
-    events = _events(demo, way)
-    assert _stages(events) == ["keywords", *STAGES[way], "answer"]
-    assert _docids(events)[0] == FIRST_ALONE.get(way, RIGHT)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_each_preset_works_without_a_model(demo: Engine, preset: str) -> None:
+    events = _events(demo, preset)
+    assert _stages(events) == ["keywords", *STAGES[preset], "answer"]
+    assert _docids(events)[0] == FIRST_ALONE.get(preset, RIGHT)
     (answer,) = [event for event in events if isinstance(event, Answer)]
     assert (answer.kind, answer.reason) == ("extractive", "")
 
@@ -287,11 +289,11 @@ def test_queries_that_say_the_same_are_searched_for_once(demo: Engine) -> None:
 @pytest.mark.parametrize(
     ("question", "reason"), [("…?!", "no_keywords"), ("zzzz qqqq", "unknown_words"), ("what is it?", "no_keywords")]
 )
-@pytest.mark.parametrize("way", PRESETS)
+@pytest.mark.parametrize("preset", PRESETS)
 def test_a_question_without_a_known_word_finds_nothing_and_says_why(
-    demo: Engine, way: str, question: str, reason: str
+    demo: Engine, preset: str, question: str, reason: str
 ) -> None:
-    events = _events(demo, way, question=question)
+    events = _events(demo, preset, question=question)
     assert _ranking(events).reason == reason
     assert _hits(events).candidates == ()
 
@@ -310,9 +312,9 @@ def test_a_line_is_a_strategy_of_its_own_name_and_a_wrong_one_is_an_unknown_stra
     assert find_strategy("pipeline-2(15, 5)").name == "retrieve(15) > rerank(5)"
     assert find_strategy("pipeline-2").name == "pipeline-2"
     assert set(PRESETS) <= set(STRATEGIES)
-    with pytest.raises(CompositionRejected, match="did you mean augment"):
+    with pytest.raises(PipelineRejected, match="did you mean augment"):
         find_strategy("augmnt(2) > retrieve(10)")
-    with pytest.raises(CompositionRejected, match="The stage retrieve is not"):
+    with pytest.raises(PipelineRejected, match="The stage retrieve is not"):
         find_strategy("retrieve")
     with pytest.raises(UnknownStrategy, match=r"compose stages, as in 'retrieve\(15\) > rerank\(5\)'"):
         find_strategy("toq")
@@ -337,17 +339,17 @@ _JSON = st.recursive(
     answered=st.tuples(st.text(max_size=700), st.integers(-3, 60)),
 )
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_model_writes_every_way_ends_well_formed(
+def test_whatever_a_model_writes_every_preset_ends_well_formed(
     demo: Engine, augmented: str, supposed: dict[str, list[str]], answered: tuple[str, int]
 ) -> None:
     import msgspec
 
-    for way in ("pipeline-7", "pipeline-8"):
+    for preset in ("pipeline-7", "pipeline-8"):
         model = ScriptFile("pipelines")
         model.say("augment", augmented)
         model.say("hypotheses", msgspec.json.encode(supposed).decode())
         model.say("respond", msgspec.json.encode({"answer": answered[0], "record": answered[1]}).decode())
-        events = _events(demo, way, model)
+        events = _events(demo, preset, model)
         kinds = [type(event) for event in events]
         assert [kinds.count(kind) for kind in (Keywords, Queries, Hits, Ranking, Answer, Timings)] == [1] * 6
         assert kinds[-1] is Timings
@@ -362,7 +364,7 @@ def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) 
     from dataclasses import replace
 
     index = replace(demo.open_index, glossary=None)
-    bare = Engine(index, reranker=LexicalReranker(index.analyzer, index.engine, index.manifest.bm25))
+    bare = Engine(index, reranker=LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25))
     events = list(bare.events(QUESTION, strategy="expand(glossary) > retrieve(10) > rrf(15) > rerank(5)"))
     assert len(_hits(events).hits) == 1
     assert len(_docids(events)) == 5
@@ -380,7 +382,7 @@ def test_an_index_too_small_to_learn_a_calibration_from_still_answers(tmp_path: 
     build_index(tmp_path / "corpora", tmp_path / "indexes", "one")
     engine = open_engine(tmp_path / "indexes", "one")
     try:
-        for way in PRESETS:
-            assert len(engine.ask("그래핀 필름의 차폐 효율은?", strategy=way).search.ranking.records) == 1
+        for preset in PRESETS:
+            assert len(engine.ask("그래핀 필름의 차폐 효율은?", strategy=preset).search.ranking.records) == 1
     finally:
         engine.close()

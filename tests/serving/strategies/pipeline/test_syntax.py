@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.serving.errors import CompositionRejected
+from shrag.serving.errors import PipelineRejected
 from shrag.serving.strategies.pipeline.syntax import (
-    KINDS,
     LONGEST_LINE,
-    MOST_QUERIES,
+    MOST_SEARCHES,
+    STAGE_KINDS,
     Argument,
-    Composition,
+    Pipeline,
     Stage,
-    parse_composition,
+    parse_pipeline,
 )
 
 _SCORES = st.integers(0, 9_999).map(lambda number: number / 10_000)
 
 
 @st.composite
-def compositions(draw: st.DrawFn) -> Composition:
-    """Draw any composition there is."""
+def pipelines(draw: st.DrawFn) -> Pipeline:
+    """Draw any pipeline."""
     makers = draw(st.lists(st.sampled_from(["augment", "hypothesis", "expand"]), unique=True))
     sizes: dict[str, st.SearchStrategy[Argument]] = {
         "augment": st.integers(1, 4),
@@ -37,23 +37,23 @@ def compositions(draw: st.DrawFn) -> Composition:
         stages.append(Stage("rrf", draw(pool)))
     behind = draw(st.sampled_from([[], ["rerank"], ["rerank", "filter"], ["temp_answer", "answer_rerank"]]))
     for name in [*behind, *(draw(st.sampled_from([[], ["filter"]])) if "answer_rerank" in behind else [])]:
-        argument = {"number": draw(pool), "score": draw(_SCORES), "none": None}[KINDS[name].form]
+        argument = {"number": draw(pool), "score": draw(_SCORES), "none": None}[STAGE_KINDS[name].form]
         stages.append(Stage(name, argument))
-    return Composition(tuple(stages))
+    return Pipeline(tuple(stages))
 
 
-@given(compositions())
-def test_what_is_printed_parses_to_the_same(composition: Composition) -> None:
-    line = str(composition)
-    assert parse_composition(line) == composition
-    assert str(parse_composition(line.replace(" ", ""))) == line
+@given(pipelines())
+def test_what_is_printed_parses_to_the_same(pipeline: Pipeline) -> None:
+    line = str(pipeline)
+    assert parse_pipeline(line) == pipeline
+    assert str(parse_pipeline(line.replace(" ", ""))) == line
     assert len(line) <= LONGEST_LINE
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_a_composition_or_refused_in_one_sentence(text: str) -> None:
-    with suppress(CompositionRejected):
-        assert parse_composition(str(parse_composition(text))) == parse_composition(text)
+def test_any_text_is_a_pipeline_or_refused_in_one_sentence(text: str) -> None:
+    with suppress(PipelineRejected):
+        assert parse_pipeline(str(parse_pipeline(text))) == parse_pipeline(text)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_any_text_is_a_composition_or_refused_in_one_sentence(text: str) -> None
         ("augment(2) > retrieve(9) > rrf(9) > rerank(5) > filter(0.6) > rrf(3)", "stands twice"),
         ("retrieve(10) > answer_rerank(5)", "no answer to go by: put temp_answer before it"),
         ("retrieve(10) > temp_answer", "Nothing goes by the temporary answer"),
-        ("augment(8) > hypothesis(8) > retrieve(10) > rrf(15)", f"up to 17 searches, at most {MOST_QUERIES}"),
+        ("augment(8) > hypothesis(8) > retrieve(10) > rrf(15)", f"up to 17 searches, at most {MOST_SEARCHES}"),
         ("augment(8) > retrieve(10) > dense(10) > rrf(15)", "up to 18 searches"),
         ("retrieve(10)" + " " * 300, "has 312 characters, at most 300"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_what_to_change(line: str, says: str) -> None:
-    with pytest.raises(CompositionRejected, match=says):
-        parse_composition(line)
+    with pytest.raises(PipelineRejected, match=says):
+        parse_pipeline(line)

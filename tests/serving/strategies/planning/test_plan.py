@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -10,49 +8,54 @@ import pytest
 from shrag.serving.engine import Engine
 from shrag.serving.errors import BudgetExceeded, StrategyUnavailable
 from shrag.serving.events import Answer, Event, Node, NodeState, Reason, Timings, Truncated
-from shrag.serving.llm.call_budget import Ration
+from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
 from shrag.serving.search_settings import SearchSettings
-from shrag.serving.strategies.planning.plan import closing_with, need_candidates, need_model, ration, told_once
+from shrag.serving.strategies.planning.plan import Plan, PlanStrategy, insert_final_root, report_once, with_budget
 from tests.support.scripted_models import ScriptedModel
 
 NODE = Node(0, None, "question", "Why?")
 
 
-def test_a_plan_has_a_model_of_its_own_with_a_ration_and_none_where_there_is_none(demo: Engine) -> None:
-    assert ration(demo.resources) == (demo.resources, None)
-    modelled = replace(demo.resources, model=ScriptedModel("{}"))
-    resources, model = ration(modelled, Ration(calls=0))
-    assert model is not None
-    assert resources.model is model
+def test_a_plan_has_a_model_with_a_budget_of_its_own_and_none_where_there_is_none(demo: Engine) -> None:
+    assert with_budget(demo.resources) == demo.resources
+    resources = with_budget(replace(demo.resources, model=ScriptedModel("{}")), CallBudget(calls=0))
+    assert resources.model is not None
     with pytest.raises(BudgetExceeded, match="used up the 0 calls"):
-        model.complete([])
+        resources.model.complete([])
+
+
+def _no_steps(plan: Plan) -> Generator[Event, None, None]:
+    yield from plan.conclude([])
 
 
 def test_what_is_missing_is_said_before_anything_is_done(demo: Engine) -> None:
+    needing = PlanStrategy("x", _no_steps, needs_model=True)
+    usual = Request(parse_question("?"), 1, answered=False)
     with pytest.raises(StrategyUnavailable, match=r"^The strategy x needs a language model, and none is set: name one"):
-        need_model("x", demo.resources)
-    need_model("x", replace(demo.resources, model=ScriptedModel()))
+        needing.run(usual, demo.resources)
+    needing.run(usual, replace(demo.resources, model=ScriptedModel()))
+    strategy = PlanStrategy("x", _no_steps)
     bare = replace(demo.resources, index=replace(demo.open_index, dense=None))
     for candidates in ("strategy", "lexical", "dense", "hybrid"):
         settings = SearchSettings.from_mapping({"candidates": candidates})
         request = Request(parse_question("?"), 1, answered=False, settings=settings)
-        need_candidates("x", request, demo.resources)
+        strategy.run(request, demo.resources)
         if candidates in {"strategy", "lexical"}:
-            need_candidates("x", request, bare)
+            strategy.run(request, bare)
         else:
             with pytest.raises(StrategyUnavailable, match="has no vectors, which the strategy x needs"):
-                need_candidates("x", request, bare)
+                strategy.run(request, bare)
 
 
-def test_what_ran_out_is_told_once_and_all_else_as_it_comes() -> None:
+def test_what_ran_out_is_report_once_and_all_else_as_it_comes() -> None:
     events: list[Event] = [NODE, Truncated("calls", 48), NODE, Truncated("calls", 48), Truncated("depth", 4)]
-    assert list(told_once(_Events(events).run())) == [NODE, Truncated("calls", 48), NODE, Truncated("depth", 4)]
+    assert list(report_once(_Events(events).run())) == [NODE, Truncated("calls", 48), NODE, Truncated("depth", 4)]
 
 
 def test_who_stops_listening_stops_the_plan() -> None:
     plan = _Events([NODE, NODE])
-    telling = told_once(plan.run())
+    telling = report_once(plan.run())
     assert next(telling) == NODE
     telling.close()
     assert plan.stopped
@@ -89,5 +92,5 @@ def test_the_readers_question_stands_as_it_was_answered_or_else_found(
     found: bool, reason: Reason | None, state: NodeState
 ) -> None:
     answers: list[Event] = [] if reason is None else [Answer("extractive", "en", (), (), reason)]
-    events = list(closing_with(ROOT, [*answers, Timings({})], answered=found))
+    events = list(insert_final_root(ROOT, [*answers, Timings({})], answered=found))
     assert events == [*answers, Node(0, None, "question", "Why?", state), Timings({})]

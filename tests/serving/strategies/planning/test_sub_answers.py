@@ -6,29 +6,29 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.models.errors import InvalidOutput
-from shrag.serving.llm.call_budget import RationedModel
+from shrag.serving.llm.call_budget import BudgetedModel
 from shrag.serving.request import Question
-from shrag.serving.strategies.planning.sub_answers import LONGEST_RESPONSE, NO_RESPONSE, Response, respond
+from shrag.serving.strategies.planning.sub_answers import LONGEST_RESPONSE, NO_ANSWER, SubAnswer, respond
 from tests.support.scripted_models import ScriptedModel
 
 QUESTION = Question("얼마나 차폐하는가?", "ko")
 
 
-def _written(answer: str, number: int) -> RationedModel:
+def _written(answer: str, number: int) -> BudgetedModel:
     line = json.dumps({"answer": answer, "record": number}, ensure_ascii=False)
-    return RationedModel(ScriptedModel(line, line))
+    return BudgetedModel(ScriptedModel(line, line))
 
 
 @pytest.mark.parametrize(("number", "docid"), [(1, "A#1"), (0, ""), (2, ""), (50, "")])
 def test_a_response_rests_on_the_record_it_names_where_that_was_shown(record: Record, number: int, docid: str) -> None:
     response, calls = respond(QUESTION, [record], _written(" 30\u202e dB\n", number))
-    assert response == Response("30 dB", docid)
+    assert response == SubAnswer("30 dB", docid)
     assert [call.stage for call in calls] == ["step"]
 
 
 def test_nothing_is_asked_where_there_is_no_record() -> None:
     model = _written("30 dB", 1)
-    assert respond(QUESTION, [], model) == (NO_RESPONSE, [])
+    assert respond(QUESTION, [], model) == (NO_ANSWER, [])
     assert model.calls == 0
 
 

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -8,9 +6,9 @@ import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.events import Truncated
-from shrag.serving.llm.call_budget import Ration
+from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.strategies.planning.plan import ration
+from shrag.serving.strategies.planning.plan import with_budget
 from shrag.serving.strategies.planning.subquery import find, find_all, question_key
 from shrag.serving.strategy import Resources
 from tests.support.scripted_models import ScriptedModel
@@ -53,7 +51,7 @@ def test_questions_are_found_in_their_order_and_none_is_enough(demo: Engine) -> 
 
 
 def test_a_plan_that_has_run_out_finds_by_the_questions_own_words_and_says_what_ran_out(demo: Engine) -> None:
-    resources, _ = ration(replace(demo.resources, model=ScriptedModel()), Ration(calls=0))
+    resources = with_budget(replace(demo.resources, model=ScriptedModel()), CallBudget(calls=0))
     found = find(parse_question(MARSH), _request(ONION), resources)
     assert found.model_events == (Truncated("calls", 0),)
     assert found.ranking == find(parse_question(MARSH), _request(ONION), demo.resources).ranking

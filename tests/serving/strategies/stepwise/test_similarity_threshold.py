@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalysedRecord, as_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 from shrag.serving.strategies.stepwise.similarity_threshold import (
@@ -34,11 +34,11 @@ class _ByNumber:
         return [1 - abs(number - int(passage.text.split()[1].rstrip("."))) / 10 for passage in passages]
 
 
-def _record(docid: str, text: str) -> AnalysedRecord:
-    return AnalysedRecord(Record(docid=docid, title="", text=text, language="en", complete=True), "", ())
+def _record(docid: str, text: str) -> AnalyzedRecord:
+    return AnalyzedRecord(Record(docid=docid, title="", text=text, language="en", complete=True), "", ())
 
 
-def _records(*numbers: int) -> list[AnalysedRecord]:
+def _records(*numbers: int) -> list[AnalyzedRecord]:
     return [_record(str(number), f"Number {number}. It is one. It is not looked at.") for number in numbers]
 
 
@@ -77,7 +77,7 @@ def test_the_demonstration_learns_its_threshold_once_however_many_ask(demo: Engi
 def test_a_text_is_as_near_to_itself_as_can_be_and_to_what_shares_nothing_not_at_all(demo: Engine) -> None:
     similarity = open_similarity(demo.open_index, demo.resources.reranker)
     (record,) = [each for each in demo.open_index.store.fetch(["DEMO-OCE-002"]) if each]
-    passage = as_passage(record)
+    passage = to_passage(record)
     text = "Wells in fractured rock respond to rain within hours."
     nothing = Passage("", "Nothing.", [], [["zzzz"]])
     near, far = similarity.of(text, [passage, nothing])

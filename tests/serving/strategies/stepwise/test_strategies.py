@@ -21,11 +21,11 @@ from shrag.serving.events import (
     Timings,
     Truncated,
 )
-from shrag.serving.llm.call_budget import Ration
+from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
 from shrag.serving.strategies.stepwise.similarity_threshold import LearntThresholds
 from shrag.serving.strategies.stepwise.strategies import StepwiseStrategy
-from shrag.serving.strategies.stepwise.variants import WAYS
+from shrag.serving.strategies.stepwise.variants import VARIANTS
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
@@ -99,15 +99,15 @@ def test_raise_looks_steps_up_by_what_would_explain_them_and_settles_each_with_t
 
 
 def test_records_below_the_learnt_threshold_are_not_shown_to_a_step(demo: Engine) -> None:
-    sifted = _last(_events(demo, "raise", ScriptFile("raise")))
+    filtered = _last(_events(demo, "raise", ScriptFile("raise")))
     request = Request(parse_question(BOTH), 10, answered=True)
-    everything = StepwiseStrategy(WAYS[0], LearntThresholds(quantile=0.0))
+    everything = StepwiseStrategy(VARIANTS[0], LearntThresholds(quantile=0.0))
     resources = Engine(demo.open_index, model=ScriptFile("raise")).resources
     kept = _last(list(everything.run(request, resources)))
     assert (len(kept[1].docids), len(kept[2].docids)) == (10, 10)
-    assert 1 <= len(sifted[1].docids) < 10
-    assert kept[1].docids[: len(sifted[1].docids)] == sifted[1].docids
-    nothing = StepwiseStrategy(WAYS[0], LearntThresholds(quantile=1.0))
+    assert 1 <= len(filtered[1].docids) < 10
+    assert kept[1].docids[: len(filtered[1].docids)] == filtered[1].docids
+    nothing = StepwiseStrategy(VARIANTS[0], LearntThresholds(quantile=1.0))
     model = ScriptFile("raise")
     model.say("logical", '{"explanation": "zzzz qqqq"}')
     none = _last(list(nothing.run(request, Engine(demo.open_index, model=model).resources)))
@@ -258,7 +258,7 @@ def test_a_closed_book_answer_that_fails_is_a_refusal(demo: Engine) -> None:
 
 def test_what_runs_out_is_told_once_and_the_answer_is_still_given(demo: Engine) -> None:
     model = ScriptFile("raise")
-    strategy = StepwiseStrategy(WAYS[0], LearntThresholds(), Ration(calls=3))
+    strategy = StepwiseStrategy(VARIANTS[0], LearntThresholds(), CallBudget(calls=3))
     resources = Engine(demo.open_index, model=model).resources
     events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
     assert [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)] == [("calls", 3)]

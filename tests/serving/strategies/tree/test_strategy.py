@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from shrag.models.errors import ModelRefused
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
-from shrag.serving.llm.call_budget import Ration
+from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.strategies.tree.expansion import Limits
-from shrag.serving.strategies.tree.strategy import TreeStrategy
+from shrag.serving.strategies.tree.search import TreeLimits
+from shrag.serving.strategies.tree.strategy import tree_strategy
 from tests.support.scripted_models import ScriptFile
 
 QUESTION = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
@@ -19,13 +19,13 @@ FILLED = "long short-term memory (LSTM)의 지하수위 예측 효율은 얼마�
 def _run(
     demo: Engine,
     model: ScriptFile | None,
-    limits: Limits | None = None,
-    ration: Ration | None = None,
+    limits: TreeLimits | None = None,
+    budget: CallBudget | None = None,
     question: str = QUESTION,
 ) -> list[Event]:
     resources = Engine(demo.open_index, model=model).resources
     request = Request(parse_question(question), 10, answered=True)
-    return list(TreeStrategy(limits, ration).run(request, resources))
+    return list(tree_strategy(limits, budget).run(request, resources))
 
 
 def _nodes(events: Sequence[Event]) -> list[Node]:
@@ -103,10 +103,10 @@ def test_a_tree_that_is_never_satisfied_ends_at_its_depth_or_its_number_of_quest
     model.say("query", '{"query": "onion price"}')
     questions = iter(range(10_000))
     model.make("branch", lambda: f'{{"kind": "hybrid", "questions": ["A {next(questions)}", "B {next(questions)}"]}}')
-    deep = _run(demo, model, Limits(depth=3, nodes=24))
+    deep = _run(demo, model, TreeLimits(depth=3, nodes=24))
     assert max(_last(deep)) == 6  # 1 + 2 + 4 questions
     assert _cut(deep) == [("depth", 3)]
-    wide = _run(demo, model, Limits(depth=9, nodes=8))
+    wide = _run(demo, model, TreeLimits(depth=9, nodes=8))
     assert max(_last(wide)) == 7
     assert ("nodes", 8) in _cut(wide)
     for events in (deep, wide):
@@ -131,11 +131,11 @@ def test_branches_that_wait_for_each_other_lose_the_places_that_look_forward(dem
 
 
 def test_a_tree_that_runs_out_of_calls_answers_with_what_it_has_and_says_so(demo: Engine) -> None:
-    events = _run(demo, ScriptFile("tree"), ration=Ration(calls=6))
+    events = _run(demo, ScriptFile("tree"), budget=CallBudget(calls=6))
     assert _cut(events) == [("calls", 6)]
     (answer,) = [event for event in events if isinstance(event, Answer)]
     assert answer.kind == "generated"  # the answer is owed whatever has run out
-    nothing = _run(demo, ScriptFile("tree"), ration=Ration(calls=0))
+    nothing = _run(demo, ScriptFile("tree"), budget=CallBudget(calls=0))
     assert _cut(nothing) == [("calls", 0)]
     assert _last(nothing)[0].state == "answered"
 

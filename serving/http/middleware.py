@@ -1,16 +1,19 @@
-"""ASGI middleware: trusted hosts, no requests from other sites, bounded requests. And the security headers."""
+"""ASGI middleware: request id, log line and security headers; trusted hosts, request limits, no foreign origins."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from urllib.parse import urlsplit
 
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shrag.serving.http.problems import HTTPProblem, problem_response
+from shrag.serving.http.logging import REQUEST_CONTEXT, RequestContext, log_failure, write_access_log
+from shrag.serving.http.problems import HTTPProblem, problem_response, to_problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -36,12 +39,71 @@ SECURITY_HEADERS = (
 )
 """Headers of every response, errors included, unless the response sets one itself."""
 
+REQUEST_ID = b"x-request-id"
+_ACCEPTED_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
+_METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
+_CLIENT_LEFT = 499
+"""The status logged where the client left before the response began; nginx's number for it."""
+
 _HOST = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:@/\[\]\s]+)(:[0-9]{0,5})?")
 
 # A refused request's body has not been read: close the connection instead of waiting for the rest of it.
 _CLOSE = {"Connection": "close"}
 
 _Headers = Mapping[bytes, bytes]
+
+
+class RequestLogMiddleware:
+    """ASGI middleware. Every request has an id, a line in the log and a place in the metrics.
+
+    An id that the client sends as ``X-Request-Id`` is kept where it is well-formed; every response has one, and
+    :data:`SECURITY_HEADERS`. An exception becomes a problem here; the traceback of
+    an unexpected one is logged and shown nowhere else. ``observe`` is called with the route's path, the method, the
+    status and the seconds of each request.
+    """
+
+    def __init__(self, app: ASGIApp, observe: Callable[[str, str, int, float], None]) -> None:
+        self._app = app
+        self._observe = observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request and log it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        sent_id = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
+        accepted_id = sent_id if _ACCEPTED_ID.fullmatch(sent_id) else os.urandom(16).hex().encode()
+        context = RequestContext(accepted_id.decode())
+        REQUEST_CONTEXT.set(context)
+        status = 0
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = list(message.get("headers", ()))
+                own = {name for name, _ in headers}
+                headers += [header for header in SECURITY_HEADERS if header[0] not in own]
+                headers.append((REQUEST_ID, accepted_id))
+                message["headers"] = headers
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            if status or to_problem(error).status == 500:
+                log_failure()
+            if status:
+                raise  # the response has begun: the connection can only be closed
+            await problem_response(scope["path"], error)(scope, receive, send_with_headers)
+        finally:
+            seconds = time.perf_counter() - started
+            # A client's own paths and methods would make as many time series as it likes.
+            route = getattr(scope.get("route"), "path", "") or "other"
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._observe(route, method, status or _CLIENT_LEFT, seconds)
+            write_access_log(context, route, method, status or _CLIENT_LEFT, seconds)
 
 
 class RequestGuardMiddleware:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from shrag.serving.engine import Engine
-from shrag.serving.http.request_guard import LARGEST_BODY, MOST_HEADERS
+from shrag.serving.http.middleware import LARGEST_BODY, MOST_HEADERS
 from tests.support.live import QUESTION, Live, live, read_all, split
 
 

@@ -1,15 +1,15 @@
-// Single keys, off while something is typed or composed, and off altogether where the reader says so (WCAG 2.1.4).
-import { recall, remember } from "./storage.js";
+// Single-key shortcuts: off while something is typed or composed, and where the reader switches them off (WCAG 2.1.4).
+import { load, save } from "./storage.js";
 
 // A Korean keyboard sends the letter on the same key.
 const KOREAN = { "ㅓ": "j", "ㅏ": "k", "ㅐ": "o" };
 
-export function startKeys() {
+export function startShortcuts() {
   const help = document.getElementById("help");
-  const on = document.getElementById("keys-on");
-  on.checked = recall("keys", true) !== false;
-  on.addEventListener("change", () => remember("keys", on.checked));
-  document.addEventListener("click", (event) => event.target.closest?.("[data-act=help]") && help.showModal());
+  const on = document.getElementById("shortcuts-on");
+  on.checked = load("keys", true) !== false;
+  on.addEventListener("change", () => save("keys", on.checked));
+  document.addEventListener("click", (event) => event.target.closest?.("[data-action=help]") && help.showModal());
   document.addEventListener("keydown", (event) => {
     if (!on.checked || help.open || event.isComposing || event.keyCode === 229) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;

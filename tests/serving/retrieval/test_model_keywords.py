@@ -9,8 +9,8 @@ import pytest
 from shrag.models.chat.structured_output import output_schema
 from shrag.serving.engine import Engine
 from shrag.serving.results import SearchResult
-from shrag.serving.retrieval.keywords import KeywordList, log_entropy, rank_keywords
-from shrag.serving.retrieval.query_terms import QueryTerm
+from shrag.serving.retrieval.model_keywords import KeywordList
+from shrag.serving.retrieval.query_terms import QueryTerm, log_entropy, rank_keywords
 from tests.support.scripted_models import ScriptedModel, listed
 
 

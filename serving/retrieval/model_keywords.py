@@ -1,0 +1,148 @@
+"""Keywords of a question, chosen by a language model (step 1 of SHRAG).
+
+The model is asked for keywords in Korean and in English, each by its own prompt, in parallel. Compounds are split into
+single words, since compound keywords find less (the SHRAG paper, 3.1), and a word that the index does not have is no
+keyword: it would find nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from functools import partial
+from itertools import zip_longest
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from shrag.indexing.glossary.query_translation import Translation, is_korean
+from shrag.indexing.open_index import OpenIndex
+from shrag.models.language_model import LanguageModel
+from shrag.prompts.prompt import Language
+from shrag.serving.concurrency import parallel_map
+from shrag.serving.errors import UnusableOutput
+from shrag.serving.events import Event, Fallback, ModelCall
+from shrag.serving.llm.request_model import attempt
+from shrag.serving.llm.structured_call import PromptCall, call_model
+from shrag.serving.request import Question
+from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, searchable, text_terms, without_terms
+from shrag.serving.search_settings import WordChoice
+from shrag.serving.strategy import StageTimer
+
+LEAST, MOST = 2, 5
+"""How many keywords a model is asked for in each language, as in the paper."""
+
+_LONGEST = 60
+
+_Phrase = Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST)]
+
+
+class KeywordList(msgspec.Struct, frozen=True):
+    """What a model is asked to write: the most important keyword first, and what the question excludes."""
+
+    keywords: Annotated[list[_Phrase], msgspec.Meta(min_length=1, max_length=2 * MOST)]
+    excluded: Annotated[list[_Phrase], msgspec.Meta(max_length=MOST)] = []
+
+
+class ModelKeywords(NamedTuple):
+    """Keywords that the index has, in the model's order, and the phrases that the question excludes."""
+
+    keywords: list[QueryTerm]
+    excluded: list[list[QueryTerm]]
+
+
+def extract_keywords(
+    question: Question,
+    terms: Sequence[str],
+    index: OpenIndex,
+    model: LanguageModel,
+    words: WordChoice,
+    timer: StageTimer,
+) -> Generator[Event, None, ModelKeywords | None]:
+    """Yield a model's calls, or what was done without it; return its keywords, None where there are none.
+
+    A keyword's position is its rank in its language's list, the question's own language first where two share a rank.
+
+    Args:
+        question: What is asked.
+        terms: The question's index terms, repeated ones too.
+        index: The index that must have the keywords.
+        model: The model.
+        words: Whether a keyword of several words is split, as in the paper, stays whole, or is both.
+        timer: Adds up the time of the stage ``keywords``.
+    """
+    languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
+    with timer.stage("keywords"):
+        answers, events = attempt("keywords", model, partial(_ask_in_both, question.text, languages))
+    yield from events
+    if answers is None:
+        return None
+    with timer.stage("keywords"):
+        lists = (answer.keywords[:MOST] for answer in answers)
+        ranked = [keyword for pair in zip_longest(*lists) for keyword in pair if keyword is not None]
+        found = _known_words(ranked, question, terms, index, words)
+        excluded = _known_phrases([phrase for answer in answers for phrase in answer.excluded], index)
+        kept = without_terms(found, excluded)
+    if not found:
+        written = ", ".join(keyword for answer in answers for keyword in answer.keywords)
+        yield Fallback("keywords", "invalid_output", f"The index has none of what {model.name} chose: {written}.")
+        return None
+    # A model that excludes all its keywords has misread the question.
+    return ModelKeywords(kept, excluded) if kept else ModelKeywords(found, [])
+
+
+def _ask_in_both(
+    question: str, languages: Sequence[Language], model: LanguageModel
+) -> tuple[list[KeywordList], list[ModelCall]]:
+    """Return the keywords in each language and all calls; raises :class:`ModelError` where one is not usable."""
+    asked = parallel_map(lambda language: _ask(question, language, model), languages)
+    calls = [call for _, made in asked for call in made]
+    answers: list[KeywordList] = []
+    for answer, _ in asked:
+        if isinstance(answer, UnusableOutput):
+            raise UnusableOutput(str(answer), calls)
+        answers.append(answer)
+    return answers, calls
+
+
+def _ask(
+    question: str, language: Language, model: LanguageModel
+) -> tuple[KeywordList | UnusableOutput, Sequence[ModelCall]]:
+    """Return the keywords in one language, or why what was written is none, and the calls."""
+    values = {"question": question, "least": str(LEAST), "most": str(MOST)}
+    try:
+        return call_model(model, PromptCall("keywords", "keywords", language, values, max_tokens=1024), KeywordList)
+    except UnusableOutput as error:
+        return error, error.calls
+
+
+def _known_words(
+    keywords: Sequence[str], question: Question, terms: Sequence[str], index: OpenIndex, choice: WordChoice
+) -> list[QueryTerm]:
+    """Return the words of the keywords in order, each once, those that the index has."""
+    found: dict[tuple[str, ...], QueryTerm] = {}
+    for keyword in keywords:
+        words = searchable(text_terms(keyword, index))
+        single = [_in_place(_count(word, terms), question.language) for word in words]
+        whole = [join_terms(single)] if len(single) > 1 and choice != "split" else []
+        for word in [*whole, *(single if choice != "compound" or not whole else [])]:
+            found.setdefault(word.terms, word)
+    return list(found.values())
+
+
+def _known_phrases(excluded: Sequence[str], index: OpenIndex) -> list[list[QueryTerm]]:
+    """Return the words of each phrase, each phrase once, without phrases that the index does not have whole."""
+    phrases = [text_terms(phrase, index) for phrase in excluded]
+    known = [phrase for phrase in phrases if phrase and all(word.known for word in phrase)]
+    return list({tuple(word.terms for word in phrase): phrase for phrase in known}.values())
+
+
+def _count(word: QueryTerm, terms: Sequence[str]) -> QueryTerm:
+    return word._replace(frequency=max(1, *(terms.count(term) for term in word.terms)))
+
+
+def _in_place(word: QueryTerm, language: Language) -> QueryTerm:
+    """Return a word of the other language as its own translation, which the translated queries are made of."""
+    korean = any(is_korean([term]) for term in word.terms)
+    if korean == (language == "ko"):
+        return word
+    return word._replace(translations=(Translation(word.text, word.terms, 1.0),))
