@@ -27,18 +27,11 @@ def run_table(
     level: float = 0.95,
     seed: int = 0,
 ) -> dict[str, dict[str, RunCell]]:
-    """Return run → measure → cell, in the given order.
+    """Return run → measure → cell, in the given order, from run → measure → qid → value.
 
-    Args:
-        judged: Run → measure → qid → value.
-        intervals: Compute the interval of every mean.
-        baseline: The run that all others are tested against, with p corrected over all of them
-            (:func:`shrag.evaluation.statistics.comparison.compare_all`).
-        level: Confidence level.
-        seed: Seed of bootstrap and tests.
-
-    Raises:
-        EvaluationError: ``baseline`` is not one of the runs.
+    With ``intervals`` every mean has one. ``baseline`` is the run that all others are tested against, with p corrected
+    over all of them (:func:`shrag.evaluation.statistics.comparison.compare_all`); :class:`EvaluationError` where it is
+    not one of the runs. ``seed`` is that of bootstrap and tests.
     """
     differences: dict[str, list[Difference]] = {}
     if baseline is not None:

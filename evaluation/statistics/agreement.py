@@ -17,9 +17,9 @@ from shrag.evaluation.statistics.intervals import Interval, item_interval
 def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
     """Return (Po - Pe) / (1 - Pe) of two annotators' labels of the same items, in the same order.
 
-    Po is the share of items labelled the same, Pe the share expected were each annotator to draw labels as often as
-    they gave them (Cohen, A Coefficient of Agreement for Nominal Scales, 1960). 1 is perfect, 0 is chance; None where
-    both gave one label throughout, so that nothing is left to chance.
+    Po is the share of items labelled the same, Pe the share expected if each annotator drew labels as often as they
+    gave them (Cohen, A Coefficient of Agreement for Nominal Scales, 1960). 1 is perfect, 0 is chance; None where both
+    gave one label throughout.
     """
     if len(a) != len(b) or not a:
         raise EvaluationError(f"Cohen's kappa needs labels of the same items, got {len(a)} and {len(b)}.")
@@ -31,10 +31,11 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
 
 
 def fleiss_kappa(items: Sequence[Sequence[str]]) -> float | None:
-    """Return Fleiss' kappa of items that each have the labels of as many annotators, whoever those are.
+    """Return Fleiss' kappa of items that have the same number of labels, by any annotators.
 
-    The mean share of agreeing pairs of an item's labels, against that of labels drawn as often as they were given
-    over all items (Fleiss, Measuring Nominal Scale Agreement Among Many Raters, 1971). None where all labels are one.
+    The mean share of agreeing pairs of an item's labels, corrected by that of labels drawn as often as they were given
+    over all items (Fleiss, Measuring Nominal Scale Agreement Among Many Raters, 1971). None where all labels are the
+    same.
     """
     sizes = {len(labels) for labels in items}
     if len(sizes) != 1 or min(sizes) < 2:
@@ -58,19 +59,19 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 
 def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
-    """Return alpha of labels; an item with fewer than two of them says nothing and is left out.
+    """Return alpha of labels; items with fewer than two labels are left out.
 
-    1 - Do / De: the disagreement seen between values of one item, over that between all values whichever item they
-    are of (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance; None where
-    there is no pair of values, or all values are the same.
+    1 - Do / De: the disagreement between values of the same item, over that between all values (Krippendorff, Computing
+    Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance; None where no item has two values, or all values
+    are the same.
     """
     return _alpha(items, _nominal)
 
 
 def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale = "interval") -> float | None:
-    """Return alpha of scores, as :func:`krippendorff_alpha` does.
+    """Return alpha of scores, as :func:`krippendorff_alpha` does, with the distance of the given ``scale``.
 
-    They differ as labels do (nominal), by their ranks (ordinal) or by their squared differences (interval).
+    Two scores differ as labels do (nominal), by their ranks (ordinal) or by their squared difference (interval).
     """
     if scale == "nominal":
         return _alpha(items, _nominal)
@@ -84,7 +85,7 @@ def _nominal(_: Mapping[_Value, int]) -> Callable[[_Value, _Value], float]:
 
 
 def _ordinal(total: Mapping[float, int]) -> Callable[[float, float], float]:
-    """Return the square of how many values lie between two, those at either end counted half."""
+    """Return the squared number of values between two, with half of those at either end."""
     middle, below = dict[float, float](), 0
     for value in sorted(total):
         middle[value] = below + total[value] / 2
@@ -105,7 +106,7 @@ def _alpha(
 
 
 def _disagreement(values: Counter[_Value], distance: Callable[[_Value, _Value], float]) -> float:
-    """Return the distances of all ordered pairs of values, added up."""
+    """Return the sum of the distances of all ordered pairs of values."""
     return sum(
         count * other_count * distance(one, other)
         for one, count in values.items()
@@ -126,7 +127,7 @@ _CORRELATIONS: dict[str, Callable[..., Correlation | None]] = {
 
 
 class Agreement(NamedTuple):
-    """One statistic over ``items`` items. ``value`` is None where it is not defined, such as all labels being one."""
+    """One statistic over ``items`` items; ``value`` is None where it is undefined, as where all labels are the same."""
 
     statistic: str
     annotators: tuple[str, ...]
@@ -136,12 +137,11 @@ class Agreement(NamedTuple):
 
 
 def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list[Agreement]:
-    """Return the figures of labels, or of scores.
+    """Return the statistics of labels, or of scores; raise :class:`EvaluationError` for fewer than two annotators.
 
-    Labels: Krippendorff's alpha (nominal) over the items with two labels or more, Fleiss' kappa over those that all
-    annotators labelled, Cohen's kappa of each two annotators. Scores: alpha by ranks (ordinal) and by differences
-    (interval), then Pearson, Spearman and Kendall of each two. Intervals of alpha and kappa are bootstrapped over
-    items, those of correlations are Fisher's.
+    Labels: Krippendorff's alpha (nominal) over the items with at least two labels, Fleiss' kappa over those that all
+    annotators labelled, Cohen's kappa of each pair. Scores: alpha (ordinal and interval), then Pearson, Spearman and
+    Kendall of each pair. Intervals of alpha and kappa are bootstrapped over items, those of correlations are Fisher's.
     """
     if len(given.annotators()) < 2:
         raise EvaluationError("Agreement is between annotators, and there is one only: give the lines of two or more.")

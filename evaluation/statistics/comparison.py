@@ -14,9 +14,9 @@ _SAME = 1e-9
 
 
 class Difference(NamedTuple):
-    """What a measure says of run B against run A. ``difference`` is B's mean less A's, ``interval`` is its interval.
+    """Run B compared with run A by one measure: the difference of the means (B - A) with its interval.
 
-    ``p`` is the two-sided p of a paired randomisation test; ``p_holm`` is the same corrected for all tests of the
+    ``p`` is the two-sided p of a paired randomisation test, ``p_holm`` the same corrected for all tests of the
     comparison. ``wins`` counts the topics on which B is better.
     """
 
@@ -49,8 +49,7 @@ def compare(
 ) -> list[Difference]:
     """Return how run B differs from run A by each measure, in A's order; p corrected over the measures (Holm).
 
-    Both are what :func:`shrag.evaluation.measures.judge_run.judge` gives: measure → qid → value. Raises
-    :class:`EvaluationError` where their measures or topics are not the same.
+    Both map measure → qid → value. Raises :class:`EvaluationError` where their measures or topics are not the same.
     """
     return compare_all(judged_a, {"": judged_b}, seed=seed, level=level)[""]
 
@@ -72,10 +71,7 @@ def compare_all(
 
 
 def largest_changes(a: Mapping[str, float], b: Mapping[str, float], count: int) -> list[Change]:
-    """Return the ``count`` topics whose value changed most, the largest change first, ties in the topics' order.
-
-    A topic whose value is the same in both is no change.
-    """
+    """Return the ``count`` topics whose value changed most, the largest change first, ties in the topics' order."""
     changes = [Change(qid, a[qid], b[qid]) for qid in a if abs(b[qid] - a[qid]) > _SAME]
     # Rounded, since changes of the same size that were computed differently are tied.
     return sorted(changes, key=lambda change: -round(abs(change.b - change.a), 9))[:count]

@@ -23,7 +23,7 @@ class Correlation(NamedTuple):
 def pearson(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> Correlation | None:
     """Return Pearson's r, computed by SciPy; None where the scores of one side are all equal.
 
-    The interval is Fisher's: tanh(atanh r ± z / √(n - 3)).
+    The interval is Fisher's: tanh(atanh r ± z / √(n - 3)). There is none for fewer than five items.
     """
     return _correlate("pearsonr", a, b, level, lambda n, _: 1 / (n - 3))
 

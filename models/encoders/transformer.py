@@ -65,15 +65,10 @@ class TransformerEncoder:
 
 
 def load_encoder(choice: EncoderChoice, device: str | None = None) -> TransformerEncoder:
-    """Load a chosen encoder and check its vectors.
+    """Load a chosen encoder and check its vectors; ``device`` None is a GPU where there is one.
 
-    Args:
-        choice: The encoder with its checked weights.
-        device: Torch device; None for a GPU where there is one.
-
-    Raises:
-        WeightsRejected: The weights do not fit their configuration, or the vectors are wrong.
-        PackageMissing: torch or sentence-transformers is not installed.
+    Raises :class:`WeightsRejected` where the weights do not fit their configuration or the vectors are wrong, and
+    ``PackageMissing`` where torch or sentence-transformers is not installed.
     """
     card = choice.card
     model = load_encoder_model(choice.weights, card.pooling, card.dimension, device)

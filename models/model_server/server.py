@@ -62,14 +62,9 @@ class SupervisionPolicy(NamedTuple):
 class ModelServer:
     """Context manager that runs ``settings.command`` with ``settings.weights`` on a Unix socket of this user only.
 
-    On exit, and also when this process is killed, the server ends with all its children. Entering raises
+    Its log and compile cache are in ``folder``. On exit, and also when this process is killed, the server ends with all
+    its children. ``on_change`` is called with every new state, in the supervising thread. Entering raises
     :class:`~shrag.models.errors.ServerProgramMissing` and :class:`~shrag.models.errors.WeightsMissing`.
-
-    Args:
-        settings: Settings of the server.
-        folder: Folder of its log and compile cache.
-        policy: Times of supervision.
-        on_change: Called with every new state, in the supervising thread.
     """
 
     def __init__(
