@@ -26,7 +26,7 @@ _DISK_LOW = 2 * 2**30
 _MEMORY_LOW = 2 * 2**30
 
 
-class CheckResult(NamedTuple):
+class DoctorFinding(NamedTuple):
     """The result of one check; ``exit_status`` is the doctor's because of it, 0 without a problem."""
 
     check: str
@@ -35,10 +35,10 @@ class CheckResult(NamedTuple):
     exit_status: int = 0
 
 
-def check_parts() -> Iterator[CheckResult]:
+def check_parts() -> Iterator[DoctorFinding]:
     """Check Python, Java with Lucene, and Kiwi by using them."""
     enough = sys.version_info >= (3, 11)
-    yield CheckResult(
+    yield DoctorFinding(
         "Python",
         "ok" if enough else "fail",
         platform.python_version() + ("" if enough else ": 3.11 or newer is needed"),
@@ -46,41 +46,41 @@ def check_parts() -> Iterator[CheckResult]:
     )
     for what, use in (("Java and Lucene", _use_lucene), ("Kiwi", _use_kiwi)):
         try:
-            yield CheckResult(what, "ok", use())
+            yield DoctorFinding(what, "ok", use())
         except IndexingError as error:
-            yield CheckResult(what, "fail", str(error), 6)
+            yield DoctorFinding(what, "fail", str(error), 6)
 
 
-def check_machine(home: Path) -> Iterator[CheckResult]:
+def check_machine(home: Path) -> Iterator[DoctorFinding]:
     """Check free disk space and memory."""
     folder = next(path for path in (home, *home.absolute().parents) if path.exists())
     free = shutil.disk_usage(folder).free
-    yield CheckResult("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
+    yield DoctorFinding("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
     memory = _available_memory()
     if memory is not None:
         status: Literal["ok", "note"] = "ok" if memory > _MEMORY_LOW else "note"
-        yield CheckResult("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
+        yield DoctorFinding("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
 
 
-def check_indexes(indexes: Path) -> Iterator[CheckResult]:
+def check_indexes(indexes: Path) -> Iterator[DoctorFinding]:
     """Check every published index against its manifest and the installed analyzer."""
     from shrag.indexing.open_index import check_index
     from shrag.indexing.storage.generations import CURRENT_FILE
 
     names = sorted(path.parent.name for path in indexes.glob(f"*/{CURRENT_FILE}"))
     if not names:
-        yield CheckResult("Indexes", "note", f"none under {indexes}: make one with `make index`")
+        yield DoctorFinding("Indexes", "note", f"none under {indexes}: make one with `make index`")
     for name in names:
         try:
             manifest = check_index(indexes, name)
         except IndexingError as error:
-            yield CheckResult(f"Index {name}", "fail", str(error), 4)
+            yield DoctorFinding(f"Index {name}", "fail", str(error), 4)
         else:
             says = f"generation {manifest.generation}, {manifest.records:,} records, verified"
-            yield CheckResult(f"Index {name}", "ok", says)
+            yield DoctorFinding(f"Index {name}", "ok", says)
 
 
-def check_models(weights: Path) -> Iterator[CheckResult]:
+def check_models(weights: Path) -> Iterator[DoctorFinding]:
     """Report the optional packages of models, and check the weights of the catalogue under ``weights``."""
     for package, extra, use in (
         ("sentence_transformers", "models", "encoders and re-rankers"),
@@ -88,27 +88,27 @@ def check_models(weights: Path) -> Iterator[CheckResult]:
     ):
         if find_spec(package) is None:
             says = f"not installed ({use}); ranking is by BM25 and sentences. To add it: pip install 'shrag[{extra}]'"
-            yield CheckResult(package, "note", says)
+            yield DoctorFinding(package, "note", says)
         else:
-            yield CheckResult(package, "ok", f"installed ({use})")
+            yield DoctorFinding(package, "ok", f"installed ({use})")
     yield from _check_weights(weights)
 
 
-def check_language_model(settings: LlmSettings) -> Iterator[CheckResult]:
+def check_language_model(settings: LlmSettings) -> Iterator[DoctorFinding]:
     """Query the configured endpoint, or check that ``shrag-serve`` can start a model server."""
     what = "Language model"
     try:
         if settings.url:
-            yield CheckResult(what, "ok", _answering(settings))
+            yield DoctorFinding(what, "ok", _answering(settings))
         elif settings.command:
             from shrag.models.model_server.command import check_server_program, served_name
 
             check_server_program(settings)
-            yield CheckResult(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
+            yield DoctorFinding(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
         else:
-            yield CheckResult(what, "note", "none: answers are extractive. To add one: docs/language-model.md")
+            yield DoctorFinding(what, "note", "none: answers are extractive. To add one: docs/language-model.md")
     except ModelError as error:
-        yield CheckResult(what, "fail", f"{error} Until then answers are extractive.", 6)
+        yield DoctorFinding(what, "fail", f"{error} Until then answers are extractive.", 6)
 
 
 def _answering(settings: LlmSettings) -> str:
@@ -120,7 +120,7 @@ def _answering(settings: LlmSettings) -> str:
     return f"{health.model} at {settings.url} answers, with {context}{f', {health.engine}' if health.engine else ''}"
 
 
-def _check_weights(weights: Path) -> Iterator[CheckResult]:
+def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
     from shrag.models.encoders.catalog import read_catalog
     from shrag.models.encoders.weights import check_weights, find_weights
 
@@ -131,17 +131,17 @@ def _check_weights(weights: Path) -> Iterator[CheckResult]:
         except WeightsMissing:
             continue
         except ModelError as error:
-            yield CheckResult(card.name, "fail", str(error), 6)
+            yield DoctorFinding(card.name, "fail", str(error), 6)
             continue
         found = True
         try:
             digest = check_weights(card.name, folder, card).digest
         except ModelError as error:
-            yield CheckResult(card.name, "fail", str(error), 6)
+            yield DoctorFinding(card.name, "fail", str(error), 6)
         else:
-            yield CheckResult(card.name, "ok", f"verified at {folder}, weights {digest[:16]}")
+            yield DoctorFinding(card.name, "ok", f"verified at {folder}, weights {digest[:16]}")
     if not found:
-        yield CheckResult("Weights", "note", f"none under {weights}: vectors and re-ranking by models need them")
+        yield DoctorFinding("Weights", "note", f"none under {weights}: vectors and re-ranking by models need them")
 
 
 def _use_lucene() -> str:

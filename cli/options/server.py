@@ -96,8 +96,8 @@ server_options = option_group(
 def read_api_key(file: Path | None, environment: MutableMapping[str, str] | None = None) -> ApiKey | None:
     """Return the API key in ``file`` or in ``SHRAG_API_KEY``, None without either.
 
-    The variable is removed from the environment. Raises ``click.UsageError`` where both are given, ``KeyRejected`` where
-    the key is invalid or others can read its file.
+    The variable is removed from the environment. Raises ``click.UsageError`` where both are given, and ``KeyRejected``
+    where the key is invalid or others can read its file.
     """
     environment = os.environ if environment is None else environment
     # Processes that this one starts, such as a model's server, must not get the key.
