@@ -1,1 +1,1 @@
-"""Raw files in, clean records out: formats, cleaning, the stored corpus with its accounts."""
+"""Read source files, clean and validate their records, and store them as a corpus."""

@@ -1,23 +1,23 @@
-"""What can go wrong on the way from a raw file to a stored corpus."""
+"""Errors of reading, adding and opening a corpus."""
 
 from __future__ import annotations
 
 
 class CorpusError(Exception):
-    """A source, a record or a stored corpus cannot be used; the message says what to do about it."""
+    """A source, a record or a stored corpus cannot be used; the message says what to do."""
 
 
 class RejectedLine(CorpusError):
-    """One line of a source is not a record. Carries the reason alone: where the line stands is the reader's to add."""
+    """An item of a source is no record; the message is the reason alone, without its position."""
 
 
 class TooManyRejectedLines(CorpusError):
-    """More lines were rejected than the caller allowed, so nothing was stored."""
+    """More lines were rejected than allowed; nothing was stored."""
 
 
 class ConflictingRecords(CorpusError):
-    """One identifier stands with different contents, and the caller did not say which to keep; nothing was stored."""
+    """An identifier has two different contents, and the caller did not choose one; nothing was stored."""
 
 
 class UnaccountedLines(CorpusError):
-    """What was read and what would be stored do not add up; nothing was stored. Never the source's fault."""
+    """Lines read and records written do not add up; nothing was stored. This is a bug, never the source's fault."""

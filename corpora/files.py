@@ -15,24 +15,24 @@ from pathlib import Path
 from shrag.corpora.errors import CorpusError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# SQLite knows ENOSPC alone as a full disk; a quota or a limit reached is a write that failed.
+# SQLite reports only ENOSPC as a full disk; an exceeded quota or limit is a failed write.
 _SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 
 class FolderBusy(Exception):
-    """Another process is writing in the folder; ``pid`` is its number where it left one."""
+    """Another process is writing in the folder; ``pid`` is its process id, empty if unknown."""
 
     def __init__(self, folder: Path, pid: str) -> None:
         super().__init__(f"{folder} is being written by process {pid or 'unknown'}: wait for it to end, or stop it.")
 
 
 class DiskFull(Exception):
-    """There is no space left to write to."""
+    """There is no space left on the disk."""
 
 
 @contextmanager
 def disk_full_errors(folder: Path) -> Iterator[None]:
-    """Turn whatever a full disk raises, here or in SQLite, into :class:`DiskFull` with the space that is left."""
+    """Turn the errors of a full disk, also those of SQLite, into :class:`DiskFull`, which says how much is free."""
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
@@ -43,15 +43,15 @@ def disk_full_errors(folder: Path) -> Iterator[None]:
         )
         if not full:
             raise
-        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-        free = shutil.disk_usage(there).free
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        free = shutil.disk_usage(existing).free
         raise DiskFull(
             f"The disk is full ({free:,} bytes left under {folder}): free some space and run again."
         ) from error
 
 
 def sync_file(path: Path) -> None:
-    """Have the system put a written file, or a folder's list of names, on the disk itself."""
+    """Flush a written file, or a folder's list of names, to the disk (``fsync``)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -60,7 +60,7 @@ def sync_file(path: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Make ``data`` the whole content of ``path`` by one rename: a reader sees the old content or the new."""
+    """Replace the content of ``path`` by one rename: a reader sees the old content or the new. Flushed to the disk."""
     draft = path.with_name(f".{path.name}.new")
     with draft.open("wb") as stream:
         stream.write(data)
@@ -72,9 +72,9 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; raise :class:`FolderBusy` at once where another process holds it.
+    """Hold the folder's lock; raise :class:`FolderBusy` at once if another process holds it.
 
-    The lock is the kernel's (``flock``): it ends with the process, so a killed writer leaves nothing to clean up.
+    The lock (``flock``) ends with the process, so a killed writer leaves nothing to clean up.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a+") as stream:
@@ -93,11 +93,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 RESERVED = frozenset({"build", "list", "rollback", "show", "verify"})
-"""Words that `shrag index` takes for what to do, not for what to do it to."""
+"""Names of subcommands of `shrag index`, which no corpus or index may have."""
 
 
 def check_name(name: str) -> str:
-    """Return ``name`` where it may name a corpus or an index; names become folder names, so nothing else passes."""
+    """Return a valid name of a corpus or an index, also its folder's; raises :class:`CorpusError` for others."""
     if not is_name(name):
         raise CorpusError(
             f"{name!r} cannot be a name: use up to 64 lower-case letters, digits, - and _, a letter or digit first."
@@ -108,5 +108,5 @@ def check_name(name: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Say whether ``name`` may name a corpus or an index."""
+    """Return whether ``name`` is a valid name of a corpus or an index."""
     return _NAME.fullmatch(name) is not None

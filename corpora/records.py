@@ -1,4 +1,4 @@
-"""Record, Origin, Reject, Topic and Qrel: the plain values that all packages share."""
+"""Record, Origin, Reject, Topic and Qrel: the value types that all packages share."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ Language = Literal["ko", "en", "und"]
 class Record:
     """One document as it is searched, shown and cited.
 
-    ``title`` and ``text`` are clean (:func:`shrag.corpora.text.cleaning.clean_text`); either may be empty, never both.
-    ``text`` is the abstract of a scholarly record, the passage of a MIRACL one, a chunk of a paper; ``keywords`` are
-    the authors'. ``complete`` says whether the record has all that its format asks of evidence: only complete records
-    may support an answer. ``duplicate_of`` is the docid of the record that is the same paper under another number, the
-    first of them in the corpus; empty where there is none.
+    Attributes:
+        docid: Its identifier, unique in the corpus.
+        title: Its title, clean (:func:`shrag.corpora.text.cleaning.clean_text`); empty only if ``text`` is not.
+        text: Its clean text: the abstract of a scholarly record, a passage of MIRACL, a chunk of a paper.
+        language: The language of the text.
+        complete: Whether it has all fields that its format requires of evidence; only then may it support an answer.
+        authors: The authors.
+        journal: The journal.
+        publisher: The publisher.
+        year: The year of publication, None if unknown.
+        link: Its address.
+        keywords: The authors' keywords.
+        duplicate_of: The docid of the corpus's first record of the same paper, empty if there is none.
     """
 
     docid: str
@@ -34,7 +42,7 @@ class Record:
 
 
 class Origin(NamedTuple):
-    """Where a record was read: the index of its source in the manifest, the line from 1, the byte offset."""
+    """Where a record was read: index of its source in the manifest, line from 1, byte offset."""
 
     source: int
     line: int
@@ -42,7 +50,7 @@ class Origin(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """A line that did not become a record. ``offset`` counts bytes of the decompressed file, ``line`` counts from 1."""
+    """A line that is no record: its file, line from 1, byte offset in the decompressed file, and the reason."""
 
     file: str
     line: int
@@ -50,15 +58,27 @@ class Reject(NamedTuple):
     reason: str
 
 
+class RecordChanges(NamedTuple):
+    """How many records of a corpus, or of an index, were added, changed, deleted and left as they were."""
+
+    added: int
+    changed: int
+    deleted: int
+    unchanged: int
+
+    def __str__(self) -> str:
+        return f"{self.added:,} added, {self.changed:,} changed, {self.deleted:,} deleted, {self.unchanged:,} unchanged"
+
+
 class Topic(NamedTuple):
-    """One question of an evaluation."""
+    """A question of a test collection."""
 
     qid: str
     text: str
 
 
 class Qrel(NamedTuple):
-    """One judgement: ``relevance`` is 0 for a document that does not answer, larger for one that does."""
+    """A relevance judgement; ``relevance`` is 0 for a document that does not answer the question."""
 
     qid: str
     docid: str

@@ -1,1 +1,1 @@
-"""Records in, one sealed index folder out, and from such a folder a searcher back."""
+"""Build an index of a corpus, verify it, and open it for search."""

@@ -1,4 +1,4 @@
-"""AnalyzedRecord, its packed form, RecordStore protocol."""
+"""AnalyzedRecord, its packed form for Lucene, and the RecordStore protocol."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from shrag.models.reranker import Passage
 
 
 class AnalyzedRecord(msgspec.Struct, frozen=True, dict=True):
-    """A record as it is stored: the terms of its title and of each sentence of its text, with spaces between them.
+    """A record as it is stored, with the terms of its title and of each sentence of its text.
 
-    ``sentences`` has one string for each sentence that :func:`split_sentences` finds in the record's text. Terms hold
-    no spaces, a few long strings are read faster than many short ones, and many searches never look at the terms.
+    Terms are joined by spaces: a few long strings are decoded faster than many short ones, and many searches do not
+    use the terms. ``sentences`` are those of :func:`split_sentences`.
     """
 
     record: Record
@@ -28,22 +28,22 @@ class AnalyzedRecord(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def title_terms(self) -> list[str]:
-        """The terms of the title, in its order."""
+        """The terms of the title in order."""
         return self.title.split()
 
     @cached_property
     def sentence_terms(self) -> list[list[str]]:
-        """The terms of each sentence, in its order."""
+        """The terms of each sentence in order."""
         return [sentence.split() for sentence in self.sentences]
 
     @property
     def contents_terms(self) -> list[str]:
-        """The terms of title and text, as the contents field has them."""
+        """The terms of title and text."""
         return [*self.title_terms, *chain.from_iterable(self.sentence_terms)]
 
 
 class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """An analysed record as Lucene gets it: the terms of both fields, and :class:`AnalyzedRecord` as JSON."""
+    """An analyzed record for Lucene: the terms of both fields, joined, and the :class:`AnalyzedRecord` as JSON."""
 
     docid: str
     title: str
@@ -54,7 +54,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
 def analyze_record(
     record: Record, analyzer: Analyzer, before_part: Callable[[], None] = lambda: None
 ) -> AnalyzedRecord:
-    """Analyse a record's title and each sentence of its text, calling ``before_part`` before each of them."""
+    """Analyze a record's title and each sentence of its text; ``before_part`` is called before each."""
     before_part()
     (title,) = analyzer.terms([record.title])
     sentences: list[str] = []
@@ -65,27 +65,27 @@ def analyze_record(
     return AnalyzedRecord(record, " ".join(title), tuple(sentences))
 
 
-def pack_record(analysed: AnalyzedRecord) -> PackedRecord:
-    """Return the record as Lucene gets it."""
-    contents = " ".join([analysed.title, *analysed.sentences])
-    return PackedRecord(analysed.record.docid, analysed.title, contents, msgspec.json.encode(analysed))
+def pack_record(analyzed: AnalyzedRecord) -> PackedRecord:
+    """Pack a record for Lucene."""
+    contents = " ".join([analyzed.title, *analyzed.sentences])
+    return PackedRecord(analyzed.record.docid, analyzed.title, contents, msgspec.json.encode(analyzed))
 
 
 decode_record: Callable[[bytes], AnalyzedRecord] = msgspec.json.Decoder(AnalyzedRecord).decode
-"""Return the record whose :class:`PackedRecord` has these bytes stored."""
+"""Decode the stored bytes of a :class:`PackedRecord`."""
 
 
-def to_passage(analysed: AnalyzedRecord) -> Passage:
-    """Return what encoders and re-rankers read of a record."""
-    record = analysed.record
-    return Passage(record.title, record.text, analysed.title_terms, analysed.sentence_terms, record.docid)
+def to_passage(analyzed: AnalyzedRecord) -> Passage:
+    """Return the passage of a record, for encoders and re-rankers."""
+    record = analyzed.record
+    return Passage(record.title, record.text, analyzed.title_terms, analyzed.sentence_terms, record.docid)
 
 
 class RecordStore(Protocol):
-    """Gives back the records that were indexed, with their terms. Safe to share between threads."""
+    """The records of an index with their terms. Thread-safe."""
 
     def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
-        """Return the record of each docid, None where the index has none."""
+        """Return the record of each docid, None if there is none."""
 
     def sample(self, most: int) -> list[AnalyzedRecord]:
-        """Return at most ``most`` different records from all over the index, the same each time."""
+        """Return at most ``most`` different records, evenly spread over the index, the same each time."""

@@ -1,10 +1,10 @@
-"""IndexingError and its subclasses."""
+"""Errors of building, opening and searching an index."""
 
 from __future__ import annotations
 
 
 class IndexingError(Exception):
-    """An index cannot be built or used; the message says what to do about it."""
+    """An index cannot be built or used; the message says what to do."""
 
 
 class IndexMissing(IndexingError):
@@ -12,15 +12,15 @@ class IndexMissing(IndexingError):
 
 
 class IndexDamaged(IndexingError):
-    """Files of the index are missing, cut, or changed since it was sealed."""
+    """Files of the index are missing, truncated or changed since it was published."""
 
 
 class IndexMismatch(IndexingError):
-    """The index is whole, but was made by parts that this process does not have."""
+    """The index was built by a format, an analyzer or an encoder that this process does not have."""
 
 
 class EncoderUnavailable(IndexMismatch):
-    """The encoder that made an index's vectors is not here, so that nothing can be compared with them."""
+    """The encoder of an index's vectors is missing, so questions cannot be compared with them."""
 
 
 class UnknownEncoder(IndexingError):
@@ -28,16 +28,16 @@ class UnknownEncoder(IndexingError):
 
 
 class DependencyMissing(IndexingError):
-    """A part that indexing needs (the Java runtime, the Lucene jar, Kiwi) is not installed."""
+    """A dependency (the Java runtime, the Lucene jar, Kiwi, FAISS) is not installed."""
 
 
 class TooManyRejectedRecords(IndexingError):
-    """More records have no analysis than the caller allowed, so nothing was published."""
+    """More records cannot be analyzed than allowed; nothing was published."""
 
 
 class DictionaryRejected(IndexingError):
-    """A user dictionary breaks a rule; the message names the file, the line and the rule."""
+    """A user dictionary is invalid; the message names the file, the line and the rule."""
 
 
 class GlossaryRejected(IndexingError):
-    """The user's file of glossary corrections cannot be read."""
+    """The user's file of glossary corrections is invalid."""

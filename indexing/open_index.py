@@ -1,4 +1,4 @@
-"""Open a published index; verify checksums now or in the background."""
+"""Open a published index; verify its checksums before, or in the background."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from shrag.corpora.files import check_name
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer, analyzer_fingerprint
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
 from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import load_dictionary
@@ -34,10 +34,10 @@ ChecksumState = Literal["verified", "checking", "damaged"]
 
 
 class ChecksumVerifier:
-    """The check of one generation's files; ``state`` says how far it is. Safe to share between threads."""
+    """Verifies the checksums of a generation's files; ``state`` is the result so far. Thread-safe."""
 
     def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify) -> None:
-        """Check now what ``verify`` says; raises :class:`IndexDamaged`."""
+        """Verify, in the background if ``verify`` is ``quick``; raises :class:`IndexDamaged`."""
         self.state: ChecksumState = "verified"
         self._problem: IndexDamaged | None = None
         self._closed = threading.Event()
@@ -49,18 +49,18 @@ class ChecksumVerifier:
             self._thread.start()
 
     def raise_if_damaged(self) -> None:
-        """Raise :class:`IndexDamaged` where the check has met with damage: no answer is given from then on."""
+        """Raise :class:`IndexDamaged` if damage was found."""
         if self._problem is not None:
             raise IndexDamaged(str(self._problem))
 
     def wait(self, seconds: float | None = None) -> ChecksumState:
-        """Wait for the check to end, at most ``seconds``, and return how far it is."""
+        """Wait for the end of the verification, at most ``seconds``, and return the state."""
         if self._thread is not None:
             self._thread.join(seconds)
         return self.state
 
     def close(self) -> None:
-        """Make nothing of what the check finds from now on: the generation may have been removed."""
+        """Ignore what is found from now on: the generation may have been removed."""
         self._closed.set()
 
     def _check(self, folder: Path, manifest: IndexManifest) -> None:
@@ -68,7 +68,7 @@ class ChecksumVerifier:
         try:
             check_files(folder, manifest)
         except IndexDamaged as damage:
-            # A generation that a newer one has pushed out is gone, not damaged: what is open stays readable.
+            # A generation that was removed is not damaged: its open files stay readable.
             if folder.exists() and not self._closed.is_set():
                 self._problem = damage
                 state = "damaged"
@@ -77,17 +77,26 @@ class ChecksumVerifier:
 
 
 class Closable(Protocol):
-    """Something that holds files open."""
+    """An object with open files."""
 
     def close(self) -> None:
-        """Let go of them."""
+        """Close them."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """One generation of an index, open. Its parts belong together and to nothing else.
+    """An open generation of an index.
 
-    ``dense`` is None where the index was built without an encoder.
+    Attributes:
+        name: The index's name.
+        manifest: The manifest of the generation.
+        analyzer: The analyzer of its records and of questions.
+        searcher: Lexical search.
+        store: The stored records.
+        checksums: The verification of its files.
+        files: What :meth:`close` closes.
+        dense: Vector search, None if it was built without an encoder.
+        glossary: The bilingual glossary.
     """
 
     name: str
@@ -101,31 +110,34 @@ class OpenIndex:
     glossary: Glossary | None = None
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self.files:
             file.close()
 
 
 def check_index(indexes: Path, name: str) -> IndexManifest:
-    """Check every byte of ``name`` without opening it; raises as :func:`open_index` does."""
+    """Verify ``name`` without opening it, and return its manifest; raises as :func:`open_index`."""
     folder, manifest = current_generation(indexes / check_name(name))
     _check_vectors(name, manifest)
     check_files(folder, manifest)
-    check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=load_dictionary(folder)))
+    check_analyzer(name, manifest, analyzer_fingerprint(load_dictionary(folder)))
     return manifest
 
 
 def open_index(indexes: Path, name: str, first_question: str | None = None, verify: Verify = "full") -> OpenIndex:
-    """Open the current generation of ``name``.
+    """Open the current generation of an index.
 
-    With a ``first_question``, its words are analysed while Java starts, and Kiwi is loaded only if the index's token
-    store lacks one of them. Without, Kiwi is loaded meanwhile: who opens an index to serve will need it.
+    Args:
+        indexes: The folder of all indexes.
+        name: The index.
+        first_question: A question to analyze while Java starts; Kiwi is then loaded only for a word that the token
+            store does not have. None to load Kiwi, for a server.
+        verify: When to verify the checksums.
 
-    With ``verify`` as ``quick`` the files' bytes are checked while the index is used already: ``seals`` says how far
-    that is.
-
-    Raises :class:`~shrag.indexing.errors.IndexMissing` where there is none, ``IndexDamaged`` where a file is not as it
-    was sealed, ``IndexMismatch`` where it was made by another analyser than this process has.
+    Raises:
+        IndexMissing: There is no such index.
+        IndexDamaged: A file does not have its checksum.
+        IndexMismatch: It was built by another format, analyzer or kind of encoder.
     """
     index = indexes / check_name(name)
     while True:
@@ -133,67 +145,67 @@ def open_index(indexes: Path, name: str, first_question: str | None = None, veri
         try:
             return _open_generation(name, folder, manifest, first_question, verify)
         except IndexingError:
-            # A builder may have published two generations meanwhile and removed this one: then there is a better one.
+            # A build may have published two generations meanwhile and removed this one: open the new one.
             if read_current(index)[0] == manifest.generation:
                 raise
 
 
 def open_generation(folder: Path, manifest: IndexManifest, verify: Verify = "full") -> OpenIndex:
-    """Open one generation, current or not, with Kiwi loaded only when it is needed; raises as :func:`open_index`."""
+    """Open any generation, without loading Kiwi; raises as :func:`open_index`."""
     return _open_generation(folder.parent.name, folder, manifest, "", verify)
 
 
 def _open_generation(
     name: str, folder: Path, manifest: IndexManifest, first_question: str | None, verify: Verify
 ) -> OpenIndex:
-    seals = ChecksumVerifier(folder, manifest, verify)
+    checksums = ChecksumVerifier(folder, manifest, verify)
     token_store = TokenStore(folder / TOKEN_STORE)
     analyzer = KoreanEnglishAnalyzer(token_store, load_dictionary(folder))
-    check_analyzer(name, manifest, analyzer)
+    check_analyzer(name, manifest, analyzer.fingerprint)
     _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
     start_java()
     reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
-    about = reader.about()
-    if about.get("corpus") != manifest.source.fingerprint or about.get("records") != str(manifest.records):
+    data = reader.commit_data()
+    if data.get("corpus") != manifest.source.fingerprint or data.get("records") != str(manifest.records):
         reader.close()
         raise IndexDamaged(
-            f"The Lucene files of index {name} hold {about}, its manifest says otherwise: "
+            f"The Lucene files of index {name} have the commit data {data}, which do not fit its manifest: "
             f"build it again with `shrag index {name} --force`."
         )
     vectors = manifest.vectors
     dense = _dense(name, folder, manifest, vectors, analyzer, reader) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
-    files = (reader, token_store, glossary, seals)
-    return OpenIndex(name, manifest, analyzer, reader, reader, seals, files, dense, glossary)
+    files = (reader, token_store, glossary, checksums)
+    return OpenIndex(name, manifest, analyzer, reader, reader, checksums, files, dense, glossary)
 
 
 def _dense(
     name: str, folder: Path, manifest: IndexManifest, card: VectorCard, analyzer: Analyzer, rows: LuceneSearcher
 ) -> VectorIndex:
     indexes = folder.parent.parent
-    seal = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")
-    # Named by the vectors it is derived from, so that it is found again by any index that has them.
-    derived = derived_folder(indexes) / f"{seal.sha256}.ivf" if seal else None
+    file = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")
+    # Named by the checksum of the vectors, so that every index with the same vectors finds it.
+    derived = derived_folder(indexes) / f"{file.sha256}.ivf" if file else None
     return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(indexes), derived)
 
 
 def uncached_analyzer(folder: Path) -> Analyzer:
-    """Return the analyser of the index in ``folder`` without its token store, which repeats what was analysed then."""
+    """Return the analyzer of the index in ``folder`` without its token store, to analyze records again."""
     return KoreanEnglishAnalyzer(dictionary=load_dictionary(folder))
 
 
 def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
-    """Open the glossary of ``name`` and its analyser, without Java; raises as :func:`open_index` does."""
+    """Open the glossary of ``name`` and its analyzer, without Java; raises as :func:`open_index`."""
     folder, manifest = current_generation(indexes / check_name(name))
     check_files(folder, manifest)
     analyzer = KoreanEnglishAnalyzer(TokenStore(folder / TOKEN_STORE), load_dictionary(folder))
-    check_analyzer(name, manifest, analyzer)
+    check_analyzer(name, manifest, analyzer.fingerprint)
     return Glossary(folder / GLOSSARY), analyzer
 
 
 def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> None:
-    # What fails here fails again, and is told, where the analyser is needed.
+    # An error occurs again, and is reported, when the analyzer is used.
     with suppress(Exception):
         if first_question is None:
             analyzer.prepare()
@@ -201,13 +213,13 @@ def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> Non
             analyzer.terms([first_question])
 
 
-def check_analyzer(name: str, manifest: IndexManifest, analyzer: Analyzer) -> None:
-    """Raise :class:`IndexMismatch`, naming the parts that differ, where another analyser made the index."""
-    if manifest.analyzer == analyzer.fingerprint:
+def check_analyzer(name: str, manifest: IndexManifest, fingerprint: str) -> None:
+    """Raise :class:`IndexMismatch`, naming the differences, if the index was built by another analyzer."""
+    if manifest.analyzer == fingerprint:
         return
-    made, have = manifest.analyzer.split("; "), analyzer.fingerprint.split("; ")
+    made, have = manifest.analyzer.split("; "), fingerprint.split("; ")
     raise IndexMismatch(
-        f"Index {name} was analysed by [{'; '.join(part for part in made if part not in have)}], this process has "
+        f"Index {name} was analyzed by [{'; '.join(part for part in made if part not in have)}], this process has "
         f"[{'; '.join(part for part in have if part not in made)}]: build it again with `shrag index {name}`."
     )
 

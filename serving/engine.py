@@ -177,7 +177,8 @@ class Engine:
             UnknownStrategy: There is no such strategy.
             IndexDamaged: A check that goes on while questions are answered has found damage.
         """
-        self._index.checksums.raise_if_damaged()
+        if self._index.checksums.state == "damaged":
+            self._index.checksums.raise_if_damaged()
         strategy = find_strategy(request.strategy)
         resources = self._resources if request.settings.glossary else self._resources.without_glossary()
         cancel = _nothing

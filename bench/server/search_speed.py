@@ -33,8 +33,9 @@ from shrag.indexing.query import Query
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.retrieval.query_builder import build_subqueries
 from shrag.serving.retrieval.query_terms import query_terms, rank_keywords, searchable
-from shrag.serving.retrieval.retriever import DEPTH, search_candidates
+from shrag.serving.retrieval.ranking import search_candidates
 from shrag.serving.search_settings import PRODUCT
+from shrag.serving.strategies.shrag import DEPTH
 
 BIN = Path(sys.executable).parent
 QUESTIONS = 200

@@ -78,10 +78,7 @@ def add(
             report=report,
         )
     _print_counts(manifest)
-    click.echo(
-        f"  {changes.added:,} added, {changes.changed:,} changed, {changes.deleted:,} deleted, "
-        f"{changes.unchanged:,} unchanged" + ("" if stored else ": nothing to store")
-    )
+    click.echo(f"  {changes}" + ("" if stored else ": nothing to store"))
     if any(account.rejected or account.superseded for account in manifest.sources):
         click.echo(f"  rejects: {home.corpora / name / manifest.rejects_file}")
     click.echo(f"next: shrag index {name}", err=True)

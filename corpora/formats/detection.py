@@ -1,4 +1,4 @@
-"""Read a source as a format, and detect when it is of another one, for the error message that says so."""
+"""Read a source in a given format, and guess its real format for the error message if it is another one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.paper_sections import is_known
-from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import Format
+from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.corpora.records import Record
@@ -27,7 +27,7 @@ _FEWEST_OBJECTS = 3
 _TREC = re.compile(rb"<DOC\b", re.IGNORECASE)
 _SECTIONED = ("sections", "full_text", "body_text")
 
-# The keys that together make a format's objects, most telling first.
+# Keys that identify the objects of a format, the most specific first.
 _KEYS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("scienceon", ("CN",)),
     ("miracl", ("docid", "text", "title")),
@@ -37,21 +37,21 @@ _KEYS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def read_source(path: Path, format: Format) -> Iterator[ParsedItem]:
-    """Yield what each piece of ``path`` is, read as ``format``.
+    """Yield the items of ``path``, read as ``format``.
 
     Raises:
-        CorpusError: The file itself cannot be read to its end; or its first pieces are no records but would be in
-            another format, which the message names.
+        CorpusError: The file cannot be read to its end; or its first items are no records but look like another format,
+            which the message names.
     """
     records = rejects = 0
     first = ""
     try:
-        for line in format.read(path):
-            records += isinstance(line.outcome, Record)
-            if isinstance(line.outcome, str):
+        for item in format.read(path):
+            records += isinstance(item.outcome, Record)
+            if isinstance(item.outcome, str):
                 rejects += 1
-                first = first or f"line {line.number}: {line.outcome}"
-            yield line
+                first = first or f"line {item.number}: {item.outcome}"
+            yield item
             if rejects == _REJECTS_BEFORE_CHECK and not records:
                 _check_format(path, format, first)
     except CorpusError as error:
@@ -72,7 +72,7 @@ def _check_format(path: Path, format: Format, first: str) -> None:
 
 
 class FormatGuess(NamedTuple):
-    """A format that a file may be of; ``why`` continues a sentence about the file, ``usage`` follows ``--format``."""
+    """A format that a file may have; ``why`` continues a sentence about the file, ``usage`` follows ``--format``."""
 
     name: str
     why: str
@@ -80,7 +80,7 @@ class FormatGuess(NamedTuple):
 
 
 def guess_format(path: Path) -> FormatGuess | None:
-    """Return the format the file looks like by its first bytes and the keys of its first objects, None for none."""
+    """Guess a file's format from its first bytes and the keys of its first objects; None for an unknown one."""
     try:
         head = read_head(path, _HEAD).lstrip()
         if head.startswith((b"{", b"[")):
@@ -119,7 +119,7 @@ def _by_keys(path: Path) -> FormatGuess | None:
             return FormatGuess(name, f"holds objects with {' and '.join(wanted)}", name)
     if any(key in keys for key in _SECTIONED):
         return FormatGuess("papers", "holds objects with sections", "papers")
-    # Any object can be mapped, but only a few with an identifier and a text, all alike, show that it is meant to be.
+    # Any object can be mapped: ask for several objects with the same keys, at least an identifier and a text.
     if len(keys) < _FEWEST_KEYS or len(objects) < _FEWEST_OBJECTS or any(list(found) != keys for found in objects):
         return None
     shown = ", ".join(keys[:_SHOWN_KEYS])

@@ -1,4 +1,4 @@
-"""JSON objects with a user's field mapping (``metadata.title``, ``sections.text``)."""
+"""Read JSON objects with a field mapping given by the user (``metadata.title``, ``sections.text``)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.formats.reader import ParsedItem, parse_items
 from shrag.corpora.readers.fields import bibliography, docid_field, text_field
+from shrag.corpora.readers.item import ParsedItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
@@ -18,10 +18,10 @@ _SHOWN_KEYS = 12
 
 @dataclass(frozen=True, slots=True)
 class JsonlKeys:
-    """The key of each field of a record, as a dotted path into nested objects; the texts of ``text`` are joined.
+    """The key of each field of a record, as a dotted path; the texts of all keys of ``text`` are joined.
 
-    A path goes through lists: ``sections.text`` is the text of every section, joined, and ``authors.name`` is every
-    author's name. A key that itself has dots goes before a path. ``""`` means that there is no such field.
+    A path also leads through lists: ``sections.text`` is the joined text of all sections. A key that contains dots
+    itself has precedence over a path. An empty key stands for a missing field.
     """
 
     id: str = "id"
@@ -36,10 +36,10 @@ class JsonlKeys:
 
 
 def read_mapped(path: Path, keys: JsonlKeys) -> Iterator[ParsedItem]:
-    """Yield the records of one file.
+    """Yield the items of one file.
 
-    Raises :class:`CorpusError` at the file's end where a key that was named by the user stood in none of its records:
-    a misspelt key would otherwise lose a field in silence.
+    Raises:
+        CorpusError: At the file's end, if no record has a key that the user named: it may be misspelt.
     """
     unseen = set(_named(keys))
     seen_keys: dict[str, None] = {}
@@ -61,7 +61,7 @@ def read_mapped(path: Path, keys: JsonlKeys) -> Iterator[ParsedItem]:
 
 
 def parse_mapped(found: Mapping[str, object], keys: JsonlKeys) -> Record:
-    """Return the record of one object. Complete evidence needs a text."""
+    """Return the record of one object; it is complete if it has a text."""
     flat: dict[str, object] = {
         "id": find_value(found, keys.id),
         "title": _text(find_value(found, keys.title), keys.title),
@@ -93,7 +93,7 @@ def parse_mapped(found: Mapping[str, object], keys: JsonlKeys) -> Record:
 
 
 def find_value(found: object, path: str) -> object:
-    """Return what stands at a dotted path, a flat list where the path leads through lists, None where nothing does."""
+    """Return the value at a dotted path, a flat list if the path leads through lists, None if there is no value."""
     if isinstance(found, list):
         parts = [value for part in found if (value := find_value(part, path)) is not None]
         return [value for part in parts for value in (part if isinstance(part, list) else [part])] or None

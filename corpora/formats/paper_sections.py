@@ -1,4 +1,4 @@
-"""Split a paper into title and sections; recognise headings."""
+"""Split a paper into its title and sections; recognise headings."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ _SPACED_HANGUL = re.compile("(?<=[\uac00-\ud7a3]) +(?=[\uac00-\ud7a3])")
 
 
 class Heading(NamedTuple):
-    """A section's title without its number. ``level`` is 1 for the outermost; a line that only looks like one has 9."""
+    """A section's title without its number; ``level`` is 1 for the outermost, :data:`UNMARKED_LEVEL` for a guess."""
 
     title: str
     level: int
 
 
 UNMARKED_LEVEL = 9
-"""The level of a short line that may be a heading: no number, no mark and no known name says so."""
+"""The level of a short line that may be a heading, though it has no number, mark or known name."""
 
 
 def find_heading(line: str, *, by_length: bool) -> Heading | None:
-    """Return what a line of a paper is the heading of, or None.
+    """Return the heading in a line of a paper, None if it is no heading.
 
-    Headings are known by Markdown's ``#``, by their number (``2.1``, ``II.``, ``제2장``, ``가.``) or by their usual
-    names; with ``by_length`` also as short lines without a full stop, for texts with one paragraph a line.
+    Headings are recognised by Markdown's ``#``, by their number (``2.1``, ``II.``, ``제2장``, ``가.``) or by a usual
+    name; with ``by_length`` also as short lines without a full stop, for texts with one paragraph per line.
     """
     line = line.strip()
     marked = _MARKDOWN.match(line)
@@ -73,9 +73,9 @@ def find_heading(line: str, *, by_length: bool) -> Heading | None:
 
 
 def is_excluded(title: str) -> bool:
-    """Say whether a section of this title is left out: references, acknowledgements, appendices.
+    """Return whether sections of this title are left out: references, acknowledgements, appendices.
 
-    >>> [is_dropped(title) for title in ("참 고 문 헌", "Appendix A: Proofs", "6. References", "Reference data")]
+    >>> [is_excluded(title) for title in ("참 고 문 헌", "Appendix A: Proofs", "6. References", "Reference data")]
     [True, True, True, False]
     """
     parts = re.split(r"\s*:::\s*", title)
@@ -83,7 +83,7 @@ def is_excluded(title: str) -> bool:
 
 
 def is_known(title: str) -> bool:
-    """Say whether this is one of the usual names of a paper's sections."""
+    """Return whether this is a usual name of a section."""
     return _letters(title) in _KNOWN
 
 
@@ -110,21 +110,23 @@ _SECTIONS_KEYS = ("sections", "full_text", "body_text")
 
 @dataclass(frozen=True, slots=True)
 class PaperSection:
-    """One section: its heading, ``""`` for what stands before the first one, and its text as it is in the source."""
+    """A section's heading, empty for the text before the first one, and its text as in the source."""
 
     heading: str
     text: str
 
 
 def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple[str, list[PaperSection]]:
-    """Return the title and the kept sections of a paper as text.
+    """Return the title and the sections of a paper as plain text, without those that are left out.
 
-    The title is the first line where it is Markdown's ``#`` heading, or short, no sentence and no usual heading. With
-    ``paragraph_lines`` a line is a paragraph, so that a short one may be a heading; without, that is decided by whether
-    most of the text is in long lines.
+    The title is the first line if it is a ``#`` heading, or short, no sentence and no usual heading. In Markdown a
+    section that is left out ends at a heading of its own level or above; elsewhere only at a usual name, since
+    references have many lines that look like headings.
 
-    A dropped section ends at a heading of its own level or above in Markdown, at one of the usual names elsewhere:
-    references hold too many lines that look like headings.
+    Args:
+        text: The paper.
+        paragraph_lines: Whether a line is a paragraph, so that a short line may be a heading; None if that depends on
+            whether most of the text is in long lines.
     """
     lines = text.splitlines()
     if paragraph_lines is None:
@@ -132,7 +134,7 @@ def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple
     title, lines = _split_title(lines)
     sections: list[PaperSection] = []
     heading, body = "", list[str]()
-    dropped = 0  # the level of the section that is being left out, 0 for none
+    dropped = 0  # level of the section being left out, 0 for none
     for line in lines:
         found = find_heading(line, by_length=paragraph_lines)
         if found is None:
@@ -148,11 +150,15 @@ def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple
 
 
 def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSection]]:
-    """Return the title and the kept sections of a paper as a JSON object.
+    """Return the title and the sections of a paper as a JSON object, without those that are left out.
 
-    ``title``, ``abstract``, and either ``sections`` (or ``full_text``, ``body_text``: a list of objects with a heading
-    and a text or paragraphs, or one object of two lists) or ``text`` with headings on lines of their own. Raises
-    :class:`RejectedLine` for what has neither.
+    Args:
+        fields: ``title``, ``abstract``, and either ``sections`` (or ``full_text``, ``body_text``: a list of objects
+            with a heading and a text or paragraphs, or one object with two lists) or ``text`` with a heading on its own
+            line.
+
+    Raises:
+        RejectedLine: There is no text.
     """
     title = _text(fields.get("title"))
     sections = [PaperSection("Abstract", abstract)] if (abstract := _text(fields.get("abstract"))) else []
@@ -168,7 +174,7 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSec
 
 
 def merge_titles(title: str, found: str, sections: list[PaperSection]) -> tuple[str, list[PaperSection]]:
-    """Return the title that is known besides the text, and the text's own first line as text where that is another."""
+    """Return the known title; a different first line ``found`` in the text becomes a section of its own."""
     if not title or not found or title.split() == found.split():
         return title or found, sections
     return title, [PaperSection("", found), *sections]

@@ -1,4 +1,4 @@
-"""Full papers as chunks: JSON with sections, plain text, Markdown, PDF."""
+"""Read full papers as chunks: JSON with sections, plain text, Markdown, PDF."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.paper_sections import PaperSection, merge_titles, sections_of_object, sections_of_text
 from shrag.corpora.formats.pdf import read_pdf
-from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.readers.fields import (
     KEYWORD_SEPARATORS,
     check_docid,
@@ -19,7 +18,7 @@ from shrag.corpora.readers.fields import (
     text_field,
     year_field,
 )
-from shrag.corpora.readers.item import SourceItem, decode_text
+from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, open_source, read_head
 from shrag.corpora.records import Record
@@ -28,10 +27,10 @@ from shrag.corpora.text.cleaning import clean_text
 from shrag.corpora.text.sentences import detect_language
 
 URL_TOKEN = "URL"  # noqa: S105 (no secret)
-"""What stands for every address: their full stops would end sentences, and nobody asks for them."""
+"""Replaces every address, whose full stops would end sentences."""
 
 LARGEST_PDF = 256 * 2**20
-"""Bytes a PDF may have: it has to be in memory whole."""
+"""Most bytes of a PDF, which is read into memory."""
 
 _URL = re.compile(r"\(?\b(?:https?://|ftp://|www\.)[^\s<>\"'|]+|\bdoi:\s*10\.\S+", re.IGNORECASE)
 _PATH = re.compile(r"\s*:::\s*")  # QASPER's "Method ::: Data"
@@ -41,7 +40,7 @@ _JSON_SUFFIXES = (".jsonl", ".json")
 
 
 def read_papers(path: Path) -> Iterator[ParsedItem]:
-    """Yield the chunks of the papers in one file: an object a paper in JSON, the file itself otherwise."""
+    """Yield the chunks of the papers in one file: a JSON object is a paper, any other file is one paper."""
     head = read_head(path, 1_024)
     if head.startswith(b"%PDF"):
         yield from _read_file(path, LARGEST_PDF, _pdf)
@@ -53,10 +52,12 @@ def read_papers(path: Path) -> Iterator[ParsedItem]:
 
 
 def chunk_paper(paper: str, title: str, sections: list[PaperSection], fields: Mapping[str, object]) -> list[Record]:
-    """Return the chunks of one paper in order, numbered from 0 through all its sections.
+    """Split one paper into chunks, numbered from 0 through all its sections.
 
-    The title of a chunk is the paper's with the section's heading behind it. Raises :class:`RejectedLine` where nothing
-    is left to search.
+    The title of a chunk is the paper's title and the section's heading.
+
+    Raises:
+        RejectedLine: There is no text.
     """
     check_docid(f"{paper}#{len(sections)}")
     keywords = list_field(fields, "keyword", KEYWORD_SEPARATORS) or list_field(fields, "keywords", KEYWORD_SEPARATORS)
@@ -85,7 +86,7 @@ def chunk_paper(paper: str, title: str, sections: list[PaperSection], fields: Ma
 
 
 def replace_urls(text: str) -> str:
-    """Return ``text`` with every address as :data:`URL_TOKEN`; punctuation behind an address stays.
+    """Replace every address by :data:`URL_TOKEN`; punctuation after an address stays.
 
     >>> replace_urls("Code (https://example.invalid/a.b) and www.example.invalid/x, doi:10.1/ab.")
     'Code (URL) and URL, URL.'
@@ -135,7 +136,7 @@ def _read_bytes(path: Path, largest: int) -> bytes:
     with open_source(path) as stream:
         data = stream.read(largest + 1)
         while len(data) > largest and stream.read(2**20):
-            pass  # to the end, where damage would show
+            pass  # read to the end, where damage is detected
     if len(data) > largest:
         raise RejectedLine(f"longer than {largest} bytes")
     return data

@@ -1,4 +1,4 @@
-"""MIRACL and BEIR passages."""
+"""Read MIRACL and BEIR passages."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.formats.reader import ParsedItem, parse_items
 from shrag.corpora.readers.fields import docid_field, text_field
+from shrag.corpora.readers.item import ParsedItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 
 
 def read_miracl(path: Path) -> Iterator[ParsedItem]:
-    """Yield the passages of one file of MIRACL's."""
+    """Yield the passages of a file of MIRACL."""
     return parse_items(read_objects(path), parse_miracl)
 
 
@@ -24,12 +24,12 @@ def read_beir(path: Path) -> Iterator[ParsedItem]:
 
 
 def parse_miracl(fields: Mapping[str, object]) -> Record:
-    """Return the record of one passage. Complete evidence needs the text alone: an article's passages share a title."""
+    """Return the record of one passage; it is complete if it has a text, since an article's passages share a title."""
     return _passage(fields, "docid")
 
 
 def parse_beir(fields: Mapping[str, object]) -> Record:
-    """Return the record of one document; ``metadata`` is not read, since every set has its own."""
+    """Return the record of one document; ``metadata`` is not read, since its fields differ between sets."""
     return _passage(fields, "_id")
 
 

@@ -1,4 +1,4 @@
-"""Text of a PDF, page by page; the only module that imports pypdf."""
+"""Extract the text of a PDF; the only module that imports pypdf."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ LONGEST_TEXT = 16 * 2**20
 """Characters a paper may have."""
 
 _MOST_PAGES = 5_000
-# What word processors write where nobody gave a title.
+# Titles that word processors write if there is none.
 _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*)$|\.(?:docx?|hwpx?|tex|dvi|pdf|indd)$", re.IGNORECASE)
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 def read_pdf(data: bytes) -> tuple[str, str]:
-    """Return the title that the file names, ``""`` for none, and its text; lines stand as they are printed.
+    """Return a PDF's title, empty if it has none, and its text with line breaks as printed.
 
-    Raises :class:`RejectedLine` for what is no PDF, is damaged or encrypted, or holds no text, as scans do.
+    Raises:
+        RejectedLine: It is no PDF, damaged or encrypted, or has no text, like a scan.
     """
-    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its complaints about sloppy files help no reader
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its warnings about sloppy files are of no use here
     try:
         title, text = _extract(data)
     except RejectedLine:

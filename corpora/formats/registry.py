@@ -12,20 +12,23 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.mapped_json import JsonlKeys, read_mapped
 from shrag.corpora.formats.papers import read_papers
 from shrag.corpora.formats.passages import read_beir, read_miracl
-from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.scienceon import read_scienceon
 from shrag.corpora.formats.trec import read_trec
+from shrag.corpora.readers.item import ParsedItem
 
-# What lies beside data and is none of it.
-_ABOUT = ("readme", "license", "licence", "changelog", "notice")
+# Names of files in a folder of data that hold none.
+_NO_DATA = ("readme", "license", "licence", "changelog", "notice")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """``patterns`` select a folder's files, gzip or not; ``read`` yields what each piece of a file is, in order.
+    """A corpus format; docs/formats.md describes the layouts.
 
-    ``read`` raises :class:`CorpusError` where the file cannot be read to its end; what is wrong with one piece is that
-    piece's outcome. docs/formats.md has the layouts.
+    Attributes:
+        name: Its name on the command line.
+        patterns: Patterns of the names of its files, without ``.gz``.
+        read: Yields the items of a file in order; raises :class:`CorpusError` where the file cannot be read to its end.
+        options: The options that differ from the defaults, for the manifest.
     """
 
     name: str
@@ -34,18 +37,17 @@ class Format:
     options: str = ""
 
     @property
-    def written(self) -> str:
-        """The format and its options, where it was given other than the usual ones, as a corpus's account has them."""
+    def label(self) -> str:
+        """The name and the options, as the manifest of a corpus has them."""
         return f"{self.name} {self.options}".rstrip()
 
 
 def jsonl_format(keys: JsonlKeys) -> Format:
-    """Return the format of JSON objects whose keys are ``keys``."""
-    given = {field.name: getattr(keys, field.name) for field in fields(keys)}
-    changed = {name: value for name, value in given.items() if value != getattr(JsonlKeys(), name)}
-    options = " ".join(
-        f"{name}={'+'.join([value] if isinstance(value, str) else value)}" for name, value in changed.items()
+    """Return the format of JSON objects with the given keys."""
+    changed = (
+        (field.name, getattr(keys, field.name)) for field in fields(keys) if getattr(keys, field.name) != field.default
     )
+    options = " ".join(f"{name}={value if isinstance(value, str) else '+'.join(value)}" for name, value in changed)
     return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options)
 
 
@@ -63,7 +65,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def find_format(name: str | Format) -> Format:
-    """Return the format called ``name``, a format as it is; raises :class:`CorpusError` naming those there are."""
+    """Return the format of a name, or a given format itself; raises :class:`CorpusError` for an unknown name."""
     if isinstance(name, Format):
         return name
     try:
@@ -73,9 +75,12 @@ def find_format(name: str | Format) -> Format:
 
 
 def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
-    """Return the files to read, folders replaced by their files of this format, docs-2 before docs-10.
+    """Return the files to read: each folder is replaced by its files of this format, ``docs-2`` before ``docs-10``.
 
-    Folders are not searched deeper: MIRACL and ScienceON dumps are flat, and a link to a parent could not end.
+    Subfolders are not searched: MIRACL and ScienceON dumps are flat, and a link to a parent would never end.
+
+    Raises:
+        CorpusError: There is no file, or one is named twice.
     """
     files: list[Path] = []
     for path in paths:
@@ -99,7 +104,7 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
 
 def _matching(format: Format, folder: Path) -> list[Path]:
     found = {file for pattern in format.patterns for end in ("", ".gz") for file in folder.glob(pattern + end)}
-    return sorted((file for file in found if not file.name.lower().startswith(_ABOUT)), key=_natural_order)
+    return sorted((file for file in found if not file.name.lower().startswith(_NO_DATA)), key=_natural_order)
 
 
 def _others(format: Format, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""ScienceON search results: JSON objects, CSV, or the interface's XML."""
+"""Read ScienceON search results: JSON objects, CSV, or XML."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.formats.reader import ParsedItem, parse_items
 from shrag.corpora.readers.csv_reader import column_names, read_csv
 from shrag.corpora.readers.fields import bibliography, docid_field, text_field
-from shrag.corpora.readers.item import SourceItem
+from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.corpora.readers.xml_reader import read_xml
@@ -18,8 +17,7 @@ from shrag.corpora.text.sentences import detect_language
 
 _HEAD = 65_536
 
-# Our name, then what the interface calls it (metaCode), what it calls it in Korean (metaName, and so the columns of a
-# table made from it), and what people write.
+# Field → its names: ours, the interface's metaCode and Korean metaName (also used as column names), and variants.
 _NAMES: dict[str, tuple[str, ...]] = {
     "CN": ("cn", "문헌번호"),
     "title": ("title", "논문명", "보고서제목", "제목", "title2"),
@@ -36,12 +34,12 @@ _RANK_OF = {alias: rank for aliases in _NAMES.values() for rank, alias in enumer
 
 
 def read_scienceon(path: Path) -> Iterator[ParsedItem]:
-    """Yield the records of one file, whichever of the layouts it has."""
+    """Yield the records of one file in any of the layouts."""
     return parse_items(_items(path), parse_scienceon)
 
 
 def parse_scienceon(fields: Mapping[str, object]) -> Record:
-    """Return the record of one search answer. Complete evidence needs a title and an abstract."""
+    """Return the record of one search result; it is complete if it has a title and an abstract."""
     known = _known(fields)
     docid = docid_field(known, "CN")
     title = text_field(known, "title")
@@ -71,7 +69,7 @@ def _items(path: Path) -> Iterator[SourceItem]:
 
 
 def _known(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields under our names; of several names of one field the first that is not empty counts."""
+    """Return the fields under our names; of several names of a field the first one with a value is used."""
     found: dict[str, tuple[int, object]] = {}
     for key, value in fields.items():
         alias = key.strip().casefold()

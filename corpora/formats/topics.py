@@ -1,4 +1,4 @@
-"""Topics and qrels in TREC, BEIR and TSV formats."""
+"""Read topics and qrels in TREC, BEIR and TSV formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shrag.corpora.text.cleaning import plain_line
 
 
 def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of every line that is not blank; raises :class:`CorpusError` for other bytes."""
+    """Yield number and text of every line that is not blank; raises :class:`CorpusError` if it is not UTF-8 text."""
     for line in read_lines(path):
         if line.data is None:
             raise CorpusError(f"{path} line {line.number} is longer than {LONGEST_LINE} bytes: this is no such file.")
@@ -39,11 +39,14 @@ _NUMBER = re.compile(r"\b(?:number|id|num)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNOREC
 
 
 def read_topics(path: Path) -> list[Topic]:
-    """Read questions, each qid once, whichever of the three layouts the file has.
+    """Read questions; the layout is detected.
 
-    Lines of qid, a tab and the question; JSON objects with ``_id`` and ``text``, one a line, or one for each text with
-    its questions under ``qas``; TREC's ``<top>`` with ``<num>`` and ``<title>`` (``<desc>`` where the title is empty).
-    Blank lines are skipped.
+    Lines of qid, a tab and the question; JSON objects with ``_id`` and ``text``, or with a list of such objects under
+    ``qas``; TREC's ``<top>`` with ``<num>`` and ``<title>`` (``<desc>`` if the title is empty). Blank lines are
+    skipped.
+
+    Raises:
+        CorpusError: A line is no topic, a qid occurs twice, or there is no topic.
     """
     head = read_head(path, 4_096).lstrip()
     if head.startswith(b"{"):
@@ -55,7 +58,7 @@ def read_topics(path: Path) -> list[Topic]:
     topics: dict[str, Topic] = {}
     for number, topic in found:
         if topic.qid in topics:
-            raise CorpusError(f"{path} line {number} gives topic {topic.qid} a second time: each qid may stand once.")
+            raise CorpusError(f"{path} line {number} gives topic {topic.qid} a second time: each qid may occur once.")
         topics[topic.qid] = topic
     if not topics:
         raise CorpusError(
@@ -66,9 +69,9 @@ def read_topics(path: Path) -> list[Topic]:
 
 
 def questions_in(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the questions of a line's object: those listed under ``qas`` as SQuAD lists them, else the object itself.
+    """Return the questions of an object: those listed under ``qas``, as in SQuAD, else the object itself.
 
-    What is listed and is no object comes as an empty one, so that it can be refused and named.
+    An element of the list that is no object is replaced by an empty one, which the caller rejects.
     """
     listed = fields.get(_NESTED_KEY)
     if not isinstance(listed, list):
@@ -77,11 +80,13 @@ def questions_in(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def read_qrels(path: Path) -> list[Qrel]:
-    """Read judgements separated by any whitespace, whichever of the two layouts the file has.
+    """Read judgements, separated by any whitespace; the layout is detected.
 
-    TREC's ``qid iteration docid relevance``, which is MIRACL's too; behind the header ``query-id corpus-id score``
-    BEIR's ``qid docid relevance``. Raises :class:`CorpusError` naming the line that is no judgement, or that judges a
-    document of a topic a second time.
+    ``qid iteration docid relevance`` as in TREC and MIRACL, or BEIR's ``qid docid relevance`` after the header
+    ``query-id corpus-id score``.
+
+    Raises:
+        CorpusError: A line is no judgement, or judges a document of a topic again, or there is none.
     """
     qrels: list[Qrel] = []
     judged: set[tuple[str, str]] = set()
@@ -158,7 +163,7 @@ def _unlabelled(text: str) -> str:
 
 
 class _LineNumbers:
-    """The number in the file of a line counted among those that are not blank."""
+    """Index among the lines that are not blank → line number in the file."""
 
     def __init__(self, lines: list[tuple[int, str]]) -> None:
         self._numbers = [number for number, _ in lines]

@@ -1,4 +1,4 @@
-"""TREC documents in SGML: ``<DOC>``, ``<DOCNO>``, title, ``<TEXT>``."""
+"""Read TREC documents in SGML: ``<DOC>``, ``<DOCNO>``, title, ``<TEXT>``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.formats.reader import ParsedItem, parse_items
 from shrag.corpora.readers.fields import bibliography, docid_field, text_field, year_field
-from shrag.corpora.readers.item import SourceItem, decode_text
+from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text, parse_items
 from shrag.corpora.readers.source import LONGEST_LINE, read_lines
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
@@ -19,7 +18,7 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*+)(?:\s[^<>]*+)?>")
 
 
 class TaggedText(NamedTuple):
-    """A tag, lower case, ``/`` before an end's, and the text from there to the next; ``""`` before the first tag."""
+    """A tag in lower case (``/`` before an end tag, empty for the text before the first) and the text after it."""
 
     tag: str
     text: str
@@ -27,7 +26,7 @@ class TaggedText(NamedTuple):
 
 
 def read_tags(text: str) -> Iterator[TaggedText]:
-    """Yield the tags of ``text`` in order, each with the text behind it."""
+    """Yield the tags of ``text`` in order, each with the text up to the next."""
     tag = attributes = ""
     start = 0
     for match in _TAG.finditer(text):
@@ -62,9 +61,9 @@ def read_trec(path: Path) -> Iterator[ParsedItem]:
 
 
 def parse_trec(fields: Mapping[str, object]) -> Record:
-    """Return the record of one document. Complete evidence needs a text.
+    """Return the record of one document; it is complete if it has a text.
 
-    Where no tag marks the text, all that stands in no other known field is the text.
+    If no tag marks the text, it is everything outside the other known fields.
     """
     docid = docid_field(fields, "docno" if fields.get("docno") else "docid")
     title = text_field(fields, "title")
@@ -84,9 +83,9 @@ def parse_trec(fields: Mapping[str, object]) -> Record:
 
 
 def read_documents(path: Path) -> Iterator[SourceItem]:
-    """Yield the documents of ``path``, one in memory, and a reason for every line of text outside them.
+    """Yield the documents of ``path``, one in memory, and a reject for every line of text outside them.
 
-    A document that is not closed ends, as a reason, where the next begins. Errors as
+    A document that is not closed is a reject, which ends where the next one begins. Raises as
     :func:`shrag.corpora.readers.source.open_source`.
     """
     document: _Document | None = None
@@ -114,7 +113,7 @@ def read_documents(path: Path) -> Iterator[SourceItem]:
 
 
 class _Document:
-    """The lines of one document as they come."""
+    """The lines of one document so far."""
 
     def __init__(self, number: int, offset: int) -> None:
         self._number, self._offset = number, offset

@@ -1,11 +1,12 @@
-"""add_corpus(): sources → one Parquet file, its rejects and its manifest, published whole or not at all."""
+"""Add a corpus: read its sources, link near-duplicates, and publish one Parquet file with rejects and manifest."""
 
 from __future__ import annotations
 
 import filecmp
 import hashlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,29 +17,27 @@ import msgspec
 from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines, UnaccountedLines
 from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder, sync_file
 from shrag.corpora.formats.registry import Format, find_files, find_format
-from shrag.corpora.ingest.finalize import finalize_rows
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
-from shrag.corpora.ingest.reading import DraftFiles, DraftReader, OnDuplicate, ProgressCallback, printable_path
+from shrag.corpora.ingest.reading import (
+    REPORT_EVERY,
+    DraftFiles,
+    DraftReader,
+    OnDuplicate,
+    ProgressCallback,
+    printable_path,
+)
+from shrag.corpora.records import RecordChanges
 from shrag.corpora.store.manifest import FORMAT_VERSION, CorpusManifest, SourceAccount, read_manifest, write_manifest
 from shrag.corpora.store.open_corpus import FAILED_REJECTS
-from shrag.corpora.store.parquet import RecordWriter, read_digests, read_rows, summarise
-
-
-class CorpusChanges(NamedTuple):
-    """What an addition did to the records of the corpus, against those that were stored before."""
-
-    added: int
-    changed: int
-    deleted: int
-    unchanged: int
+from shrag.corpora.store.parquet import RecordWriter, StoredRow, read_digests, read_rows, record_digest, summarise
 
 
 class AdditionResult(NamedTuple):
-    """The corpus as it is now, and what changed; ``stored`` is false where nothing did and no file was touched."""
+    """The corpus after an addition and its changes; ``stored`` is false if nothing changed and no file was written."""
 
     manifest: CorpusManifest
-    changes: CorpusChanges
+    changes: RecordChanges
     stored: bool
 
 
@@ -53,29 +52,28 @@ def add_corpus(
     merge: bool = False,
     report: ProgressCallback = lambda stage, done: None,
 ) -> AdditionResult:
-    """Read ``sources`` into ``corpora/name`` and return what it is now.
+    """Read ``sources`` into the corpus ``name``.
 
-    A line that is no record is rejected with its reason; a record read twice, identical, is counted as a duplicate; of
-    two with the same identifier and different contents ``on_duplicate`` keeps one. Records of the same paper under two
-    identifiers are both kept, the later one linked to the first.
+    A line that is no record is rejected with its reason. A record that is read twice with equal content is counted as a
+    duplicate; where the contents differ, ``on_duplicate`` chooses. Two records of one paper with different identifiers
+    are both kept, the later one linked to the first.
 
     Args:
         corpora: The folder of all corpora.
         name: The corpus's name, that of its folder.
-        format: How the sources are written: a name of the registry, or a format.
+        format: The format of the sources, or its name in the registry.
         sources: Files, and folders whose files of the format are read.
-        max_rejects: So many lines may be rejected.
-        on_duplicate: Which of two records with one identifier stays.
-        merge: Add the sources to what is stored: nothing is deleted, and a record of theirs replaces the stored one of
-            the same identifier. Otherwise the sources are the whole corpus, and a stored record that is not in them is
-            deleted.
+        max_rejects: Most lines that may be rejected.
+        on_duplicate: Which of two records with one identifier to keep.
+        merge: Add to the stored corpus; a new record replaces the stored one with its identifier. Otherwise the sources
+            are the whole corpus, and other stored records are deleted.
         report: Called with the progress.
 
     Raises:
         TooManyRejectedLines: More than ``max_rejects`` lines were rejected.
         ConflictingRecords: An identifier has two contents and ``on_duplicate`` is ``error``.
         CorpusError: A source cannot be read, or another process writes the corpus.
-        DiskFull: There is no space left. In all these cases the corpus that was there stays as it was.
+        DiskFull: There is no space left. In all these cases the stored corpus does not change.
     """
     folder = corpora / check_name(name)
     chosen = find_format(format)
@@ -84,7 +82,7 @@ def add_corpus(
     if stored is not None:
         files = [path for path in files if not _is_among(path, chosen, stored.sources)]
         if not files:
-            return AdditionResult(stored, CorpusChanges(0, 0, 0, stored.records), stored=False)
+            return AdditionResult(stored, RecordChanges(0, 0, 0, stored.records), stored=False)
     draft = folder / ".draft"
     try:
         with disk_full_errors(folder), lock_folder(folder):
@@ -99,7 +97,7 @@ def add_corpus(
 
 
 class _Draft:
-    """The next version of a corpus, written in a folder of its own inside the corpus's folder."""
+    """The next version of a corpus, written in a temporary folder inside the corpus's folder."""
 
     def __init__(self, folder: Path, draft: Path, report: ProgressCallback) -> None:
         self._folder, self._report = folder, report
@@ -120,14 +118,14 @@ class _Draft:
                 for path in files:
                     reader.read(path, format)
             self._check(reader, max_rejects)
-            finalize_rows(self._read, self._records, seen, duplicates, self._report)
+            _finalize_rows(self._read, self._records, seen, duplicates, self._report)
             manifest = self._manifest(reader.accounts(), seen)
             if not manifest.records:
                 raise CorpusError(f"No record was found in {', '.join(map(str, files))}: check the files and --format.")
-            before_it, changes = self._compare(seen, manifest)
-        if before_it is not None and self._is_stored(before_it, manifest):
-            self._tidy(before_it)
-            return AdditionResult(before_it, changes, stored=False)
+            stored_before, changes = self._compare(seen, manifest)
+        if stored_before is not None and self._is_stored(stored_before, manifest):
+            self._tidy(stored_before)
+            return AdditionResult(stored_before, changes, stored=False)
         self._publish(manifest)
         return AdditionResult(manifest, changes, stored=True)
 
@@ -136,20 +134,20 @@ class _Draft:
         if reader.conflicts:
             self._rejects.replace(left)
             raise ConflictingRecords(
-                f"{reader.conflicts} of {reader.lines} lines hold an identifier that stands already with other "
-                f"content (all of them in {left}), the first is {reader.first_conflict}; nothing was stored: mend "
+                f"{reader.conflicts} of {reader.lines} lines hold an identifier that was read before with other "
+                f"content (all of them in {left}), the first is {reader.first_conflict}; nothing was stored: correct "
                 "the sources or choose with --on-duplicate newest or --on-duplicate first."
             )
         if reader.rejected > max_rejects:
             self._rejects.replace(left)
             raise TooManyRejectedLines(
                 f"{reader.rejected} of {reader.lines} lines are no records (all of them in {left}), the first is "
-                f"{reader.first_reject}; nothing was stored: mend the source or allow them with "
+                f"{reader.first_reject}; nothing was stored: correct the source or allow them with "
                 f"--max-rejects {reader.rejected}."
             )
 
     def _manifest(self, accounts: tuple[SourceAccount, ...], seen: SeenIds) -> CorpusManifest:
-        """Describe what the draft holds, counted by reading it again, and not by what was meant to be written."""
+        """Describe the draft from a second reading; raise :class:`UnaccountedLines` where the counts differ."""
         found = summarise(self._records)
         counted = {number: account.records for number, account in enumerate(accounts) if account.records}
         if not found.sources == seen.counts() == counted:
@@ -174,8 +172,8 @@ class _Draft:
             shrag_version=version("shrag"),
         )
 
-    def _compare(self, seen: SeenIds, manifest: CorpusManifest) -> tuple[CorpusManifest | None, CorpusChanges]:
-        """Return what is stored now, if it can be read, and what the draft changes of it."""
+    def _compare(self, seen: SeenIds, manifest: CorpusManifest) -> tuple[CorpusManifest | None, RecordChanges]:
+        """Return the stored manifest, None where it cannot be read, and the changes that the draft makes."""
         changed = deleted = unchanged = 0
         try:
             stored = read_manifest(self._folder)
@@ -185,11 +183,11 @@ class _Draft:
                 unchanged += now == digest
                 changed += now is not None and now != digest
         except CorpusError:
-            return None, CorpusChanges(manifest.records, 0, 0, 0)
-        return stored, CorpusChanges(manifest.records - changed - unchanged, changed, deleted, unchanged)
+            return None, RecordChanges(manifest.records, 0, 0, 0)
+        return stored, RecordChanges(manifest.records - changed - unchanged, changed, deleted, unchanged)
 
     def _is_stored(self, stored: CorpusManifest, manifest: CorpusManifest) -> bool:
-        """Say whether the folder holds what was drafted, byte for byte, so that a damaged file is replaced."""
+        """Return whether the stored files equal the draft's byte for byte, so that a damaged file is replaced."""
         pairs = ((self._records, stored.records_file), (self._rejects, stored.rejects_file))
         return stored.records_file == manifest.records_file and all(
             (self._folder / name).is_file() and filecmp.cmp(drafted, self._folder / name, shallow=False)
@@ -204,7 +202,7 @@ class _Draft:
         self._tidy(manifest)
 
     def _tidy(self, manifest: CorpusManifest) -> None:
-        """Remove what an earlier corpus, or an addition that was killed, has left."""
+        """Remove the files of earlier versions and of killed additions."""
         kept = {manifest.records_file, manifest.rejects_file}
         for pattern in ("records-*.parquet", "rejects-*.jsonl", FAILED_REJECTS, ".*.new"):
             for old in self._folder.glob(pattern):
@@ -213,13 +211,64 @@ class _Draft:
 
 
 def _is_among(path: Path, format: Format, accounts: Sequence[SourceAccount]) -> bool:
-    """Say whether the file was read into the corpus before, just as it is now."""
+    """Return whether the same file, unchanged, was read into the corpus before."""
     known = {
         account.sha256
         for account in accounts
-        if account.path == printable_path(path) and account.format == format.written
+        if account.path == printable_path(path) and account.format == format.label
     }
     if not known or not path.is_file():
         return False
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest() in known
+
+
+def _finalize_rows(
+    read: Path, final: Path, seen: SeenIds, duplicates: DuplicateFinder, report: ProgressCallback
+) -> None:
+    """Rewrite the draft's rows without the superseded ones, near-duplicates linked to the first of them.
+
+    ``read`` becomes ``final``; ``seen`` gets the new digests of linked records.
+    """
+    candidates, dropped = _SortedRows(duplicates.candidates()), _SortedRows(seen.dropped())
+    if candidates.next is None and dropped.next is None:
+        read.replace(final)
+        return
+    compared = 0
+    with RecordWriter(final) as writer:
+        for number, row in enumerate(read_rows(read)):
+            is_candidate = candidates.take(number)
+            if dropped.take(number):
+                continue
+            if is_candidate:
+                row = _linked(number, row, seen, duplicates)  # noqa: PLW2901
+                compared += 1
+                if compared % REPORT_EVERY == 0:
+                    report("records compared", compared)
+            writer.write(row)
+    read.unlink()
+
+
+def _linked(number: int, row: StoredRow, seen: SeenIds, duplicates: DuplicateFinder) -> StoredRow:
+    first = duplicates.link(number, row.record)
+    if first is None:
+        return row
+    record = replace(row.record, duplicate_of=first)
+    digest = record_digest(record)
+    seen.change_digest(record.docid, digest)
+    return StoredRow(record, digest, row.origin)
+
+
+class _SortedRows:
+    """Ascending row numbers, to be tested in ascending order."""
+
+    def __init__(self, rows: Iterator[int]) -> None:
+        self._rows = rows
+        self.next = next(rows, None)
+
+    def take(self, number: int) -> bool:
+        """Return whether ``number`` is the next row, and if so move to the one after it."""
+        if number != self.next:
+            return False
+        self.next = next(self._rows, None)
+        return True

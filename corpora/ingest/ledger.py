@@ -1,4 +1,4 @@
-"""SeenIds: the identifiers read so far, with digest and origin, on disk; which written rows are superseded."""
+"""SeenIds: the identifiers read so far, with digest and origin, in a temporary SQLite file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shrag.corpora.records import Origin
 
 
 class SeenRecord(NamedTuple):
-    """A record as it was read: its digest, where it was read, and its row in the draft."""
+    """A record that was read: its digest, its origin, and its row in the draft."""
 
     digest: bytes
     origin: Origin
@@ -21,10 +21,10 @@ class SeenRecord(NamedTuple):
 
 
 class ScratchDatabase:
-    """A new SQLite file for temporary data of one thread, on disk so that memory does not grow with it.
+    """A temporary SQLite file, used by one thread: its data are on disk, so that memory does not grow with them.
 
-    A crash discards the file, so it has no journal, no syncing, and one transaction that is never committed: pages are
-    written when the cache is full, not after every statement.
+    It need not survive a crash, so it has no journal and no syncing, and its one transaction is never committed: pages
+    are written only when the cache is full.
     """
 
     def __init__(self, path: Path, *tables: str) -> None:
@@ -45,7 +45,7 @@ class ScratchDatabase:
 
 
 class SeenIds(ScratchDatabase):
-    """The identifiers of a corpus while it is added, and which of the rows written so far are superseded."""
+    """The identifiers of a corpus that is being added, and the rows written so far that are superseded."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -56,7 +56,7 @@ class SeenIds(ScratchDatabase):
         )
 
     def add(self, docid: str, seen: SeenRecord) -> SeenRecord | None:
-        """Remember ``docid``. Where it was read before, return that record, which then stays the remembered one."""
+        """Add ``docid``; if it was read before, change nothing and return the earlier record."""
         cursor = self._database.execute(
             "INSERT OR IGNORE INTO docids VALUES (?, ?, ?, ?, ?, ?)", (docid, seen.digest, *seen.origin, seen.row)
         )
@@ -68,7 +68,7 @@ class SeenIds(ScratchDatabase):
         return SeenRecord(digest, Origin(source, line, offset), row)
 
     def replace(self, docid: str, seen: SeenRecord) -> None:
-        """Remember ``docid`` as it is now, and drop the row that it had."""
+        """Replace the record of ``docid``; its earlier row is superseded."""
         self._database.execute("INSERT INTO dropped SELECT row FROM docids WHERE docid = ?", (docid,))
         self._database.execute(
             "UPDATE docids SET digest = ?, source = ?, line = ?, offset = ?, row = ? WHERE docid = ?",
@@ -76,16 +76,16 @@ class SeenIds(ScratchDatabase):
         )
 
     def change_digest(self, docid: str, digest: bytes) -> None:
-        """Remember that the record of ``docid`` has other content than was read: it was linked to a duplicate."""
+        """Set the digest of ``docid``, whose record was linked to a duplicate."""
         self._database.execute("UPDATE docids SET digest = ? WHERE docid = ?", (digest, docid))
 
     def digest(self, docid: str) -> bytes | None:
-        """Return the digest of ``docid``, None where it was not read."""
+        """Return the digest of ``docid``, None if it was not read."""
         found = self._database.execute("SELECT digest FROM docids WHERE docid = ?", (docid,)).fetchone()
         return found[0] if found else None
 
     def counts(self) -> dict[int, int]:
-        """Return how many identifiers each source has, superseded records not counted."""
+        """Return the number of identifiers of each source, without superseded records."""
         return dict(self._database.execute("SELECT source, count(*) FROM docids GROUP BY source"))
 
     def dropped(self) -> Iterator[int]:

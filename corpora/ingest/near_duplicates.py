@@ -1,9 +1,9 @@
 """Near-duplicate detection: records of the same paper under two identifiers, by title and text shingles.
 
-A paper that stands in two databases has the same title up to spaces, punctuation and case, and nearly the same
-abstract; or the same abstract under a title that was translated or lost a word. Neither alone is enough: a review, a
-lecture and a book are all called "Artificial intelligence", the passages of one Wikipedia article share a title, and
-the parts of a series ("(1)", "(2)") come with one and the same note.
+A paper in two databases has the same title up to spaces, punctuation and case, and nearly the same abstract; or the
+same abstract and a title that was translated or lost a word. Neither alone is enough: a review, a lecture and a book
+are all called "Artificial intelligence", the passages of a Wikipedia article share a title, and the parts of a series
+("(1)", "(2)") have the same note as abstract.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 
 SHORTEST_TEXT = 100
-"""Letters and digits a text must have to be compared: shorter ones are titles repeated and notes of the publisher."""
+"""Fewest letters and digits of a text to compare: shorter texts are repeated titles and publishers' notes."""
 
 LONGEST_COMPARED = 10_000
-"""Characters from its beginning that are compared of a text."""
+"""Most characters of a text to compare, from its beginning."""
 
-NEAR = 0.7
-"""Share of common shingles (Jaccard) from which on two texts under one title are the same paper's."""
+MIN_SIMILARITY = 0.7
+"""Least similarity (Jaccard, of shingles) of the texts of one paper if the titles are the same."""
 
-NEARER = 0.95
-"""The same for texts whose titles differ."""
+MIN_SIMILARITY_OTHER_TITLE = 0.95
+"""Least similarity of the texts of one paper if the titles differ."""
 
 _COMPARED = 64
-"""Records under one key that a record is compared with, the latest ones: a bound for titles such as "Introduction"."""
+"""Most records with the same key to compare a record with, the latest ones: many may be called "Introduction"."""
 
 _SHINGLE = 5
 _BEGINNING = 150
@@ -49,7 +49,7 @@ _NUMBER = re.compile(r"\d+|\b[ivx]+\b")
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What is compared of a record: its title, that as :func:`letters`, and its text as runs of five of them."""
+    """What is compared of a record: its title, the title's letters, and shingles of five letters of its text."""
 
     title: str
     title_letters: str
@@ -57,14 +57,14 @@ class Fingerprint:
 
 
 class _First(NamedTuple):
-    """The first record of a group, of which later ones may turn out to be duplicates."""
+    """The first record of a group of duplicates."""
 
     docid: str
     fingerprint: Fingerprint
 
 
 class DuplicateFinder(ScratchDatabase):
-    """Notes every row's keys first; then compares the rows that share a key. Memory does not grow with the corpus."""
+    """Finds duplicates on disk: collects the keys of all rows, then compares the rows that share a key."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -75,11 +75,11 @@ class DuplicateFinder(ScratchDatabase):
             "records (row INTEGER PRIMARY KEY, docid TEXT, title TEXT, text TEXT)",
         )
         self._database.execute("CREATE INDEX first_key ON firsts (key, row)")
-        # Passages of one article come one after the other, and are compared with one another again and again.
+        # The passages of an article come one after the other and are all compared with each other.
         self._first = lru_cache(maxsize=2 * _COMPARED)(self._read_first)
 
     def add(self, row: int, record: Record) -> None:
-        """Note the keys of the record in ``row``."""
+        """Add the keys of the record in ``row``."""
         self._database.executemany("INSERT INTO keys VALUES (?, ?)", [(key, row) for key in fingerprint_keys(record)])
 
     def candidates(self) -> Iterator[int]:
@@ -94,9 +94,9 @@ class DuplicateFinder(ScratchDatabase):
                 yield row
 
     def link(self, row: int, record: Record) -> str | None:
-        """Compare a candidate with those before it; return the docid of the first record of its group, if it has one.
+        """Compare a candidate with earlier ones; return the docid of its group's first record, None for a new group.
 
-        Rows must come in order. The docid is never that of a linked record.
+        Call it for the candidates in order.
         """
         keys = fingerprint_keys(record)
         first = self._first_of(record, keys)
@@ -131,7 +131,7 @@ class DuplicateFinder(ScratchDatabase):
 
 
 def letters(text: str) -> str:
-    """Return the letters and digits of a text, compatibility forms and case folded.
+    """Return the letters and digits of a text, case-folded, in NFKC.
 
     >>> letters("일-가정 갈등 : ＣＯ₂ 'Part II'")
     '일가정갈등co2partii'
@@ -140,7 +140,7 @@ def letters(text: str) -> str:
 
 
 def fingerprint(title: str, text: str) -> Fingerprint | None:
-    """Return what is compared of a record, None where its text is too short to be compared."""
+    """Return the fingerprint of a record, None if its text is too short to compare."""
     own = letters(text[:LONGEST_COMPARED])
     if len(own) < SHORTEST_TEXT:
         return None
@@ -148,9 +148,9 @@ def fingerprint(title: str, text: str) -> Fingerprint | None:
 
 
 def fingerprint_keys(record: Record) -> tuple[int, ...]:
-    """Return the 63-bit keys that the same paper would share: one of its title, one of its text's beginning.
+    """Return the 63-bit keys that records of one paper may share: of the title, and of the text's first 150 letters.
 
-    There are none where the text is too short to be compared, and none of the text where it is not half as long again.
+    There are none if the text is too short to compare, and none of the text if it is shorter than 150 letters.
     """
     beginning = letters(record.text[:_SURELY_BEGINNING])[:_BEGINNING]
     if len(beginning) < SHORTEST_TEXT:
@@ -161,14 +161,14 @@ def fingerprint_keys(record: Record) -> tuple[int, ...]:
 
 
 def same_paper(one: Fingerprint, other: Fingerprint) -> bool:
-    """Say whether two records are one paper: the same title or one that fits, and near-identical texts."""
+    """Return whether two records are of one paper: compatible titles and nearly identical texts."""
     if one.title_letters == other.title_letters != "":
-        return _jaccard(one.shingles, other.shingles) >= NEAR
-    return _titles_fit(one.title, other.title) and _jaccard(one.shingles, other.shingles) >= NEARER
+        return _jaccard(one.shingles, other.shingles) >= MIN_SIMILARITY
+    return _titles_fit(one.title, other.title) and _jaccard(one.shingles, other.shingles) >= MIN_SIMILARITY_OTHER_TITLE
 
 
 def _titles_fit(one: str, other: str) -> bool:
-    """Say whether two titles may name one paper: they have the same numbers, and are translated or nearly the same."""
+    """Return whether two different titles may be of one paper: equal numbers, and in two languages or similar."""
     numbers = [sorted(_NUMBER.findall(unicodedata.normalize("NFKC", title).casefold())) for title in (one, other)]
     if numbers[0] != numbers[1]:
         return False
@@ -182,6 +182,6 @@ def _shingles(text: str, length: int) -> frozenset[str]:
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the shingles of either that both have, 0 where neither has any."""
+    """Return the Jaccard similarity, 0 if both sets are empty."""
     common = len(one & other)
     return common / max(1, len(one) + len(other) - common)

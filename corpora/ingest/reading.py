@@ -1,4 +1,4 @@
-"""Read sources into the draft of a corpus: count every line, keep one record of each identifier."""
+"""Read sources into the draft of a corpus: count every line, keep one record per identifier."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ from shrag.corpora.store.manifest import SourceAccount
 from shrag.corpora.store.parquet import RecordWriter, StoredRow, record_digest
 
 OnDuplicate = Literal["error", "first", "newest"]
-"""Which record of an identifier that comes with different contents stays; ``error``: none, the caller must choose.
-
-``first`` and ``newest`` are by the order of reading: of the sources as they are named, of the lines in each."""
+"""Which record to keep if an identifier has different contents: none (an error), or the first or last one read."""
 
 ProgressCallback = Callable[[str, int], None]
-"""Called with what is being done and how much of it is done so far; the caller decides how to show it."""
+"""Called with the name of the current stage and how many items of it are done."""
 
 REPORT_EVERY = 1_000
 
@@ -35,7 +33,7 @@ _COUNTS = ("lines", "records", "rejected", "duplicates", "superseded", "blank")
 
 
 class DraftFiles(NamedTuple):
-    """Where the draft of a corpus is written."""
+    """The files of a corpus's draft."""
 
     writer: RecordWriter
     seen: SeenIds
@@ -44,7 +42,7 @@ class DraftFiles(NamedTuple):
 
 
 class _Source:
-    """One file, and what has been counted of it so far; ``stored`` where an earlier addition has read it."""
+    """A source file and the counts of its lines; ``stored`` if an earlier addition read it."""
 
     def __init__(self, path: str, format: str, account: SourceAccount | None = None) -> None:
         self.path, self.format, self.stored = path, format, account is not None
@@ -59,10 +57,10 @@ class _Source:
 
 
 class DraftReader:
-    """Reads one source after the other into the same draft, and counts what became of the lines of each."""
+    """Reads sources into a draft and counts the lines of each by outcome."""
 
-    def __init__(self, parts: DraftFiles, on_duplicate: OnDuplicate, report: ProgressCallback) -> None:
-        self._parts, self._on_duplicate, self._report = parts, on_duplicate, report
+    def __init__(self, files: DraftFiles, on_duplicate: OnDuplicate, report: ProgressCallback) -> None:
+        self._files, self._on_duplicate, self._report = files, on_duplicate, report
         self._sources: list[_Source] = []
         self.lines = 0
         self.rejected = 0
@@ -71,27 +69,27 @@ class DraftReader:
         self.first_conflict = ""
 
     def accounts(self) -> tuple[SourceAccount, ...]:
-        """Return the accounts of all sources as they stand now."""
+        """Return the counts of all sources so far."""
         return tuple(source.account() for source in self._sources)
 
     def keep_stored(self, accounts: Iterable[SourceAccount], rows: Iterable[StoredRow]) -> None:
-        """Begin with a stored corpus: its accounts and its rows. Must be called before anything is read."""
+        """Start from a stored corpus, by copying its counts and rows; must be called before :meth:`read`."""
         self._sources = [_Source(account.path, account.format, account) for account in accounts]
         for done, row in enumerate(rows, 1):
             record, digest = row.record, row.digest
             if record.duplicate_of:
                 record = replace(record, duplicate_of="")
                 digest = record_digest(record)
-            self._parts.seen.add(record.docid, SeenRecord(digest, row.origin, self._parts.writer.rows))
+            self._files.seen.add(record.docid, SeenRecord(digest, row.origin, self._files.writer.rows))
             self._write(StoredRow(record, digest, row.origin))
             if done % REPORT_EVERY == 0:
                 self._report("stored records copied", done)
 
     def read(self, path: Path, format: Format) -> None:
         """Read one file to its end."""
-        source = _Source(printable_path(path), format.written)
+        source = _Source(printable_path(path), format.label)
         self._sources.append(source)
-        before = _state(path)
+        before = _file_state(path)
         for line in read_source(path, format):
             source.counts["lines"] += 1
             self.lines += 1
@@ -109,14 +107,14 @@ class DraftReader:
                 source.sha256, source.bytes = hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell()
         except OSError as error:
             raise CorpusError(f"{path} cannot be read: {error.strerror or error}.") from error
-        if _state(path) != before:
+        if _file_state(path) != before:
             raise CorpusError(f"{path} changed while it was read: wait until nothing writes to it and add it again.")
 
     def _add(self, source: _Source, record: Record, origin: Origin) -> None:
         """Write a record, or count it as a duplicate, as superseded or as a conflict."""
         row = StoredRow(record, record_digest(record), origin)
-        now = SeenRecord(row.digest, origin, self._parts.writer.rows)
-        earlier = self._parts.seen.add(record.docid, now)
+        now = SeenRecord(row.digest, origin, self._files.writer.rows)
+        earlier = self._files.seen.add(record.docid, now)
         if earlier is None:
             source.counts["records"] += 1
             self._write(row)
@@ -124,44 +122,44 @@ class DraftReader:
             source.counts["duplicates"] += 1
         elif self._on_duplicate == "first":
             source.counts["superseded"] += 1
-            self._leave_out(origin, f"identifier {record.docid} stands already in {self._name(earlier.origin)}")
+            self._write_reject(origin, f"identifier {record.docid} is already in {self._name(earlier.origin)}")
         elif self._on_duplicate == "newest" or self._sources[earlier.origin.source].stored:
-            self._parts.seen.replace(record.docid, now)
+            self._files.seen.replace(record.docid, now)
             source.counts["records"] += 1
             self._write(row)
             self._sources[earlier.origin.source].counts.update(records=-1, superseded=1)
-            self._leave_out(earlier.origin, f"identifier {record.docid} stands again in {self._name(origin)}")
+            self._write_reject(earlier.origin, f"identifier {record.docid} is again in {self._name(origin)}")
         else:
             there = self._name(earlier.origin)
             self.conflicts += 1
             self.first_conflict = self.first_conflict or f"{record.docid}, in {there} and in {self._name(origin)}"
-            self._reject(source, origin, f"identifier {record.docid} stands already in {there}, with other content")
+            self._reject(source, origin, f"identifier {record.docid} is already in {there}, with other content")
 
     def _write(self, row: StoredRow) -> None:
-        self._parts.duplicates.add(self._parts.writer.rows, row.record)
-        self._parts.writer.write(row)
+        self._files.duplicates.add(self._files.writer.rows, row.record)
+        self._files.writer.write(row)
 
     def _reject(self, source: _Source, origin: Origin, reason: str) -> None:
         source.counts["rejected"] += 1
         self.rejected += 1
-        self._leave_out(origin, reason)
+        self._write_reject(origin, reason)
         self.first_reject = self.first_reject or f"{self._name(origin)}: {reason}"
 
-    def _leave_out(self, origin: Origin, reason: str) -> None:
+    def _write_reject(self, origin: Origin, reason: str) -> None:
         reject = Reject(self._sources[origin.source].path, origin.line, origin.offset, reason)
-        self._parts.rejects.write(msgspec.json.encode(reject._asdict()).decode() + "\n")
+        self._files.rejects.write(msgspec.json.encode(reject._asdict()).decode() + "\n")
 
     def _name(self, origin: Origin) -> str:
         return f"{self._sources[origin.source].path} line {origin.line}"
 
 
 def printable_path(path: Path) -> str:
-    """Return a path as text; bytes of the name that are not UTF-8 are escaped."""
+    """Return a path as text, with escapes for bytes that are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _state(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes when a file is written to or replaced; None where its state cannot be read."""
+def _file_state(path: Path) -> tuple[int, int, int] | None:
+    """Return values that change when a file is written or replaced; None if they cannot be read."""
     try:
         state = path.stat()
     except OSError:

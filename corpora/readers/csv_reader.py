@@ -1,4 +1,4 @@
-"""Stream rows of CSV with a header."""
+"""Read CSV files with a header, row by row."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ _OPEN_QUOTE = "unexpected end of data"
 
 
 def read_csv(path: Path) -> Iterator[SourceItem]:
-    """Yield the rows behind the header as fields by the header's names, one row in memory.
+    """Yield the rows as fields by the header's names, with one row in memory.
 
-    Columns are separated by whichever of comma, tab and semicolon the header holds most of. Raises
-    :class:`CorpusError` as :func:`~shrag.corpora.readers.source.open_source`, and where a quotation mark is never
-    closed: the rows behind it could not be counted.
+    The delimiter is the most frequent of comma, tab and semicolon in the header.
+
+    Raises:
+        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or a quotation mark is never closed, so that
+            the rows after it cannot be counted.
     """
-    csv.field_size_limit(LONGEST_LINE + 1)  # of the whole process; nothing else in it reads CSV
-    feed = _Feed(path)
-    header, delimiter = _header(path, next(feed, ""))
-    rows = csv.reader(feed, delimiter=delimiter, strict=True)
+    csv.field_size_limit(LONGEST_LINE + 1)  # for the whole process, in which nothing else reads CSV
+    lines = _RowLines(path)
+    header, delimiter = _header(path, next(lines, ""))
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
     count = 0
     while True:
-        feed.begin()
+        lines.begin()
         fields: dict[str, object] | str | None
         count += 1
         try:
@@ -37,11 +39,11 @@ def read_csv(path: Path) -> Iterator[SourceItem]:
         except csv.Error as error:
             if _OPEN_QUOTE in str(error):
                 raise CorpusError(
-                    f"{path} line {feed.number}: a quotation mark in this row is never closed, so that the rest of the "
-                    "file cannot be told apart: close it and add the file again."
+                    f"{path} line {lines.number}: a quotation mark in this row is never closed, so that the rest of "
+                    "the file cannot be split into rows: close it and add the file again."
                 ) from None
             fields = f"row {count}: {error}"
-        yield SourceItem(feed.number, feed.offset, fields)
+        yield SourceItem(lines.number, lines.offset, fields)
 
 
 def column_names(head: bytes) -> list[str]:
@@ -71,8 +73,8 @@ def _fields(header: Sequence[str], cells: list[str], count: int) -> dict[str, ob
     return dict(zip(header, cells, strict=True))
 
 
-class _Feed:
-    """Lines as text for the CSV reader, which takes as many as a row has; knows where the row began."""
+class _RowLines:
+    """Decoded lines for the CSV reader, with the position at which the current row began."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -82,7 +84,7 @@ class _Feed:
         self.number = self.offset = 0
 
     def begin(self) -> None:
-        """Let the next line be the first of a row."""
+        """Start a new row with the next line."""
         self._fresh = True
 
     def __iter__(self) -> Iterator[str]:
@@ -98,7 +100,7 @@ class _Feed:
         if line.data is None or self._size > LONGEST_LINE:
             raise CorpusError(
                 f"{self._path} line {self.number}: this row is longer than {LONGEST_LINE} bytes, so that a quotation "
-                "mark in it may never be closed: mend it and add the file again."
+                "mark in it may never be closed: correct it and add the file again."
             )
-        # What is not UTF-8 is kept as lone surrogates, so that one bad row does not end the reading.
+        # Bytes that are not UTF-8 become lone surrogates, so that only their row is rejected.
         return line.data.decode("utf-8", "surrogateescape") + "\n"

@@ -1,4 +1,4 @@
-"""Typed access to the fields of an item: cleaned text, identifiers, years, lists. A wrong type is a reject's reason."""
+"""Typed access to the fields of an item: clean text, identifiers, years, lists; a wrong type rejects the item."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from shrag.corpora.errors import RejectedLine
 from shrag.corpora.text.cleaning import clean_text, is_absent
 
 LONGEST_DOCID = 512
-"""Characters an identifier may have."""
+"""Most characters of an identifier."""
 
 KEYWORD_SEPARATORS = (";", ",", "/", " . ")
-"""The first of these that stands in a list of keywords separates it: "Child, Preschool;Mouth" are two keywords."""
+"""A list of keywords is split at the first of these that occurs in it: "Child, Preschool;Mouth" are two keywords."""
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _INNER_SPACE = re.compile(r"\s")
@@ -22,7 +22,7 @@ _JSON_KINDS: dict[type, str] = {list: "a list", dict: "an object", bool: "true o
 
 
 class Bibliography(TypedDict):
-    """What a record may say of its publication, by the names that :class:`~shrag.corpora.records.Record` has."""
+    """The bibliographic fields of a :class:`~shrag.corpora.records.Record`."""
 
     authors: tuple[str, ...]
     journal: str
@@ -33,9 +33,9 @@ class Bibliography(TypedDict):
 
 
 def text_field(fields: Mapping[str, object], key: str) -> str:
-    """Return the field as clean text: ``""`` where it is missing, null or only says that there is none.
+    """Return the field as clean text, empty if it is missing, null, or a phrase such as "no abstract".
 
-    Numbers are written out.
+    A number is converted to text.
 
     Raises:
         RejectedLine: The field is a list or an object.
@@ -45,7 +45,7 @@ def text_field(fields: Mapping[str, object], key: str) -> str:
 
 
 def docid_field(fields: Mapping[str, object], key: str) -> str:
-    """Return the identifier: non-empty, NFC, without whitespace (a TREC run could not hold it otherwise)."""
+    """Return the identifier in NFC; raises :class:`RejectedLine` as :func:`check_docid`, and if it is empty."""
     docid = unicodedata.normalize("NFC", _raw_text(fields.get(key), key)).strip()
     if not docid:
         raise RejectedLine(f"no identifier: {key!r} is missing or empty")
@@ -53,12 +53,12 @@ def docid_field(fields: Mapping[str, object], key: str) -> str:
 
 
 def check_docid(docid: str) -> str:
-    """Return a non-empty identifier that a run file can hold; raises :class:`RejectedLine` for another."""
+    """Return an identifier that a TREC run can contain; raises :class:`RejectedLine` for others."""
     if len(docid) > LONGEST_DOCID:
         raise RejectedLine(f"the identifier has {len(docid)} characters, at most {LONGEST_DOCID} are allowed")
     if _INNER_SPACE.search(docid) or not docid.isprintable():
         raise RejectedLine(
-            f"the identifier {docid!r} holds whitespace or control characters, which a run file cannot hold"
+            f"the identifier {docid!r} has whitespace or control characters, which a run file cannot contain"
         )
     return docid
 
@@ -70,25 +70,19 @@ def year_field(fields: Mapping[str, object], key: str) -> int | None:
 
 
 def list_field(fields: Mapping[str, object], key: str, separators: tuple[str, ...] = (";",)) -> tuple[str, ...]:
-    """Return the parts of a field, cleaned, without empty ones: a list of strings, or text with separators.
-
-    Args:
-        fields: The item's fields.
-        key: The field's name.
-        separators: The first of these that stands in a text separates its parts.
-    """
+    """Return the clean non-empty parts of a field: a list of strings, or text split at the first separator in it."""
     value = fields.get(key)
     if isinstance(value, list) and value:
         parts = [clean_text(_raw_text(part, key)) for part in value]
     else:
-        # Cleaned before it is split, since entities hold semicolons; each part of a clean text is clean.
+        # Clean before splitting, since entities contain semicolons.
         text = text_field(fields, key)
         parts = [part.strip() for part in text.split(next((mark for mark in separators if mark in text), ";"))]
     return tuple(part for part in parts if not is_absent(part))
 
 
 def bibliography(fields: Mapping[str, object]) -> Bibliography:
-    """Return what stands under ``author``, ``journal``, ``publisher``, ``year``, ``link`` and ``keyword``."""
+    """Return the fields ``author``, ``journal``, ``publisher``, ``year``, ``link`` and ``keyword``."""
     return Bibliography(
         authors=list_field(fields, "author"),
         journal=text_field(fields, "journal"),

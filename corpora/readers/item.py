@@ -1,22 +1,26 @@
-"""Item: one piece of a source file (a line, an element, a row, a document) before a format makes a record of it."""
+"""Items of a source file, such as lines, array elements, rows and documents: as read, and as parsed to records."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.readers.source import LONGEST_LINE
+from shrag.corpora.records import Record
 
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
 class SourceItem(NamedTuple):
-    """One piece: its fields by name, the reason why it has none, or None where it is blank.
+    """An item as read.
 
-    ``number`` is the line on which the piece begins, counted from 1; ``offset`` the byte, of the decompressed file.
+    Attributes:
+        number: The line on which it begins, from 1.
+        offset: Its first byte in the decompressed file.
+        fields: Its fields by name, the reason why they cannot be read, or None for a blank item.
     """
 
     number: int
@@ -24,8 +28,30 @@ class SourceItem(NamedTuple):
     fields: Mapping[str, object] | str | None
 
 
-def decode_object(data: bytes | None, place: str = "") -> dict[str, Any] | str:
-    """Return the JSON object in ``data``, or the reason why it is none, which then begins with ``place``."""
+class ParsedItem(NamedTuple):
+    """An item's line and offset with its record, the reason why it is rejected, or None for a blank item."""
+
+    number: int
+    offset: int
+    outcome: Record | str | None
+
+
+def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, object]], Record]) -> Iterator[ParsedItem]:
+    """Parse every item that has fields; the message of a :class:`RejectedLine` is the reason for a reject."""
+    for item in items:
+        outcome: Record | str | None
+        if item.fields is None or isinstance(item.fields, str):
+            outcome = item.fields
+        else:
+            try:
+                outcome = parse(item.fields)
+            except RejectedLine as reason:
+                outcome = str(reason)
+        yield ParsedItem(item.number, item.offset, outcome)
+
+
+def decode_object(data: bytes | None, prefix: str = "") -> dict[str, Any] | str:
+    """Return the JSON object in ``data``, or the reason why it cannot be read, which begins with ``prefix``."""
     error: object = ""
     try:
         if data is not None:
@@ -37,12 +63,12 @@ def decode_object(data: bytes | None, place: str = "") -> dict[str, Any] | str:
     try:
         decode_text(data)
     except RejectedLine as reason:
-        return f"{place}{reason}"
-    return f"{place}not a JSON object: {error}"
+        return f"{prefix}{reason}"
+    return f"{prefix}not a JSON object: {error}"
 
 
 def decode_text(data: bytes | None) -> str:
-    """Return UTF-8 as text; raises :class:`RejectedLine` for other bytes, and for None, which was too long to read."""
+    """Decode UTF-8; raises :class:`RejectedLine` for other bytes, and for None, an item that is too long."""
     if data is None:
         raise RejectedLine(f"longer than {LONGEST_LINE} bytes")
     try:

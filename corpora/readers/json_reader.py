@@ -1,6 +1,6 @@
-"""JSON objects of a file, one a line or the elements of one array, one in memory at a time.
+"""Read the JSON objects of a file, one per line or the elements of one array, with one in memory at a time.
 
-Of an array only brackets and strings are scanned here, to find where its elements end; msgspec decodes each element. So
+In an array only brackets and strings are scanned, to find where an element ends; msgspec decodes each element. So
 each element has its exact position, and a malformed one rejects no other.
 """
 
@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.item import SourceItem, decode_object
-from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, open_source, read_head, read_lines
+from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, SourceLine, open_source, read_head, read_lines
 
 _ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
 _HEAD = 4_096
@@ -23,20 +22,12 @@ _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SPACE = b" \t\r\n"
 
 
-class _Element(NamedTuple):
-    number: int
-    offset: int
-    data: bytes | None
-
-
 def read_objects(path: Path) -> Iterator[SourceItem]:
-    """Yield the objects of ``path`` in order: the elements of one array where it begins like one, else its lines.
-
-    ``[]`` alone is read as a line: it may as well be a broken one.
+    """Yield the objects of ``path`` in order: the elements of one array if it begins like one, else its lines.
 
     Raises:
-        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; and an array that breaks off or that
-            something follows, since what lies behind could not be counted.
+        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or an array is incomplete, or followed by
+            more, so that the items could not be counted.
     """
     if _ARRAY_OF_OBJECTS.match(read_head(path, _HEAD)):
         yield from read_json_array(path)
@@ -47,14 +38,14 @@ def read_objects(path: Path) -> Iterator[SourceItem]:
 
 
 def read_json_array(path: Path) -> Iterator[SourceItem]:
-    """Yield the elements of the array that ``path`` holds; errors as :func:`read_objects`."""
+    """Yield the elements of the array in ``path``; raises as :func:`read_objects`."""
     scanner = _Scanner(path)
     count = 0
     with open_source(path) as stream:
         while chunk := stream.read(_CHUNK):
             for element in scanner.feed(chunk):
                 count += 1
-                fields = decode_object(element.data, place=f"element {count}: ")
+                fields = decode_object(element.data, prefix=f"element {count}: ")
                 yield SourceItem(element.number, element.offset, fields)
     scanner.check_end(count)
 
@@ -65,17 +56,17 @@ class _Scanner:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._buffer = b""
-        self._at = 0  # up to here the buffer is scanned
-        self._start = 0  # here the present element's bytes begin
-        self._offset = 0  # the buffer's place in the file
+        self._at = 0  # the buffer is scanned up to here
+        self._start = 0  # the current element begins here
+        self._offset = 0  # of the buffer in the file
         self._line = 1  # the line at _start
         self._depth = 0
         self._in_string = False
-        self._too_long: _Element | None = None  # the present element, where nothing of it is kept but its place
+        self._too_long: SourceLine | None = None  # position of the current element if it is too long to keep
         self._any = False
         self._ended = False
 
-    def feed(self, chunk: bytes) -> Iterator[_Element]:
+    def feed(self, chunk: bytes) -> Iterator[SourceLine]:
         """Yield the elements that end in this chunk."""
         self._append(chunk)
         while not self._ended and self._advance():
@@ -104,13 +95,13 @@ class _Scanner:
         """Raise where the array has not ended."""
         if not self._ended:
             raise CorpusError(
-                f"{self._path} is a JSON array that breaks off behind element {count}: copy the file again from its "
+                f"{self._path} is a JSON array that breaks off after element {count}: copy the file again from its "
                 "source."
             )
 
     def _append(self, chunk: bytes) -> None:
         if self._at - self._start > LONGEST_LINE and not self._too_long:
-            self._too_long = self._place(self._buffer[self._start : self._at], None)
+            self._too_long = self._line_of(self._buffer[self._start : self._at], None)
         if self._too_long:
             self._line += self._buffer.count(b"\n", self._start, self._at)
             self._start = self._at
@@ -122,7 +113,7 @@ class _Scanner:
             self._at = len(UTF8_MARK)
 
     def _advance(self) -> bool:
-        """Move to the next mark outside strings; False where the buffer holds no more."""
+        """Move to the next mark outside strings; return False if the buffer has no more."""
         if self._in_string:
             match = _IN_STRING.match(self._buffer, self._at)
             self._at = match.end() if match else self._at
@@ -138,23 +129,23 @@ class _Scanner:
         self._line += self._buffer.count(b"\n", self._start, self._at)
         self._start = self._at
 
-    def _element(self) -> _Element:
+    def _element(self) -> SourceLine:
         raw = self._buffer[self._start : self._at - 1]
-        element = self._too_long or self._place(raw, raw.strip(_SPACE) if len(raw) <= LONGEST_LINE else None)
+        element = self._too_long or self._line_of(raw, raw.strip(_SPACE) if len(raw) <= LONGEST_LINE else None)
         self._begin()
         self._too_long = None
         return element
 
-    def _place(self, raw: bytes, data: bytes | None) -> _Element:
+    def _line_of(self, raw: bytes, data: bytes | None) -> SourceLine:
         lead = len(raw) - len(raw.lstrip(_SPACE))
-        return _Element(self._line + raw.count(b"\n", 0, lead), self._offset + self._start + lead, data)
+        return SourceLine(self._line + raw.count(b"\n", 0, lead), self._offset + self._start + lead, data)
 
     def _check_rest(self) -> None:
         rest = self._buffer[self._at :]
         if rest.strip(_SPACE):
-            place = self._offset + self._at + len(rest) - len(rest.lstrip(_SPACE))
+            offset = self._offset + self._at + len(rest) - len(rest.lstrip(_SPACE))
             raise CorpusError(
-                f"{self._path} has more behind the end of its JSON array, at byte {place}: mend it, or write one "
+                f"{self._path} has more after the end of its JSON array, at byte {offset}: correct it, or write one "
                 "object a line."
             )
         self._at = self._start = len(self._buffer)

@@ -1,4 +1,4 @@
-"""Source files as bytes and as numbered lines: plain or gzip, with limits on size and a check for concurrent writes."""
+"""Read source files, plain or gzip, as bytes or numbered lines, with limits on size and a check for changes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 LARGEST_RATIO = 200
-"""Bytes that a byte of gzip may hold, on average, once :data:`RATIO_FROM` bytes have come out of it."""
+"""Most decompressed bytes per byte of gzip, on average, once :data:`RATIO_FROM` bytes were decompressed."""
 
 RATIO_FROM = 64 * 2**20
 
 LONGEST_LINE = 16 * 2**20
-"""Bytes that a line, or any other item of a file, may have. A longer one read whole could fill the memory."""
+"""Most bytes of a line or another item of a file, to bound memory."""
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -32,7 +32,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class SourceLine(NamedTuple):
-    """One line without its end. ``data`` is None where the line is longer than :data:`LONGEST_LINE`."""
+    """A line without its line break: number from 1, byte offset, and data, None if longer than :data:`LONGEST_LINE`."""
 
     number: int
     offset: int
@@ -41,12 +41,11 @@ class SourceLine(NamedTuple):
 
 @contextmanager
 def open_source(path: Path) -> Iterator[BinaryIO]:
-    """Open ``path`` for reading its bytes, decompressed where its first bytes say that it is gzip.
+    """Open ``path`` for reading, and decompress it if its first bytes are those of gzip.
 
     Raises:
-        CorpusError: The file cannot be read to its end: missing, not a regular file, UTF-16, gzip that breaks off,
-            fails its checksum or expands too much, or a file that changes while it is read. Some of it may have been
-            read by then: the caller must not publish that.
+        CorpusError: The file is missing, no regular file, UTF-16, damaged or oversized gzip, or changes while it is
+            read. This may come after some of it was read, which the caller must then not publish.
     """
     if not path.exists():
         raise CorpusError(f"{path} does not exist: give the path of a file or folder to read.")
@@ -70,13 +69,13 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """Return the first ``size`` bytes of ``path``, without a byte order mark; errors as :func:`open_source`."""
+    """Return the first ``size`` bytes of ``path``, without a byte order mark; raises as :func:`open_source`."""
     with open_source(path) as stream:
         return stream.read(size).removeprefix(UTF8_MARK)
 
 
 def read_lines(path: Path) -> Iterator[SourceLine]:
-    """Yield the lines of ``path`` in order, at most one in memory; errors as :func:`open_source`."""
+    """Yield the lines of ``path``, with one in memory; raises as :func:`open_source`."""
     with open_source(path) as stream:
         number = offset = 0
         while raw := stream.readline(LONGEST_LINE + 1):
@@ -91,7 +90,7 @@ def read_lines(path: Path) -> Iterator[SourceLine]:
 
 
 def _skip_line(stream: BinaryIO) -> int:
-    """Read on to the line's end; return how many bytes that was."""
+    """Read to the end of the line; return the number of bytes."""
     skipped = 0
     while part := stream.readline(LONGEST_LINE):
         skipped += len(part)
@@ -108,7 +107,7 @@ def _check_head(path: Path, head: bytes, compressed: bool) -> None:
 
 
 class _CountingReader(io.RawIOBase):
-    """Reads a file, decompressed; counts bytes and lines, and checks at its end that the file has not changed."""
+    """Reads and decompresses a file; counts bytes and lines, and checks at the end that the file has not changed."""
 
     def __init__(self, path: Path, file: io.BufferedReader) -> None:
         self._path, self._file = path, file
@@ -132,8 +131,8 @@ class _CountingReader(io.RawIOBase):
         self.lines += data.count(b"\n")
         if self.compressed and self._bytes > max(RATIO_FROM, LARGEST_RATIO * self._file.tell()):
             raise CorpusError(
-                f"{self._path} holds more than {LARGEST_RATIO} bytes in each byte of gzip, as only a decompression "
-                "bomb does: decompress it yourself, and read that if it is meant."
+                f"{self._path} holds more than {LARGEST_RATIO} bytes in each byte of gzip, like a decompression "
+                "bomb: if its content is right, decompress it yourself and read that."
             )
         return len(data)
 

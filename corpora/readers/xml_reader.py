@@ -1,7 +1,6 @@
-"""Stream ``<record>`` elements of XML.
+"""Read the ``<record>`` elements of an XML file, one at a time.
 
-Python's own expat, with document type declarations refused: without them there are no entities to expand and nothing
-outside to fetch, which is what defusedxml forbids too.
+The parser is Python's expat; document type declarations are refused, so no entity is expanded and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -20,13 +19,16 @@ _DEEPEST = 100
 
 
 def read_xml(path: Path) -> Iterator[SourceItem]:
-    """Yield the records of ``path`` as fields by name, one in memory.
+    """Yield the records of ``path`` as fields by name, with one in memory.
 
-    A field is ``<item metaCode="Title">…</item>`` (or ``metaName``) or an element of its own name; a name given again
-    is joined by ``;``. Raises :class:`CorpusError` as :func:`shrag.corpora.readers.source.open_source`, and for what is
-    not well-formed, has a document type, or is the interface's answer that something went wrong.
+    A field is ``<item metaCode="Title">…</item>`` (or ``metaName``), or an element named after the field; the values of
+    a repeated field are joined by ``;``.
+
+    Raises:
+        CorpusError: As :func:`shrag.corpora.readers.source.open_source`; or the file is not well-formed, has a document
+            type declaration, or is an error message of the search interface.
     """
-    reader = _Reader(path)
+    reader = _RecordParser(path)
     parser = expat.ParserCreate(namespace_separator=" ")
     reader.attach(parser)
     fed = 0
@@ -35,13 +37,13 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
             while chunk := stream.read(_CHUNK):
                 parser.Parse(chunk, False)
                 fed += len(chunk)
-                yield from reader.finished()
+                yield from reader.take_finished()
                 if fed - parser.CurrentByteIndex > LONGEST_LINE:
                     raise CorpusError(
                         f"{path} line {parser.CurrentLineNumber}: a piece of XML is longer than {LONGEST_LINE} bytes."
                     )
             parser.Parse(b"", True)
-            yield from reader.finished()
+            yield from reader.take_finished()
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise CorpusError(
@@ -49,11 +51,11 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
         ) from None
     except (ValueError, LookupError) as error:  # an encoding that expat does not know
         raise CorpusError(f"{path} is not UTF-8 ({error}): convert it and its declaration to UTF-8.") from None
-    reader.check_answer()
+    reader.check_error()
 
 
-class _Reader:
-    """Receives what expat finds and gathers the fields of each record."""
+class _RecordParser:
+    """Collects the fields of each record from the events of expat."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -66,11 +68,11 @@ class _Reader:
         self._fields: dict[str, str] = {}
         self._size = 0
         self._count = 0
-        self._place = (0, 0)
-        self._answer: dict[str, str] = {}
+        self._position = (0, 0)
+        self._outer: dict[str, str] = {}
 
     def attach(self, parser: expat.XMLParserType) -> None:
-        """Let ``parser`` report here."""
+        """Register as the handler of ``parser``'s events."""
         self._parser = parser
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -78,18 +80,18 @@ class _Reader:
         parser.CharacterDataHandler = self._characters
         parser.StartDoctypeDeclHandler = self._doctype
 
-    def finished(self) -> Iterator[SourceItem]:
-        """Yield the records that have ended since the last call."""
+    def take_finished(self) -> Iterator[SourceItem]:
+        """Yield the records that ended since the last call."""
         while self._done:
             yield self._done.popleft()
 
-    def check_answer(self) -> None:
-        """Raise where the file is an answer without records that says what went wrong."""
-        code = self._answer.get("errorcode", "")
+    def check_error(self) -> None:
+        """Raise :class:`CorpusError` if the file is an error message without records."""
+        code = self._outer.get("errorcode", "")
         if code and not self._count:
             raise CorpusError(
                 f"{self._path} is no list of records but an error of the search interface "
-                f"({code} {self._answer.get('errormessage', '')!r}): ask it again."
+                f"({code} {self._outer.get('errormessage', '')!r}): ask it again."
             )
 
     def _doctype(self, *_: object) -> None:
@@ -104,7 +106,7 @@ class _Reader:
             self._parts = []
             if name.casefold() == "record":
                 self._record_depth = self._depth
-                self._place = (self._parser.CurrentLineNumber, self._parser.CurrentByteIndex)
+                self._position = (self._parser.CurrentLineNumber, self._parser.CurrentByteIndex)
                 self._fields, self._field, self._size = {}, "", 0
         elif self._depth == self._record_depth + 1:
             self._field = attributes.get("metaCode") or attributes.get("metaName") or name
@@ -114,16 +116,16 @@ class _Reader:
 
     def _end(self, name: str) -> None:
         if not self._record_depth:
-            self._answer.setdefault(name.rpartition(" ")[2].casefold(), "".join(self._parts).strip()[:500])
+            self._outer.setdefault(name.rpartition(" ")[2].casefold(), "".join(self._parts).strip()[:500])
         elif self._depth == self._skipped_depth:
             self._skipped_depth = 0
         elif self._depth == self._record_depth:
             self._finish()
         elif self._depth == self._record_depth + 1:
-            self._keep("".join(self._parts))
+            self._add_value("".join(self._parts))
         self._depth -= 1
 
-    def _keep(self, value: str) -> None:
+    def _add_value(self, value: str) -> None:
         if value.strip():
             earlier = self._fields.get(self._field)
             self._fields[self._field] = f"{earlier};{value}" if earlier else value
@@ -131,7 +133,7 @@ class _Reader:
 
     def _finish(self) -> None:
         self._count += 1
-        number, offset = self._place
+        number, offset = self._position
         too_long = self._size > LONGEST_LINE
         fields = f"record {self._count}: longer than {LONGEST_LINE} bytes" if too_long else dict(self._fields)
         self._done.append(SourceItem(number, offset, fields))

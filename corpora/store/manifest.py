@@ -10,16 +10,16 @@ from shrag.corpora.errors import CorpusError, UnaccountedLines
 from shrag.corpora.files import write_atomically
 
 FORMAT_VERSION = 2
-"""Raised whenever what is stored of a corpus changes."""
+"""Increased when the stored files of a corpus change."""
 
 MANIFEST_FILE = "manifest.json"
 
 
 class SourceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What became of what one source file holds: lines, or what stands for them in its format.
+    """A source file, and its lines (or other items) by outcome: all of them add up to ``lines``.
 
-    ``lines = records + rejected + duplicates + superseded + blank``: duplicates are identical to a record that is kept;
-    superseded are those whose identifier is kept with other content, as the caller chose.
+    Duplicates are identical to a record that is kept; superseded ones have an identifier that is kept with other
+    content.
     """
 
     path: str
@@ -35,11 +35,22 @@ class SourceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CorpusManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``fingerprint`` is the SHA-256 over the records' digests in order, and so of all that an index is made of.
+    """The description of a stored corpus.
 
-    ``linked`` of the records are the same paper as an earlier one (:attr:`Record.duplicate_of`). ``rejects_file`` lists
-    every rejected and superseded line with its reason; it and ``records_file`` lie beside the manifest. ``created`` is
-    in UTC.
+    Attributes:
+        format_version: :data:`FORMAT_VERSION` of the SHRAG that wrote it.
+        name: The corpus's name.
+        format: The formats of its sources.
+        fingerprint: SHA-256 over the records' digests in order.
+        records: The number of records.
+        complete: How many may support an answer.
+        linked: How many are of the same paper as an earlier record.
+        languages: Language → number of records.
+        records_file: Name of the Parquet file.
+        rejects_file: Name of the file of rejected and superseded lines.
+        sources: The sources in the order of reading.
+        created: Time in UTC.
+        shrag_version: The SHRAG that wrote it.
     """
 
     format_version: int
@@ -58,7 +69,7 @@ class CorpusManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def check_accounts(manifest: CorpusManifest) -> None:
-    """Raise :class:`UnaccountedLines` where a line of a source, or a record of the corpus, is not accounted for."""
+    """Raise :class:`UnaccountedLines` if the counts of lines or records do not add up."""
     for account in manifest.sources:
         parts = (account.records, account.rejected, account.duplicates, account.superseded, account.blank)
         if min(parts) < 0 or sum(parts) != account.lines:
@@ -75,16 +86,13 @@ def check_accounts(manifest: CorpusManifest) -> None:
 
 
 def write_manifest(folder: Path, manifest: CorpusManifest) -> None:
-    """Make ``manifest`` the folder's: from this rename on, the corpus is the one it describes.
-
-    Raises :class:`UnaccountedLines` instead where its accounts do not add up.
-    """
+    """Publish a corpus by writing its manifest; raises :class:`UnaccountedLines` if the counts do not add up."""
     check_accounts(manifest)
     write_atomically(folder / MANIFEST_FILE, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
 
 def read_manifest(folder: Path) -> CorpusManifest:
-    """Return the folder's manifest; raises :class:`CorpusError` where there is none or it is not one."""
+    """Read the manifest in ``folder``; raises :class:`CorpusError` if it is missing, damaged or of another version."""
     path = folder / MANIFEST_FILE
     try:
         data = path.read_bytes()

@@ -14,29 +14,29 @@ from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, read_man
 from shrag.corpora.store.parquet import read_parquet
 
 FAILED_REJECTS = "failed-rejects.jsonl"
-"""Where the rejects of an addition that was refused are left to be read."""
+"""Name of the file with the rejects of a failed addition."""
 
 
 def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Record]]:
-    """Return a stored corpus: its manifest, and its records in order, read as they are asked for."""
+    """Return the manifest of a stored corpus and an iterator over its records in order."""
     folder = corpora / check_name(name)
     manifest = read_manifest(folder)
     return manifest, read_parquet(folder / manifest.records_file)
 
 
 def list_corpora(corpora: Path) -> list[str]:
-    """Return the names of the corpora that are stored, in alphabetical order."""
+    """Return the names of the stored corpora, sorted."""
     return sorted(path.parent.name for path in corpora.glob(f"*/{MANIFEST_FILE}") if is_name(path.parent.name))
 
 
 def stored_rejects(corpora: Path, name: str) -> Iterator[Reject]:
-    """Yield what the stored corpus left out, rejected and superseded, in the order in which it was found."""
+    """Yield the rejected and superseded lines of a stored corpus in the order of reading."""
     folder = corpora / check_name(name)
     return _read_rejects(folder / read_manifest(folder).rejects_file)
 
 
 def failed_rejects(corpora: Path, name: str) -> Iterator[Reject] | None:
-    """Yield why the latest addition was refused, where its rejects were the reason; None where none was since."""
+    """Yield the rejects of the latest addition if it failed because of them, else return None."""
     path = corpora / check_name(name) / FAILED_REJECTS
     return _read_rejects(path) if path.exists() else None
 

@@ -1,4 +1,4 @@
-"""Records on disk as one Parquet file, a few thousand in memory at a time; the only module that imports pyarrow."""
+"""Read and write a corpus's records as a Parquet file, in batches; the only module that imports pyarrow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SCHEMA = pyarrow.schema(
         pyarrow.field("link", pyarrow.string(), nullable=False),
         pyarrow.field("keywords", pyarrow.list_(pyarrow.string()), nullable=False),
         pyarrow.field("duplicate_of", pyarrow.string(), nullable=False),
-        # What follows is of the corpus, not of the record.
+        # Columns of the corpus, which are no fields of the record.
         pyarrow.field("digest", pyarrow.binary(_DIGEST_BYTES), nullable=False),
         pyarrow.field("source", pyarrow.int32(), nullable=False),
         pyarrow.field("line", pyarrow.int64(), nullable=False),
@@ -49,7 +49,7 @@ _LISTS = [field.name for field in _SCHEMA if pyarrow.types.is_list(field.type)]
 
 
 class StoredRow(NamedTuple):
-    """A stored record, its digest (:func:`record_digest`), and where it was read."""
+    """A stored record with its digest (:func:`record_digest`) and origin."""
 
     record: Record
     digest: bytes
@@ -57,7 +57,7 @@ class StoredRow(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a file of records holds: counts, and the SHA-256 over the digests in order. ``sources``: rows of each."""
+    """Counts of a file of records, ``sources`` by source, and the SHA-256 over the digests in order."""
 
     records: int
     complete: int
@@ -68,12 +68,12 @@ class Summary(NamedTuple):
 
 
 class RecordWriter:
-    """Writes rows in the order given; at most :data:`_BATCH` wait in memory."""
+    """Writes rows in order, with at most :data:`_BATCH` in memory."""
 
     def __init__(self, path: Path) -> None:
         self._waiting: list[StoredRow] = []
         self.rows = 0
-        """How many rows have been given so far, which is the number of the next one."""
+        """The number of rows so far."""
         self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd", write_page_checksum=True)
 
     def __enter__(self) -> RecordWriter:
@@ -104,7 +104,7 @@ class RecordWriter:
 
 
 class RecordFile:
-    """A file of records open for reading any stretch of it; keeps the row group it read last in memory."""
+    """A file of records, open for reading ranges of it; the last row group read stays in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -126,12 +126,12 @@ class RecordFile:
         return self._starts[-1]
 
     def bytes_uncompressed(self) -> int:
-        """Return how large the columns are once they are decompressed."""
+        """Return the size of the decompressed columns."""
         about = self._file.metadata
         return sum(int(about.row_group(group).total_byte_size) for group in range(about.num_row_groups))
 
     def read(self, start: int, count: int) -> Iterator[Record]:
-        """Yield ``count`` records from the one numbered ``start`` (from 0) on, fewer where the file ends before.
+        """Yield ``count`` records from number ``start`` (from 0), or fewer at the end of the file.
 
         Raises:
             CorpusError: The file is damaged.
@@ -154,7 +154,7 @@ class RecordFile:
 
 
 def read_parquet(path: Path) -> Iterator[Record]:
-    """Yield the records of a file in the order they were written; raises :class:`CorpusError` for a damaged one."""
+    """Yield the records of a file in order; raises :class:`CorpusError` for a damaged one."""
     with RecordFile(path) as file:
         yield from file.read(0, len(file))
 
@@ -169,18 +169,18 @@ def read_rows(path: Path) -> Iterator[StoredRow]:
 
 
 def read_digests(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield docid and digest of each row, in order, reading nothing else; raises as :func:`read_parquet` does."""
+    """Yield docid and digest of each row in order; raises as :func:`read_parquet` does."""
     for batch in _batches(path, ["docid", "digest"]):
         yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
 
 
 def record_digest(record: Record) -> bytes:
-    """Return the BLAKE2b digest (16 bytes) over all fields of a record, :attr:`Record.duplicate_of` included."""
+    """Return the BLAKE2b digest (16 bytes) of all fields of a record."""
     return hashlib.blake2b(msgspec.json.encode(record), digest_size=_DIGEST_BYTES).digest()
 
 
 def summarise(path: Path) -> Summary:
-    """Count what a file holds, by reading it; raises as :func:`read_parquet` does."""
+    """Count the rows of a file by reading it; raises as :func:`read_parquet` does."""
     digest = hashlib.sha256()
     records = complete = linked = 0
     languages: Counter[str] = Counter()
@@ -211,7 +211,7 @@ def _open(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
     with _reading(path):
         file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
     if not file.schema_arrow.equals(_SCHEMA):
-        raise CorpusError(f"{path} does not hold records of this version: add the corpus again.")
+        raise CorpusError(f"{path} has no records of this version: add the corpus again.")
     return file
 
 

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from shrag.corpora.text.sentences import TextSpan, split_sentences
 
 LONGEST_CHUNK = 500
-"""Characters a chunk may have."""
+"""Most characters of a chunk."""
 
 LARGEST_OVERLAP = 120
-"""Characters of a chunk that may stand at the end of the one before it, too."""
+"""Most characters that a chunk repeats from the end of the one before."""
 
 
 def split_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int = LARGEST_OVERLAP) -> list[str]:
-    """Return the chunks of a clean text in order, each a part of it, together all of it.
+    """Return the chunks of a clean text in order.
 
-    A chunk ends where a sentence does; only a sentence longer than ``longest`` is cut, at a space where it has one. A
-    chunk begins with the last sentences of the one before, as many as ``overlap`` holds. No chunk begins with
-    punctuation: what would stand there is left out.
+    A chunk ends at the end of a sentence; only a sentence longer than ``longest`` is cut, at a space if it has one. A
+    chunk begins with the last sentences of the one before, up to ``overlap`` characters. Punctuation at the
+    beginning of a chunk is dropped.
 
     >>> split_chunks("하나를 쟀다. 둘을 쟀다. 셋을 쟀다.", longest=18, overlap=8)
     ['하나를 쟀다. 둘을 쟀다.', '둘을 쟀다. 셋을 쟀다.']
@@ -39,7 +39,7 @@ def split_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int = LARGEST
 
 
 def _next_first(pieces: list[TextSpan], first: int, last: int, longest: int, overlap: int) -> int:
-    """Return the piece the next chunk begins with: it must reach beyond ``last``."""
+    """Return the index of the piece that the next chunk begins with; that chunk must reach beyond ``last``."""
     begin = last + 1
     if begin == len(pieces):
         return begin

@@ -1,8 +1,7 @@
 """Clean raw field text: markup, entities, whitespace, Unicode NFC.
 
-ScienceON's search answers hold entities escaped once or twice, tags of several publishers' mark-up, formulas in
-``<TEX>``, and line ends as ``&amp;#xD;``. All of it is undone here, so that what is indexed is what is shown and
-quoted.
+ScienceON's search results have entities escaped once or twice, tags of several publishers' markup, formulas in
+``<TEX>``, and line breaks as ``&amp;#xD;``. Records store clean text, which is indexed, shown and quoted.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pylatexenc.latex2text import LatexNodes2Text
 
-# Mark-up is undone until nothing changes. The data have two layers; each pass undoes three layers of entities and one
-# of tags. What is not done by then was written to keep a reader busy.
+# Markup is removed until nothing changes. Real data have two layers; a pass removes three layers of entities and one of
+# tags. Deeper nesting is malicious.
 _ENTITY_LAYERS = 3
 _PASSES = 6
 _MARKS = str.maketrans("", "", "&<>")
 
-# Only names that are mark-up: titles such as "SikuGPT2: <SikuGPT2> for …" keep what merely looks like a tag.
+# Only known tags: a title such as "SikuGPT2: <SikuGPT2> for …" keeps what merely looks like a tag.
 _BLOCK_TAGS = (
     "p|br|div|li|ul|ol|dl|dt|dd|h[1-6]|sec|section|title|abstract|table|tr|td|th|"
     "jats:(?:p|title|sec|list|list-item|label)|ce:(?:para|list|list-item|label|section-title|abstract-sec|simple-para)"
@@ -31,16 +30,16 @@ _INLINE_TAGS = (
     "b|i|u|s|em|strong|italic|bold|it|small|big|tt|sc|sub|sup|inf|span|font|a|img|display|formula|"
     "jats:[a-z-]+|mml:[a-z]+|ce:[a-z-]+|math|mrow|mi|mo|mn|msub|msup|mtext"
 )
-# Behind the name only name=value pairs, so that "if b <a then c> d" stays an inequality. Possessive, so that a tag that
-# never ends costs one look: with plain repetition 3,000 spaces behind "<p a=" took more than a minute.
+# After the name only name=value pairs, so that "if b <a then c> d" stays an inequality. Possessive quantifiers, for
+# linear time: with plain ones 3,000 spaces after "<p a=" took more than a minute.
 _ATTRIBUTES = r"(?:\s++[\w:-]++\s*+=[^<>]*+|\s*+/?)"
 _BLOCK = re.compile(rf"</?(?:{_BLOCK_TAGS}){_ATTRIBUTES}>", re.IGNORECASE)
 _INLINE = re.compile(rf"</?(?:{_INLINE_TAGS}){_ATTRIBUTES}>", re.IGNORECASE)
-# A formula is short; what opens and never closes is looked at no further than the next one that opens.
+# A formula is short; the search for the end of one that is not closed stops at the next opening tag.
 _FORMULA = re.compile(r"<tex>((?:(?!<tex>).){0,4000}?)</tex>", re.IGNORECASE | re.DOTALL)
 _SCRIPT_MARK = re.compile(r"_|\^(?!\d)|(?<!\d)\^")
 
-# Invisible characters that would split or join words unseen, or reorder the text around them (Trojan Source).
+# Invisible characters, which split or join words or reorder the text around them (Trojan Source).
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -74,7 +73,7 @@ _EDGE_PUNCTUATION = " .,:;-–—_/()[]<>*\"'"
 def clean_text(raw: str) -> str:
     r"""Return ``raw`` as one line of NFC text without entities, tags, control or invisible characters.
 
-    Clean text stays as it is. Mark-up nested deeper than any real one loses its ``&``, ``<`` and ``>`` instead.
+    Clean text does not change. Markup that is nested too deeply loses its ``&``, ``<`` and ``>`` instead.
 
     >>> clean_text("<P>p &amp;lt; 0.05&amp;#xD; 이다.</P>")
     'p < 0.05 이다.'
@@ -92,7 +91,7 @@ def clean_text(raw: str) -> str:
 
 
 def plain_line(text: str) -> str:
-    r"""Return ``text`` as one line of NFC text without control or invisible characters; mark-up in it stays.
+    r"""Return ``text`` as one line of NFC text without control or invisible characters; markup is kept.
 
     >>> plain_line(" a <b> \u202ec\td ")
     'a <b> c d'
@@ -103,7 +102,7 @@ def plain_line(text: str) -> str:
 
 
 def is_absent(text: str) -> bool:
-    """Say whether a clean text only states that there is none: ``없음``, ``N/A``, a lone full stop.
+    """Return whether a clean text only states that there is none: ``없음``, ``N/A``, a lone full stop.
 
     >>> is_absent("(없음)"), is_absent("No abstract available."), is_absent("없음이란 무엇인가")
     (True, True, False)
@@ -121,7 +120,7 @@ def _undo_layer(text: str) -> str:
 
 
 def _plain_formula(tex: str) -> str:
-    """Write a TeX formula as readable characters: ``$A_1$`` → ``A1``, ``$10^{18}$`` → ``10^18``."""
+    """Convert a TeX formula to plain characters: ``$A_1$`` → ``A1``, ``$10^{18}$`` → ``10^18``."""
     try:
         text: str = _tex_converter().latex_to_text(tex)
     except RecursionError:

@@ -1,7 +1,7 @@
 """Sentence boundaries in Korean and English prose, and language detection.
 
-By rule, not by Kiwi: its splitter reads every morpheme (80,000 characters a second), and a question has to split a
-whole pool of records before it can be answered.
+By rules, not by Kiwi, which analyzes every morpheme (80,000 characters a second): a question needs the sentences of all
+its candidates before it is answered.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from shrag.corpora.records import Language
 
 _END = re.compile(r"[.!?。…]+[\"'”’)\]]*")
 
-# What a full stop behind it does not end: "et al.", "Fig. 2", "e.g.", single initials ("J. Kim"), "vs.".
+# A full stop after these does not end a sentence: "et al.", "Fig. 2", "e.g.", single initials ("J. Kim"), "vs.".
 _ABBREVIATION = re.compile(
     r"(?:\b(?:al|fig|figs|eq|eqs|no|nos|vol|vs|cf|dr|mr|mrs|ms|prof|st|ref|refs|sec|ca|approx|resp|inc|ltd|etc|ed|eds|pp|"
     r"e\.g|i\.e|ph\.d|u\.s|sp|spp|var|subsp)|\b[A-Za-z])$",
@@ -29,14 +29,14 @@ _STARTS_SENTENCE = re.compile("[A-Z\uac00-\ud7a3(\\[\"'“‘<「『①-⑳]")
 
 
 class TextSpan(NamedTuple):
-    """``text[start:end]`` is one sentence, without the spaces around it."""
+    """The range ``text[start:end]`` of a sentence, without surrounding spaces."""
 
     start: int
     end: int
 
 
 def split_sentences(text: str) -> list[TextSpan]:
-    """Return the sentences of ``text`` in order; together they hold all of it but the spaces between them.
+    """Return the sentences of ``text`` in order; only spaces are outside them.
 
     >>> text = "CNN을 썼다.정확도는 93.5%였다 (Kim et al. 2020). 끝."
     >>> [text[start:end] for start, end in split_sentences(text)]
@@ -57,8 +57,7 @@ def split_sentences(text: str) -> list[TextSpan]:
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    # Looks at the letters around the match alone, never at the whole sentence: that is faster by far, and what has a
-    # million full stops and no end of a sentence is read in a time that grows with its length.
+    # Looks only at characters near the match, so that the time is linear even for a million full stops.
     stop = match.start()
     after = text[match.end() : match.end() + 2]
     if stop == start or (stop - start <= _LONGEST_ITEM_NUMBER and _ITEM_NUMBER.fullmatch(text, start, stop)):
@@ -78,16 +77,16 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
 _HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]+")
 _LATIN = re.compile("[A-Za-z]+")
 
-# A Korean syllable carries about as much as two to three Latin letters, and Korean papers write their terms in Latin:
-# a fifth of Hangul among the letters already makes a Korean text.
+# A Korean syllable counts as much as two to three Latin letters, and Korean papers use Latin terms: one fifth of Hangul
+# among the letters is enough for a Korean text.
 _KOREAN_SHARE = 0.2
 
 
 def detect_language(text: str) -> Language:
-    """Return ``ko`` where at least a fifth of the letters are Hangul, else ``en`` for Latin letters, else ``und``.
+    """Return ``ko`` if at least a fifth of the letters are Hangul, else ``en`` for Latin letters, else ``und``.
 
-    Only scripts are told apart: a German abstract counts as ``en``. On 4,219 ScienceON abstracts it differs from the
-    label they carry once, where an English abstract is labelled Korean.
+    Only scripts are distinguished: a German abstract counts as ``en``. On 4,219 ScienceON abstracts it differs from the
+    label once, where an English abstract is labelled Korean.
 
     >>> detect_language("GPT-4 기반 검색"), detect_language("Dense retrieval"), detect_language("3.14")
     ('ko', 'en', 'und')

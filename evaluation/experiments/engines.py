@@ -161,7 +161,7 @@ def _sources(source: CorpusSource, data: Path) -> list[tuple[str, str]]:
     digests: list[tuple[str, str]] = []
     for file in files:
         with file.open("rb") as stream:
-            digests.append((format.written, hashlib.file_digest(stream, "sha256").hexdigest()))
+            digests.append((format.label, hashlib.file_digest(stream, "sha256").hexdigest()))
     return digests
 
 

@@ -48,6 +48,17 @@ _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/"
 _MAX_CACHED_WORDS = 400_000
 
 
+def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
+    """Return the fingerprint of an analyzer with a user dictionary, without creating one."""
+    stop = hashlib.sha256(" ".join(sorted(ENGLISH_STOPWORDS | KOREAN_STOPWORDS)).encode()).hexdigest()[:8]
+    return (
+        f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
+        f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
+        f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
+        f"dictionary {dictionary.fingerprint}"
+    )
+
+
 class KoreanEnglishAnalyzer:
     """Implements :class:`~shrag.indexing.analysis.analyzer.Analyzer`. Thread-safe."""
 
@@ -88,13 +99,7 @@ class KoreanEnglishAnalyzer:
     @cached_property
     def fingerprint(self) -> str:
         """See :class:`~shrag.indexing.analysis.analyzer.Analyzer`."""
-        stop = hashlib.sha256(" ".join(sorted(ENGLISH_STOPWORDS | KOREAN_STOPWORDS)).encode()).hexdigest()[:8]
-        return (
-            f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
-            f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
-            f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
-            f"dictionary {self._dictionary.fingerprint}"
-        )
+        return analyzer_fingerprint(self._dictionary)
 
     def prepare(self) -> None:
         """Load Kiwi now, which takes over half a second; else the first Korean word loads it."""

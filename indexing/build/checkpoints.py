@@ -1,7 +1,7 @@
-"""Checkpoints of a build, which may be killed at any moment: its folder, its plan, and marks of finished steps.
+"""Workspace of a build: its plan, disk space, and checkpoints of finished steps, so that a killed build resumes.
 
-indexes/NAME/build-000008/PLAN.json         what is being built from what; only the same plan resumes it
-indexes/NAME/build-000008/stage/            marks of finished steps, and their working files
+indexes/NAME/build-000008/PLAN.json         inputs of the build; only a build with the same plan resumes it
+indexes/NAME/build-000008/stage/            checkpoints of finished steps, and their working files
 indexes/NAME/build-000008/index/            becomes gen-000008 by one rename
 """
 
@@ -16,18 +16,25 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from shrag.corpora.files import sync_file, write_atomically
+from shrag.corpora.files import DiskFull, sync_file, write_atomically
 from shrag.indexing.bm25 import Bm25
 
 _PLAN_FILE = "PLAN.json"
 _Stored = TypeVar("_Stored", bound=msgspec.Struct)
 
+# Shares of the corpus's decompressed bytes, the largest of four corpora: Lucene's files, which are there twice during a
+# merge, and the tokens of new words, whose number is limited.
+_LUCENE_SHARE = 2.4
+_WORDS_SHARE = 2.8
+_MOST_WORDS_BYTES = 400 << 20
+_LEAST = 1 << 20
+_MARGIN = 1.3
+
 
 class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that decides what an index will hold: a build resumes another one where their plans are equal.
+    """Everything that determines the content of an index: a build resumes another one if their plans are equal.
 
-    ``encoder`` is the settings of the encoder of its vectors, empty where it will have none; ``corrections`` is the
-    SHA-256 of a user's corrections to its glossary.
+    ``encoder`` has the encoder's settings, empty for none; ``corrections`` the SHA-256 of the glossary corrections.
     """
 
     format_version: int
@@ -42,31 +49,34 @@ class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class BuildWorkspace:
-    """The folder of one build. ``index`` is what will be published, ``stage`` what is needed only until then."""
+    """The folder of one build."""
 
     folder: Path
     plan: BuildPlan
 
     @property
     def index(self) -> Path:
-        """The folder that becomes the generation."""
+        """The folder that will be published."""
         return self.folder / "index"
 
     @property
     def stage(self) -> Path:
-        """The folder of what is not published."""
+        """The folder of checkpoints and working files."""
         return self.folder / "stage"
 
     @property
     def generation(self) -> int:
-        """The number of the generation it becomes."""
+        """The number of the new generation."""
         return int(self.folder.name.removeprefix("build-"))
 
 
 class BuildStep(NamedTuple):
-    """One step of a build. ``run`` may find what an earlier, interrupted run of it left, and resumes that.
+    """One step of a build.
 
-    ``outputs`` are the names, in the index's folder, of the files and folders it makes; nothing else touches them.
+    Attributes:
+        name: Its name, for the checkpoint.
+        outputs: The files and folders that only this step writes, as names in the index's folder.
+        run: Does it; called again after an interruption, it resumes or starts over.
     """
 
     name: str
@@ -74,39 +84,41 @@ class BuildStep(NamedTuple):
     run: Callable[[], None]
 
 
-class _Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The mark of a finished step: the digest of all it was made from, and of what it made."""
+class _Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Digests of the inputs and outputs of a finished step."""
 
     input: str
     output: str
 
 
-def find_workspace(index: Path, plan: BuildPlan, tell: Callable[[str], None]) -> BuildWorkspace | None:
-    """Return the folder of an interrupted build with the same plan, if there is one; remove those of other plans.
+def find_workspace(index: Path, plan: BuildPlan, notify: Callable[[str], None]) -> BuildWorkspace | None:
+    """Return the workspace of an interrupted build with the same plan, None if there is none; remove the others.
 
-    ``tell`` is called with a sentence about what is removed.
+    ``notify`` is called with a sentence about a workspace that is removed.
     """
     found: BuildWorkspace | None = None
     for folder in sorted(index.glob("build-[0-9]*"), reverse=True):
-        kept = _read(folder / _PLAN_FILE, BuildPlan)
-        if kept == plan and found is None:
+        earlier = _read(folder / _PLAN_FILE, BuildPlan)
+        if earlier == plan and found is None:
             found = BuildWorkspace(folder, plan)
             continue
-        if kept is not None and found is None:
-            changed = ", ".join(name for name in plan.__struct_fields__ if getattr(kept, name) != getattr(plan, name))
-            tell(f"A half-built index was dropped, since its plan differs from today's in: {changed}.")
+        if earlier is not None and found is None:
+            changed = ", ".join(
+                name for name in plan.__struct_fields__ if getattr(earlier, name) != getattr(plan, name)
+            )
+            notify(f"An interrupted build was removed, since its plan differs in: {changed}.")
         shutil.rmtree(folder)
     return found
 
 
 def drop_workspaces(index: Path) -> None:
-    """Remove the folders of all interrupted builds."""
+    """Remove the workspaces of all interrupted builds."""
     for folder in index.glob("build-[0-9]*"):
         shutil.rmtree(folder)
 
 
 def start_workspace(index: Path, plan: BuildPlan, generation: int) -> BuildWorkspace:
-    """Make the folder of a new build, its plan first."""
+    """Create the workspace of a new build."""
     build = BuildWorkspace(index / f"build-{generation:06d}", plan)
     build.folder.mkdir()
     build.stage.mkdir()
@@ -116,24 +128,44 @@ def start_workspace(index: Path, plan: BuildPlan, generation: int) -> BuildWorks
     return build
 
 
-def run_steps(build: BuildWorkspace, steps: Sequence[BuildStep]) -> None:
-    """Run the steps that are not finished, in order. Each finished one is marked, so that it is not run again.
+def required_bytes(corpus: int) -> int:
+    """Return the most bytes that a build takes, estimated from the corpus's decompressed bytes."""
+    return int(corpus * _LUCENE_SHARE) + min(int(corpus * _WORDS_SHARE), _MOST_WORDS_BYTES) + _LEAST
 
-    A mark counts while the step's input (the plan and the outputs of all steps before) and the names and sizes of its
-    own files are what they were; their bytes get checksums at the end, which are checked when the index is opened.
+
+def check_disk_space(index: Path, need: int) -> None:
+    """Raise :class:`DiskFull` if less than 1.3 times ``need`` bytes are free."""
+    if shutil.disk_usage(index).free < need * _MARGIN:
+        raise disk_full(index, need)
+
+
+def disk_full(index: Path, need: int) -> DiskFull:
+    """Return an error that says how much is free and how much the build takes."""
+    free = shutil.disk_usage(index).free
+    return DiskFull(
+        f"The disk is full: building index {index.name} takes about {int(need * _MARGIN):,} bytes and {free:,} are "
+        f"free under {index}: free some space and run again."
+    )
+
+
+def run_steps(build: BuildWorkspace, steps: Sequence[BuildStep]) -> None:
+    """Run the steps that are not finished, in order, with a checkpoint after each.
+
+    A checkpoint is valid while the inputs of its step (the plan, the outputs of the steps before) and the names and
+    sizes of its outputs are the same. Checksums of the bytes are computed at the end of a build.
     """
     digest = hashlib.sha256(msgspec.json.encode(build.plan)).hexdigest()
     for step in steps:
-        mark = build.stage / f"{step.name}.done"
-        if _read(mark, _Done) != _Done(digest, _listing(build.index, step.outputs)):
-            mark.unlink(missing_ok=True)
+        checkpoint = build.stage / f"{step.name}.done"
+        if _read(checkpoint, _Checkpoint) != _Checkpoint(digest, _listing(build.index, step.outputs)):
+            checkpoint.unlink(missing_ok=True)
             step.run()
-            write_atomically(mark, msgspec.json.encode(_Done(digest, _listing(build.index, step.outputs))))
+            write_atomically(checkpoint, msgspec.json.encode(_Checkpoint(digest, _listing(build.index, step.outputs))))
         digest = hashlib.sha256((digest + _listing(build.index, step.outputs)).encode()).hexdigest()
 
 
 def _listing(folder: Path, names: Sequence[str]) -> str:
-    """Digest the names and sizes of all files below ``names``."""
+    """Return a digest of the names and sizes of all files in ``names``."""
     tops = [folder / name for name in names]
     files = sorted({file for top in tops for file in (top, *top.rglob("*")) if file.is_file()})
     lines = "".join(f"{file.relative_to(folder)} {file.stat().st_size}\n" for file in files)

@@ -1,7 +1,4 @@
-"""Build steps after the records: rejects, token store, golden queries, glossary, vectors.
-
-They are the same for an index built from nothing and for one updated.
-"""
+"""Build steps after the records: rejects, token store, golden queries, glossary, vectors; also those of an update."""
 
 from __future__ import annotations
 
@@ -31,26 +28,26 @@ from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import NO_ENCODER, save_vector_card
 
 REJECTS = "rejects.jsonl"
-"""The records of the corpus that are not in the index, one JSON object on a line: docid and reason."""
+"""Name of the file of rejected records: JSON lines with docid and reason."""
 
 _SHOWN_REJECTS = 3
 _GLOSSARY_SCRATCH = "glossary.scratch"
 
 
 def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
-    """Return the steps in order. To add one, write a function of the job and list it here."""
+    """Return the steps in order."""
 
     def timed(stage: str, run: Callable[[BuildJob], None]) -> Callable[[], None]:
         def measured() -> None:
             job.options.report(stage, job.workspace.plan.records)
-            with job.utilization.at(stage):
+            with job.utilization.measure(stage):
                 run(job)
 
         return measured
 
     steps = [
         BuildStep("rejects", (REJECTS,), lambda: write_rejects(job)),
-        BuildStep("tokens", (TOKEN_STORE,), timed("token store", write_words)),
+        BuildStep("tokens", (TOKEN_STORE,), timed("token store", write_tokens)),
         BuildStep(
             "golden", (golden.FILE,), lambda: golden.write_golden_queries(job.workspace.index, job.workspace.plan.bm25)
         ),
@@ -62,13 +59,13 @@ def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
 
 
 def write_rejects(job: BuildJob) -> None:
-    """Write the rejects; raise :class:`TooManyRejectedRecords` where there are more than the options allow."""
+    """Write the rejected records; raise :class:`TooManyRejectedRecords` if there are more than the options allow."""
     with BuildNotes(job.workspace.stage / NOTES) as notes:
         rejects = notes.rejects()
     if len(rejects) > job.options.max_rejected:
         first = "; ".join(f"{reject.docid} ({reject.reason})" for reject in rejects[:_SHOWN_REJECTS])
         raise TooManyRejectedRecords(
-            f"{len(rejects):,} records cannot be analysed, {job.options.max_rejected:,} may: {first}"
+            f"{len(rejects):,} records cannot be analyzed, at most {job.options.max_rejected:,} may be: {first}"
             f"{' …' if len(rejects) > _SHOWN_REJECTS else ''}. To publish the index without them, run again with "
             f"`--max-rejected {len(rejects)}`."
         )
@@ -77,27 +74,23 @@ def write_rejects(job: BuildJob) -> None:
 
 
 def rejected_docids(index: Path) -> list[str]:
-    """Return the identifiers of the rejected records of the index in the folder ``index``."""
+    """Return the docids of the rejected records of the index in the folder ``index``."""
     with (index / REJECTS).open("rb") as lines:
         return [msgspec.json.decode(line)["docid"] for line in lines]
 
 
-def write_words(job: BuildJob) -> None:
+def write_tokens(job: BuildJob) -> None:
     """Write the token store."""
     with BuildNotes(job.workspace.stage / NOTES) as notes:
         write_token_store(job.workspace.index / TOKEN_STORE, notes.words())
 
 
 def build_glossary(job: BuildJob) -> None:
-    """Mine the glossary from the corpus, apply_corrections it by the user's corrections, and write both.
-
-    What an interrupted call left is written over.
-    """
+    """Mine the glossary from the corpus, apply the user's corrections, and write both files."""
     index = job.workspace.index
-    # With the token store just written: every word of the corpus is in it, so Kiwi is not asked again.
+    # The new token store has every word of the corpus, so Kiwi is not needed.
     with closing(TokenStore(index / TOKEN_STORE)) as store:
-        analyzer = KoreanEnglishAnalyzer(store, job.choices.words)
-        # A record that no worker survived is not read here either.
+        analyzer = KoreanEnglishAnalyzer(store, job.choices.dictionary)
         rejected = frozenset(rejected_docids(index))
         records = (record for record in read_parquet(job.records) if record.docid not in rejected)
         entries = mine_glossary(records, analyzer, job.workspace.stage / _GLOSSARY_SCRATCH)
@@ -113,7 +106,7 @@ def _write_vectors(job: BuildJob) -> None:
     from shrag.indexing.build.vectors_step import build_vectors
 
     build = job.workspace
-    analyzer = KoreanEnglishAnalyzer(dictionary=job.choices.words)
+    analyzer = KoreanEnglishAnalyzer(dictionary=job.choices.dictionary)
     with closing(LuceneSearcher(build.index / FOLDER, build.plan.bm25)) as documents:
         card = build_vectors(
             build.index,

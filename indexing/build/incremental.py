@@ -1,4 +1,4 @@
-"""update_index(): write what the corpus added, changed and deleted since; nothing else is analysed again."""
+"""Update an index: only records that the corpus added, changed or deleted are analyzed and written."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder
 from shrag.corpora.ingest.ledger import ScratchDatabase
-from shrag.corpora.records import Record
+from shrag.corpora.records import Record, RecordChanges
 from shrag.corpora.store.manifest import read_manifest
 from shrag.corpora.store.parquet import RecordFile, RecordWriter, read_rows, record_digest
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
 from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import load_dictionary, save_dictionary
 from shrag.indexing.build.builder import component_versions, publish_build
-from shrag.indexing.build.checkpoints import drop_workspaces, start_workspace
+from shrag.indexing.build.checkpoints import (
+    check_disk_space,
+    drop_workspaces,
+    required_bytes,
+    run_steps,
+    start_workspace,
+)
 from shrag.indexing.build.derived_steps import derived_steps
 from shrag.indexing.build.job import BuildJob, BuildOptions, IndexChoices, make_plan
 from shrag.indexing.build.records_step import CACHED_WORDS, NOTES, BatchWriter, BuildNotes
-from shrag.indexing.build.resources import check_disk_space, required_bytes
 from shrag.indexing.build.worker import WorkerSetup
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexingError
@@ -44,21 +48,8 @@ _BATCH = 10_000
 _LOCK = "write.lock"
 
 
-@dataclass(frozen=True, slots=True)
-class IndexChanges:
-    """How many records were added, changed, deleted and left as they were."""
-
-    added: int
-    changed: int
-    deleted: int
-    unchanged: int
-
-    def __str__(self) -> str:
-        return f"{self.added:,} added, {self.changed:,} changed, {self.deleted:,} deleted, {self.unchanged:,} unchanged"
-
-
 class IndexedDigests(ScratchDatabase):
-    """The records of an index by identifier and digest, in a temporary SQLite file: memory does not grow with them."""
+    """Digests of the records of an index by docid, in a temporary SQLite file."""
 
     def __init__(self, path: Path, records: Iterable[Record]) -> None:
         super().__init__(path, "indexed (docid TEXT PRIMARY KEY, digest BLOB) WITHOUT ROWID")
@@ -67,7 +58,7 @@ class IndexedDigests(ScratchDatabase):
         )
 
     def take(self, docid: str, digest: bytes) -> Change:
-        """Say what became of a record of the corpus, and take it out: what is left at the end is deleted."""
+        """Return how a record of the corpus changed, and remove its digest; those left at the end were deleted."""
         row = self._database.execute("SELECT digest FROM indexed WHERE docid = ?", (docid,)).fetchone()
         if row is None:
             return "added"
@@ -75,26 +66,25 @@ class IndexedDigests(ScratchDatabase):
         return "unchanged" if row[0] == digest else "changed"
 
     def left(self) -> Iterator[str]:
-        """Yield the identifiers that were not taken out, in order."""
+        """Yield the docids that are left, sorted."""
         return (docid for (docid,) in self._database.execute("SELECT docid FROM indexed ORDER BY docid"))
 
 
 def update_index(
     corpora: Path, indexes: Path, name: str, *, options: BuildOptions | None = None
-) -> tuple[IndexManifest, IndexChanges | None]:
-    """Publish a generation of ``name`` that holds its corpus as it is now, made from the current generation.
+) -> tuple[IndexManifest, RecordChanges | None]:
+    """Publish a generation of ``name`` with its corpus's current records, made from the current generation.
 
-    The new generation finds, ranks and scores as one built from nothing does: statistics are of the records that are
-    there, and ties are broken by docid. A record that could not be analysed the last time is tried again. A killed
-    update starts again from the beginning.
+    It ranks and scores as one built from nothing: statistics are those of the current records, and ties are broken by
+    docid. Records that were rejected are tried again. A killed update starts from the beginning.
 
     Returns:
-        The new manifest and what changed; the current manifest and None where the index holds the corpus as it is.
+        The new manifest and the changes, or the current manifest and None if the index is up to date.
 
     Raises:
-        IndexMissing: There is nothing to update.
-        IndexDamaged: The current generation is not whole.
-        IndexMismatch: Another analyser made it, so that it must be built from nothing.
+        IndexMissing: There is no index to update.
+        IndexDamaged: The current generation is damaged.
+        IndexMismatch: It was built by another analyzer.
         IndexingError: And the other errors of :func:`~shrag.indexing.build.builder.build_index`.
     """
     source = read_manifest(corpora / check_name(name))
@@ -104,67 +94,68 @@ def update_index(
             folder, manifest = current_generation(index)
             check_files(folder, manifest)
             choices = IndexChoices(
-                words=load_dictionary(folder),
+                dictionary=load_dictionary(folder),
                 corrections=stored_corrections(folder),
                 encoder=manifest.vectors.encoder if manifest.vectors else NO_ENCODER,
                 weights=weights_folder(indexes),
             )
-            check_analyzer(name, manifest, KoreanEnglishAnalyzer(dictionary=choices.words))
+            check_analyzer(name, manifest, analyzer_fingerprint(choices.dictionary))
             if manifest.source.fingerprint == source.fingerprint:
                 return manifest, None
             drop_workspaces(index)
             records = corpora / name / source.records_file
-            # It writes the whole index anew, and at no time more than a build does.
+            # An update writes the whole index, and needs no more space than a build.
             with RecordFile(records) as file:
                 check_disk_space(index, required_bytes(file.bytes_uncompressed()))
             versions = component_versions() | {"updated from": folder.name}
             plan = make_plan(source, manifest.analyzer, manifest.bm25, choices, versions)
             build = start_workspace(index, plan, next_generation(index))
-            save_dictionary(build.index, choices.words)
+            save_dictionary(build.index, choices.dictionary)
             try:
                 job = BuildJob(build, source, records, choices, options or BuildOptions())
                 changes = _update_records(job, folder)
-                return publish_build(job, derived_steps(job), manifest.generation), changes
+                run_steps(build, derived_steps(job))
+                return publish_build(job, manifest.generation), changes
             finally:
                 shutil.rmtree(build.folder)
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
 
-def _update_records(job: BuildJob, old: Path) -> IndexChanges:
-    """Write the Lucene index and the notes of the new generation, from those of the ``old`` one."""
+def _update_records(job: BuildJob, old: Path) -> RecordChanges:
+    """Write the Lucene index and the notes of the new generation from those of the ``old`` one."""
     build, source = job.workspace, job.source
     lucene, changed = build.index / FOLDER, build.stage / "changed.parquet"
     _link_files(old / FOLDER, lucene)
     with LuceneIndexWriter(lucene, build.plan.bm25) as writer, BuildNotes(build.stage / NOTES) as notes:
-        with job.utilization.at("comparing"):
+        with job.utilization.measure("comparing"):
             changes = _delete_old(job, old, writer, changed)
         with closing(TokenStore(old / TOKEN_STORE)) as store:
             notes.add_words(store.words())
         if new := changes.added + changes.changed:
-            frames = BatchWriter(job, changed, writer, notes)
+            batches = BatchWriter(job, changed, writer, notes)
             setup = WorkerSetup(str(old / TOKEN_STORE), CACHED_WORDS // job.workers, str(old))
             with WorkerPool(job.workers, setup) as pool:
-                for frame in pool.analyse(changed, 0, new):
-                    frames.write(frame)
+                for batch in pool.analyze(changed, 0, new):
+                    batches.write(batch)
         notes.commit()
-        with job.utilization.at("merging"):
+        with job.utilization.measure("merging"):
             job.options.report("merging", source.records)
-            # Not writer.count(): Lucene counts what is to be deleted until it merges.
+            # Not writer.count(), which includes deleted documents until the merge.
             records = source.records - len(notes.rejects())
-            about = {"corpus": source.fingerprint, "processed": str(source.records), "records": str(records)}
-            written = writer.commit(about)
+            data = {"corpus": source.fingerprint, "processed": str(source.records), "records": str(records)}
+            written = writer.commit(data)
         if written != records:
             raise IndexingError(
-                f"The updated index should hold {records} records, and would hold {written}: "
+                f"The updated index has {written} records instead of {records}: "
                 f"build it from nothing with `shrag index {source.name} --force`."
             )
     _own_files(lucene)
     return changes
 
 
-def _delete_old(job: BuildJob, old: Path, writer: LuceneIndexWriter, changed: Path) -> IndexChanges:
-    """Delete what is gone or changed, and write to ``changed`` the records that are new or changed."""
+def _delete_old(job: BuildJob, old: Path, writer: LuceneIndexWriter, changed: Path) -> RecordChanges:
+    """Delete the records that were deleted or changed; write the new and changed ones to the file ``changed``."""
     counts: Counter[str] = Counter()
     with closing(LuceneSearcher(old / FOLDER, job.workspace.plan.bm25)) as reader:
         stored = (found.record for found in reader.documents(range(reader.count())))
@@ -182,14 +173,14 @@ def _delete_old(job: BuildJob, old: Path, writer: LuceneIndexWriter, changed: Pa
         for docid in indexed.left():
             writer.delete(docid)
             counts["deleted"] += 1
-    return IndexChanges(counts["added"], counts["changed"], counts["deleted"], counts["unchanged"])
+    return RecordChanges(counts["added"], counts["changed"], counts["deleted"], counts["unchanged"])
 
 
 def _link_files(old: Path, new: Path) -> None:
-    """Give the files a second name where the file system can, else a copy: Lucene writes each of its files once."""
+    """Hard-link the files, or copy them if the file system cannot: Lucene writes each of its files once."""
     new.mkdir()
     for path in sorted(old.iterdir()):
-        if path.name == _LOCK:  # the one that is opened for writing
+        if path.name == _LOCK:  # the only one that is opened for writing
             continue
         try:
             os.link(path, new / path.name)
@@ -198,7 +189,7 @@ def _link_files(old: Path, new: Path) -> None:
 
 
 def _own_files(folder: Path) -> None:
-    """Copy what is still shared: damage to a file of one generation must not be damage to another."""
+    """Replace hard links by copies, so that damage to a file affects one generation only."""
     for path in sorted(folder.iterdir()):
         if path.stat().st_nlink > 1:
             copy = path.with_name(f"{path.name}.copy")

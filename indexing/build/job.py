@@ -1,10 +1,12 @@
-"""BuildJob: what one build is given — its workspace, the corpus, the user's choices, and how to go about it."""
+"""BuildJob: the inputs of one build and its options; utilization of its stages."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,52 +15,85 @@ from shrag.corpora.store.manifest import CorpusManifest
 from shrag.indexing.analysis.user_dictionary import UserDictionary
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build.checkpoints import BuildPlan, BuildWorkspace
-from shrag.indexing.build.resources import StageUtilization
 from shrag.indexing.storage.generations import KEPT_GENERATIONS
 from shrag.indexing.storage.manifest import FORMAT_VERSION
 from shrag.indexing.storage.vector_card import encoder_settings
 
 
+class StageUtilization:
+    """The share of a build's time that each stage is at work: a stage near 100 % is the bottleneck.
+
+    A stage with several workers has 100 % if all of them are at work.
+    """
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._seconds: dict[str, float] = {}
+        self._workers: dict[str, int] = {}
+
+    def add(self, stage: str, seconds: float, workers: int = 1) -> None:
+        """Add the working time of one worker of a stage."""
+        self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+        self._workers[stage] = workers
+
+    @contextmanager
+    def measure(self, stage: str) -> Iterator[None]:
+        """Measure the time inside the ``with`` block as work of ``stage``."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(stage, time.perf_counter() - started)
+
+    def shares(self) -> dict[str, float]:
+        """Return the utilization of each stage so far, from 0 to 1."""
+        passed = max(time.monotonic() - self._started, 1e-9)
+        return {stage: round(seconds / self._workers[stage] / passed, 3) for stage, seconds in self._seconds.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """How to build, none of which changes what is built.
+    """Options that do not change the resulting index.
 
-    ``workers`` analyse at once (0: one for each core). ``max_rejected`` records may have no analysis before the index
-    is not published. ``keep`` generations are kept, the new one among them. ``report`` is called with what is being
-    done and how much is done, ``tell`` with whole sentences.
+    Attributes:
+        workers: Processes for analysis; 0 is one for each core.
+        max_rejected: Most records that may be left out because they cannot be analyzed.
+        keep: Generations to keep, including the new one.
+        report: Called with the progress.
+        notify: Called with messages, each a sentence.
     """
 
     workers: int = 0
     max_rejected: int = 0
     keep: int = KEPT_GENERATIONS
     report: ProgressCallback = lambda stage, done: None
-    tell: Callable[[str], None] = lambda sentence: None
+    notify: Callable[[str], None] = lambda sentence: None
 
 
 @dataclass(frozen=True, slots=True)
 class IndexChoices:
-    """What a user chose for an index: ``words`` of their own, ``corrections`` to its glossary, an encoder.
+    """The user's choices that change the index.
 
-    ``weights`` is the folder of the encoders that are chosen by name.
+    Attributes:
+        dictionary: The user's words.
+        corrections: The user's corrections of the glossary, empty for none.
+        encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`).
+        weights: The folder of the encoders that are chosen by name.
     """
 
-    words: UserDictionary
+    dictionary: UserDictionary
     corrections: bytes
     encoder: str
     weights: Path
 
     def settings(self) -> str:
-        """Return the encoder's settings.
-
-        Raises:
-            ModelError: As :func:`~shrag.indexing.storage.vector_card.encoder_settings`.
-        """
+        """Return the encoder's settings; raises as :func:`~shrag.indexing.storage.vector_card.encoder_settings`."""
         return encoder_settings(self.encoder, self.weights)
 
 
 @dataclass(frozen=True, slots=True)
 class BuildJob:
-    """One build. ``records`` is the corpus's file of records, ``source`` its manifest."""
+    """One build: its workspace, the corpus (manifest and file of records), choices and options."""
 
     workspace: BuildWorkspace
     source: CorpusManifest
@@ -69,14 +104,14 @@ class BuildJob:
 
     @property
     def workers(self) -> int:
-        """How many workers analyse at once."""
+        """The number of processes for analysis."""
         return self.options.workers or len(os.sched_getaffinity(0))
 
 
 def make_plan(
     source: CorpusManifest, analyzer: str, bm25: Bm25, choices: IndexChoices, versions: dict[str, str]
 ) -> BuildPlan:
-    """Return the plan of an index of ``source`` by the analyser with the fingerprint ``analyzer``."""
+    """Return the plan of an index of ``source``; ``analyzer`` is the analyzer's fingerprint."""
     return BuildPlan(
         format_version=FORMAT_VERSION,
         corpus=source.fingerprint,

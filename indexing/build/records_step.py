@@ -1,7 +1,7 @@
-"""First step of a build: analyse every record of the corpus and write it to Lucene, or note why it is rejected.
+"""First build step: analyze every record of the corpus and write it to Lucene, or note why it is rejected.
 
-Each shard ends in a Lucene commit that says how many records of the corpus have been dealt with; a build that was
-killed resumes after the last of them.
+Each shard ends with a Lucene commit that stores the number of records processed; a killed build resumes after the last
+commit.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.writer import LuceneIndexWriter
 
 NOTES = "notes.sqlite"
-"""The file of :class:`BuildNotes` in a build's stage."""
+"""Name of the file of :class:`BuildNotes`, in a build's stage."""
 
 CACHED_WORDS = 800_000
-"""Words that all workers together cache, some 300 bytes each: this bounds a build's memory."""
+"""Most words in the caches of all workers together, some 300 bytes each."""
 
 _SMALLEST_SHARD = 2_048
 _LARGEST_SHARD = 65_536
@@ -35,15 +35,15 @@ _MOST_WORDS = 2_000_000
 
 
 class BuildNotes:
-    """A database of the words analysed, for the token store, and of the rejected records.
+    """Database of the tokens of new words, for the token store, and of the rejected records.
 
-    It is committed just before each of Lucene's commits, so that it knows at least as much as Lucene does; what it
-    knows beyond that is noted again when the build resumes, and counts once.
+    It is committed just before each of Lucene's commits, so it covers at least the records that Lucene has. Entries of
+    later records are repeated when the build resumes, and count once.
     """
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path, isolation_level=None)
-        # One connection, no shared memory: a full disk is an error, never a signal.
+        # No shared memory, so that a full disk raises an error and no signal (SIGBUS).
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._database.execute("PRAGMA journal_mode = TRUNCATE")
         self._database.execute("CREATE TABLE IF NOT EXISTS words (word TEXT, tokens BLOB)")
@@ -60,35 +60,35 @@ class BuildNotes:
         self._database.close()
 
     def add_words(self, words: Sequence[tuple[str, bytes]]) -> None:
-        """Note words and their tokens, as many as there is room for; some have been noted before."""
+        """Add words with their tokens, up to :data:`_MOST_WORDS`; words may repeat."""
         if words and self._words < _MOST_WORDS:
             self._words += self._database.executemany("INSERT INTO words VALUES (?, ?)", words).rowcount
 
     def reject(self, number: int, docid: str, reason: str) -> None:
-        """Note that the corpus's record ``number`` is rejected."""
+        """Add a rejected record; ``number`` is its position in the corpus."""
         self._database.execute("INSERT OR REPLACE INTO rejects VALUES (?, ?, ?)", (number, docid, reason))
 
-    def forget_rejects_from(self, number: int) -> None:
-        """Forget what was noted of records that are read again."""
+    def remove_rejects_from(self, number: int) -> None:
+        """Remove the rejected records from ``number`` on."""
         self._database.execute("DELETE FROM rejects WHERE number >= ?", (number,))
 
     def commit(self) -> None:
-        """Make what was noted durable."""
+        """Commit."""
         self._database.execute("COMMIT")
         self._database.execute("BEGIN")
 
     def words(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the words and their tokens in order."""
+        """Yield the words and their tokens, sorted."""
         yield from self._database.execute("SELECT word, min(tokens) FROM words GROUP BY word ORDER BY word")
 
     def rejects(self) -> list[RejectedRecord]:
-        """Return the rejected records, in the corpus's order."""
+        """Return the rejected records in the corpus's order."""
         rows = self._database.execute("SELECT docid, reason FROM rejects ORDER BY number")
         return [RejectedRecord(*row) for row in rows]
 
 
 class BatchWriter:
-    """Writes frames of analysed records to Lucene and to the notes; ``done`` records of the file so far."""
+    """Writes batches of analyzed records to Lucene and the notes; ``done`` is the number of records so far."""
 
     def __init__(
         self, job: BuildJob, records: Path, writer: LuceneIndexWriter, notes: BuildNotes, done: int = 0
@@ -97,18 +97,18 @@ class BatchWriter:
         self._utilization, self._workers, self._report = job.utilization, job.workers, job.options.report
         self.done = done
 
-    def write(self, frame: AnalyzedBatch) -> None:
-        """Write one frame, the next of the file."""
+    def write(self, batch: AnalyzedBatch) -> None:
+        """Write the next batch of the file."""
         started = time.perf_counter()
-        self._writer.add([record for record in frame.records if isinstance(record, PackedRecord)])
+        self._writer.add([record for record in batch.records if isinstance(record, PackedRecord)])
         written = time.perf_counter()
-        self._notes.add_words(frame.words)
-        for number, record in enumerate(frame.records, self.done):
+        self._notes.add_words(batch.words)
+        for number, record in enumerate(batch.records, self.done):
             if isinstance(record, RejectedRecord):
                 self._notes.reject(number, record.docid or self._docid(number), record.reason)
-        self.done += len(frame.records)
-        self._utilization.add("reading", frame.reading_seconds, self._workers)
-        self._utilization.add("analysis", frame.analysis_seconds, self._workers)
+        self.done += len(batch.records)
+        self._utilization.add("reading", batch.reading_seconds, self._workers)
+        self._utilization.add("analysis", batch.analysis_seconds, self._workers)
         self._utilization.add("Lucene", written - started)
         self._utilization.add("token store", time.perf_counter() - written)
         self._report("records indexed", self.done)
@@ -119,54 +119,52 @@ class BatchWriter:
 
 
 def shard_size(records: int) -> int:
-    """Return after how many records to commit, so that a killed build repeats at most a sixteenth of its work."""
+    """Return the number of records between commits: a sixteenth of all, within limits."""
     return min(max(records // _SHARDS, _SMALLEST_SHARD), _LARGEST_SHARD)
 
 
 def index_records(job: BuildJob, store: Path | None) -> None:
-    """Analyse and write the records that are not written yet.
+    """Analyze and write the records that are not written yet.
 
     Args:
         job: The build.
-        store: A token store made by the same analyser, None where there is none.
+        store: A token store of the same analyzer, None if there is none.
 
     Raises:
-        IndexingError: What an interrupted build left does not add up, or workers keep ending.
+        IndexingError: The files of an interrupted build do not fit together, or workers keep crashing.
     """
     build, total = job.workspace, job.workspace.plan.records
     setup = WorkerSetup(str(store) if store else None, CACHED_WORDS // job.workers, str(build.index))
-    # The workers' process first: Kiwi is loaded there while Java starts here.
+    # The pool first: its process loads Kiwi while Java starts here.
     with (
         WorkerPool(job.workers, setup) as pool,
         BuildNotes(build.stage / NOTES) as notes,
         LuceneIndexWriter(build.index / FOLDER, build.plan.bm25) as writer,
     ):
-        frames = BatchWriter(job, job.records, writer, notes, _done(build.folder, writer, notes))
-        if not frames.done:
-            notes.add_words(pool.analyze_words(QUESTION_WORDS).words)
-        shard, size = frames.done // shard_size(total), shard_size(total)
-        for frame in pool.analyse(job.records, frames.done, total):
-            frames.write(frame)
-            if frames.done // size > shard:
-                shard = frames.done // size
-                with job.utilization.at("token store"):
+        batches = BatchWriter(job, job.records, writer, notes, _done(build.folder, writer, notes))
+        shard, size = batches.done // shard_size(total), shard_size(total)
+        for batch in pool.analyze(job.records, batches.done, total, () if batches.done else QUESTION_WORDS):
+            batches.write(batch)
+            if batches.done // size > shard:
+                shard = batches.done // size
+                with job.utilization.measure("token store"):
                     notes.commit()
-                with job.utilization.at("Lucene"):
-                    writer.checkpoint(_about(job, frames.done, writer.count()))
-        with job.utilization.at("merging"):
-            job.options.report("merging", frames.done)
+                with job.utilization.measure("Lucene"):
+                    writer.checkpoint(_commit_data(job, batches.done, writer.count()))
+        with job.utilization.measure("merging"):
+            job.options.report("merging", batches.done)
             notes.commit()
-            writer.commit(_about(job, frames.done, writer.count()))
+            writer.commit(_commit_data(job, batches.done, writer.count()))
 
 
 def _done(folder: Path, writer: LuceneIndexWriter, notes: BuildNotes) -> int:
-    """Return how many records the last commit has dealt with."""
-    done = int(writer.about().get("processed", "0"))
-    notes.forget_rejects_from(done)
-    if writer.count() + len(notes.rejects()) != done:
-        raise IndexingError(f"{folder} holds {writer.count()} of {done} records: delete that folder and run again.")
+    """Return the number of records that the last commit covers."""
+    done, written = int(writer.commit_data().get("processed", "0")), writer.count()
+    notes.remove_rejects_from(done)
+    if written + len(notes.rejects()) != done:
+        raise IndexingError(f"{folder} has {written} of {done} records: delete that folder and run again.")
     return done
 
 
-def _about(job: BuildJob, done: int, records: int) -> dict[str, str]:
+def _commit_data(job: BuildJob, done: int, records: int) -> dict[str, str]:
     return {"corpus": job.workspace.plan.corpus, "processed": str(done), "records": str(records)}

@@ -1,7 +1,6 @@
-"""Build step that encodes every document, reusing the rows that the current generation has of the same document.
+"""Build step of the vectors: encode every document, or copy its vector from the current generation.
 
-Only a model's rows are reused: what a model makes of a document depends on the document alone, and is slow to make,
-where LSA is fit anew on all of them.
+Only the vectors of a model are reused: LSA is fit on all documents anew, so all of its vectors change.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ class VectorReuse:
     def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
         """See :class:`~shrag.indexing.vectors.store.ReusableRows`; title and text of a passage must be the same."""
         numbers = self._reader.numbers([passage.docid for passage in passages])
-        there = [(position, number) for position, number in enumerate(numbers) if number is not None]
-        stored = self._reader.documents([number for _, number in there])
+        stored_at = [(position, number) for position, number in enumerate(numbers) if number is not None]
+        stored = self._reader.documents([number for _, number in stored_at])
         return {
             position: self._vectors[number]
-            for (position, number), found in zip(there, stored, strict=True)
+            for (position, number), found in zip(stored_at, stored, strict=True)
             if (found.record.title, found.record.text) == (passages[position].title, passages[position].text)
         }
 
@@ -55,21 +54,18 @@ def build_vectors(
     report: Callable[[str, int], None] = lambda what, done: None,
     index: Path | None = None,
 ) -> VectorCard:
-    """Make the encoder and write the vectors of ``documents``; return what they are.
-
-    Called again after it was killed, it resumes after the shards that are whole; called again after it ended, it checks
-    them and changes nothing.
+    """Create the encoder and write the vectors of ``documents``; an interrupted call is resumed.
 
     Args:
-        build: The folder that becomes the generation.
-        stage: The folder of working files, which are not published.
-        choice: The encoder (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`).
-        documents: The documents, as they are in Lucene.
-        analyzer: The index's analyser, for an encoder of terms.
+        build: The folder that will be published.
+        stage: The folder of working files.
+        choice: As for :func:`~shrag.indexing.vectors.encoders.make_encoder`, like the arguments up to ``report``.
+        documents: The documents of the Lucene index.
+        analyzer: The index's analyzer.
         source: Identifies the documents and their terms.
         weights: The folder of models' weights.
         report: Called with the progress.
-        index: The index's folder, whose current generation may have rows to reuse.
+        index: The index's folder, whose current generation may have vectors to reuse.
     """
     folder = build / FOLDER
     encoder = make_encoder(choice, folder, stage, documents, analyzer, source, weights, report)
@@ -80,10 +76,7 @@ def build_vectors(
 
 @contextmanager
 def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[VectorReuse | None]:
-    """Yield what the current generation of ``index`` has by the same encoder; None without, or where it is damaged.
-
-    Its vectors are read through first: a damaged row would get the checksum of a good one.
-    """
+    """Yield the current generation's vectors of the same encoder, None if there are none or they are damaged."""
     found = _find(index, encoder) if index is not None and encoder.is_model else None
     if found is None:
         yield None

@@ -1,9 +1,8 @@
-"""The analysis process: reads records of the corpus, analyses them, sends packed records back.
+"""The analysis process: reads records of the corpus, analyzes them, and sends packed records back.
 
-It is a fork server (:mod:`shrag.models.fork_server`) that loads Kiwi: each worker is a fork of it and shares Kiwi's
-250 MB. It never runs Java, which does not survive a fork. A record that crashes Kiwi, or keeps it busy beyond a
-deadline, ends its worker and nothing else: the kernel's timers kill the process, since nothing in Python can interrupt
-native code.
+It is a fork server (:mod:`shrag.models.fork_server`) that loads Kiwi; workers are forks of it, which share Kiwi's
+250 MB. It never runs Java, which does not survive a fork. A record that crashes Kiwi or exceeds the time limit ends
+only its worker: timers of the kernel kill the process, since Python cannot interrupt native code.
 """
 
 from __future__ import annotations
@@ -30,53 +29,61 @@ if TYPE_CHECKING:
     from shrag.corpora.store.parquet import RecordFile
 
 DEPENDENCY_MISSING = 6
-"""Exit status of the process where a part is not installed; what is missing is the last line of its stderr."""
+"""Exit status if a dependency is missing, which the last line of stderr names."""
 
-_FRAME_BYTES = 1 << 20
+_BATCH_BYTES = 1 << 20
 
-# A piece is at most 200 letters for Kiwi (milliseconds) or one sentence for the rest. Processor time, so that a busy
-# machine makes no difference; the clock only for what waits for ever.
+# Time limits for a piece: 200 letters for Kiwi (milliseconds), or one sentence. Processor time is independent of
+# the machine's load; the limit of wall-clock time is for a process that waits.
 _PIECE_SECONDS = 10.0
 _PIECE_CLOCK_SECONDS = 300.0
 
 
 class WorkerSetup(msgspec.Struct, frozen=True, array_like=True):
-    """What all workers get at their start.
+    """Settings of all workers.
 
-    A token store of the same analyser, how many words to cache, and the folder that holds a user's words.
+    Attributes:
+        store: A token store of the same analyzer, None for none.
+        cached_words: Most words in a worker's cache.
+        dictionary: The folder with the user dictionary.
     """
 
     store: str | None
     cached_words: int
-    words: str
+    dictionary: str
 
 
 class AnalysisTask(msgspec.Struct, frozen=True, array_like=True):
-    """Analyse ``count`` records of the file ``path`` from number ``start`` on, ``frame`` of them in a message.
+    """Records to analyze.
 
-    With ``words`` instead of a path: analyse these words alone. ``known`` are words with their tokens that other
-    workers have met since this one's last task.
+    Attributes:
+        path: The file of records.
+        start: Number of the first one.
+        count: How many.
+        batch: Most records in a message.
+        words: Words to analyze first, for the token store.
+        known: New words of other workers, with their tokens.
     """
 
     path: str
     start: int
     count: int
-    frame: int
+    batch: int
     words: tuple[str, ...] = ()
     known: tuple[tuple[str, bytes], ...] = ()
 
 
 class RejectedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """A record that has no analysis, and why."""
+    """A record that cannot be analyzed, and the reason."""
 
     docid: str
     reason: str
 
 
 class AnalyzedBatch(msgspec.Struct, frozen=True, array_like=True):
-    """Records in the corpus's order, the words first met in them with their tokens, and the seconds it took.
+    """Analyzed records in the corpus's order, new words with their tokens, and the seconds for reading and analysis.
 
-    ``error`` instead is a sentence that ends the build: the corpus cannot be read.
+    ``error`` is a message that ends the build: the corpus cannot be read.
     """
 
     records: list[PackedRecord | RejectedRecord]
@@ -87,13 +94,13 @@ class AnalyzedBatch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Worker:
-    """One forked process: does tasks until its connection ends."""
+    """A worker process, which executes tasks until its connection ends."""
 
     def __init__(
         self,
         connection: Connection,
         kiwi: Any,  # noqa: ANN401  (Kiwi has no types)
-        words: UserDictionary,
+        dictionary: UserDictionary,
         setup: WorkerSetup,
     ) -> None:
         from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
@@ -103,7 +110,7 @@ class _Worker:
         self._file: tuple[str, RecordFile] | None = None
         self._analyzer = KoreanEnglishAnalyzer(
             TokenStore(Path(setup.store)) if setup.store else None,
-            words,
+            dictionary,
             kiwi=kiwi,
             cached_words=setup.cached_words,
             on_new_word=self._words.append,
@@ -111,14 +118,11 @@ class _Worker:
         )
 
     def run(self) -> None:
-        """Do tasks; ends with ``EOFError`` where nobody asks for more."""
+        """Execute tasks; raises ``EOFError`` when the connection ends."""
         while True:
             task = msgspec.msgpack.decode(self._connection.receive(), type=AnalysisTask)
             self._analyzer.add_tokens(task.known)
-            if task.words:
-                self._analyzer.terms(task.words)
-                self._send([], 0.0, 0.0)
-                continue
+            self._analyzer.terms(task.words)
             try:
                 self._analyze(task)
             except CorpusError as error:
@@ -133,17 +137,17 @@ class _Worker:
             record = next(records, None)
             if record is None:
                 raise CorpusError(f"{task.path} ends before record {task.start + task.count}.")
-            begun = time.perf_counter()
+            read = time.perf_counter()
             done.append(self._analyze_record(record))
             ended = time.perf_counter()
-            reading, analysis = reading + begun - started, analysis + ended - begun
+            reading, analysis = reading + read - started, analysis + ended - read
             size += len(record.text)
-            if not left or len(done) == task.frame or size >= _FRAME_BYTES:
+            if not left or len(done) == task.batch or size >= _BATCH_BYTES:
                 self._send(done, reading, analysis)
                 done, size, reading, analysis = [], 0, 0.0, 0.0
 
     def _open(self, path: str) -> RecordFile:
-        """Return the file of records; the last one stays open for the next task."""
+        """Return the open file of records; it stays open for the next task."""
         from shrag.corpora.store.parquet import RecordFile
 
         if self._file is None or self._file[0] != path:
@@ -177,16 +181,16 @@ def _load(setup: bytes) -> Callable[[Connection], None]:
     try:
         from shrag.indexing.analysis.morphological_analysis import load_kiwi
 
-        words = load_dictionary(Path(chosen.words))
-        kiwi = load_kiwi(words)
+        dictionary = load_dictionary(Path(chosen.dictionary))
+        kiwi = load_kiwi(dictionary)
     except DependencyMissing as error:
         print(error, file=sys.stderr)  # noqa: T201  (the pool reads it)
         sys.exit(DEPENDENCY_MISSING)
-    return lambda connection: _Worker(connection, kiwi, words, chosen).run()
+    return lambda connection: _Worker(connection, kiwi, dictionary, chosen).run()
 
 
 def main() -> None:
-    """Be the fork server of the analysis processes."""
+    """Run the fork server of the workers."""
     serve(_load)
 
 

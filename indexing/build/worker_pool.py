@@ -1,7 +1,7 @@
 """WorkerPool: analysis on all cores, in processes that may crash or hang at the cost of one record.
 
-Frames come out in the corpus's order, while up to ``workers`` tasks are worked on. What waits to be taken is bounded in
-bytes, so a slow consumer makes workers wait instead of memory grow.
+Batches are yielded in the corpus's order. The total size of waiting batches is limited: workers wait for a slow
+consumer.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from shrag.indexing.errors import DependencyMissing, IndexingError
 from shrag.models.fork_server import Connection, ForkServer
 
 COMMAND = (sys.executable, "-P", "-m", "shrag.indexing.build.worker")
-"""Starts the process that workers are forked from."""
+"""Command of the fork server."""
 
 _TASK_RECORDS = 512
-_FRAME_RECORDS = 32
+_BATCH_RECORDS = 32
 _WAITING_BYTES = 16 << 20
 _MOST_CRASHES_IN_A_ROW = 20
-_MOST_NEWS = 200_000
+_MOST_NEW_WORDS = 200_000
 
 
 class WorkerPool:
-    """Workers that analyse records; a context manager, which ends them."""
+    """Workers that analyze records; a context manager, which ends them."""
 
     def __init__(self, workers: int, setup: WorkerSetup) -> None:
         self._workers = workers
@@ -53,29 +53,26 @@ class WorkerPool:
             slot.thread.join()
         self._server.close()
 
-    def analyze_words(self, words: Sequence[str]) -> AnalyzedBatch:
-        """Return a frame with the given words, each with its tokens."""
-        connection = _connect(self._server)
-        try:
-            connection.send(AnalysisTask("", 0, 0, 0, tuple(words)))
-            return _decode(connection.receive())
-        except EOFError:
-            raise _failure(self._server) from None
-        finally:
-            self._server.release(connection)
+    def analyze(self, path: Path, start: int, stop: int, words: Sequence[str] = ()) -> Iterator[AnalyzedBatch]:
+        """Yield batches of the records ``start`` to ``stop`` of a file, in order; ``words`` are analyzed before them.
 
-    def analyse(self, path: Path, start: int, stop: int) -> Iterator[AnalyzedBatch]:
-        """Yield frames of the records ``start`` to ``stop`` of a file, in order, every record in one of them.
-
-        A record that kills its worker comes as :class:`RejectedRecord`, without a docid.
+        A record that crashes its worker is yielded as :class:`RejectedRecord` without a docid.
 
         Raises:
             CorpusError: The file cannot be read.
-            DependencyMissing: The analyser is not installed.
-            IndexingError: Workers keep ending.
+            DependencyMissing: The analyzer is not installed.
+            IndexingError: Workers keep crashing.
         """
         self._tasks = [
-            _PendingTask(AnalysisTask(str(path), begin, min(_TASK_RECORDS, stop - begin), _FRAME_RECORDS))
+            _PendingTask(
+                AnalysisTask(
+                    str(path),
+                    begin,
+                    min(_TASK_RECORDS, stop - begin),
+                    _BATCH_RECORDS,
+                    tuple(words) if begin == start else (),
+                )
+            )
             for begin in range(start, stop, _TASK_RECORDS)
         ]
         waiting = deque(self._tasks)
@@ -87,11 +84,11 @@ class WorkerPool:
         for slot in self._slots:
             slot.thread.start()
         for task in self._tasks:
-            yield from task.frames()
+            yield from task.batches()
 
 
 class _WorkerSlot:
-    """A thread with one worker at a time, and a new one after each that its record has killed."""
+    """A thread with one worker, which is replaced if a record crashes it."""
 
     def __init__(
         self, name: str, server: ForkServer, waiting: deque[_PendingTask], slots: Sequence[_WorkerSlot]
@@ -100,11 +97,11 @@ class _WorkerSlot:
         self._server, self._waiting, self._slots = server, waiting, slots
         self._connection: Connection | None = None
         self._crashes = 0
-        # Words that other workers have met and this one does not know yet; the oldest go where they are too many.
-        self._news: deque[tuple[str, bytes]] = deque(maxlen=_MOST_NEWS)
+        # New words of other workers that this one has not received; the oldest are dropped if there are too many.
+        self._new_words: deque[tuple[str, bytes]] = deque(maxlen=_MOST_NEW_WORDS)
 
     def _run(self) -> None:
-        """Do one task after another until none waits."""
+        """Execute tasks until none is left."""
         while True:
             try:
                 task = self._waiting.popleft()
@@ -119,7 +116,7 @@ class _WorkerSlot:
             self._server.release(self._connection)
 
     def _do(self, task: _PendingTask) -> None:
-        """Do a task to its end, rejecting the records that kill a worker twice: in a frame, then alone."""
+        """Execute a task; a record that crashes a worker twice, in a batch and alone, is rejected."""
         one_by_one = 0
         while task.left:
             if self._connection is None:
@@ -135,79 +132,80 @@ class _WorkerSlot:
             if self._crashes > _MOST_CRASHES_IN_A_ROW or self._server.has_ended():
                 raise _failure(self._server)
             if one_by_one:
-                task.reject("the analysis of this record crashed, or took longer than it may")
-            one_by_one = min(_FRAME_RECORDS, task.left)
+                task.reject("the analysis of this record crashed or exceeded the time limit")
+            one_by_one = min(_BATCH_RECORDS, task.left)
 
     def _request(self, connection: Connection, task: _PendingTask, one_by_one: int) -> None:
-        """Have the worker do what is left of a task, or its next few records singly; ``EOFError`` where it dies."""
+        """Send the rest of a task, or its next ``one_by_one`` records singly; ``EOFError`` if the worker ends."""
         ends = task.left - one_by_one if one_by_one else 0
-        known = tuple(self._news.popleft() for _ in range(len(self._news)))
+        known = tuple(self._new_words.popleft() for _ in range(len(self._new_words)))
         connection.send(task.rest(one_by_one, known))
         while task.left > ends:
             received = connection.receive()
-            frame = _decode(received)
-            # What one worker has asked Kiwi is not asked again by the others.
+            batch = _decode(received)
+            # Other workers need not analyze the new words again.
             for slot in self._slots:
                 if slot is not self:
-                    slot._news.extend(frame.words)
-            task.put(frame, len(received))
+                    slot._new_words.extend(batch.words)
+            task.put(batch, len(received))
 
 
 class _PendingTask:
-    """A task with the frames that have come of it and have not been taken yet."""
+    """A task, and the batches of it that were not taken yet."""
 
     def __init__(self, task: AnalysisTask) -> None:
         self.task = task
         self.left = task.count
-        self._frames: deque[tuple[AnalyzedBatch, int]] = deque()
+        self._batches: deque[tuple[AnalyzedBatch, int]] = deque()
         self._bytes = 0
         self._error: Exception | None = None
         self._changed = threading.Condition()
 
     def rest(self, one_by_one: int, known: tuple[tuple[str, bytes], ...]) -> AnalysisTask:
-        """Return the task of what is left, or of its next few records singly."""
+        """Return a task for the records that are left, or for the next ``one_by_one`` singly."""
         start = self.task.start + self.task.count - self.left
-        count, frame = (one_by_one, 1) if one_by_one else (self.left, self.task.frame)
-        return AnalysisTask(self.task.path, start, count, frame, known=known)
+        count, batch = (one_by_one, 1) if one_by_one else (self.left, self.task.batch)
+        words = self.task.words if self.left == self.task.count else ()
+        return AnalysisTask(self.task.path, start, count, batch, words, known)
 
-    def put(self, frame: AnalyzedBatch, size: int) -> None:
-        """Add a frame, once there is room for it."""
+    def put(self, batch: AnalyzedBatch, size: int) -> None:
+        """Add a batch, once there is room for it."""
         with self._changed:
             while self._bytes >= _WAITING_BYTES and self._error is None:
                 self._changed.wait()
             if self._error is not None:
                 raise self._error
-            if frame.error:
-                raise CorpusError(frame.error)
-            self.left -= len(frame.records)
-            self._frames.append((frame, size))
+            if batch.error:
+                raise CorpusError(batch.error)
+            self.left -= len(batch.records)
+            self._batches.append((batch, size))
             self._bytes += size
             self._changed.notify_all()
 
     def reject(self, reason: str) -> None:
-        """Give up the next record."""
+        """Reject the next record."""
         self.put(AnalyzedBatch([RejectedRecord("", reason)], [], 0.0, 0.0), 0)
 
     def fail(self, error: Exception) -> None:
-        """Give up the task."""
+        """Let the task fail."""
         with self._changed:
             self._error = self._error or error
             self._changed.notify_all()
 
-    def frames(self) -> Iterator[AnalyzedBatch]:
-        """Yield the frames as they come, to the last."""
+    def batches(self) -> Iterator[AnalyzedBatch]:
+        """Yield the batches as they are added."""
         taken = 0
         while taken < self.task.count:
             with self._changed:
-                while not self._frames:
+                while not self._batches:
                     if self._error is not None:
                         raise self._error
                     self._changed.wait()
-                frame, size = self._frames.popleft()
+                batch, size = self._batches.popleft()
                 self._bytes -= size
                 self._changed.notify_all()
-            taken += len(frame.records)
-            yield frame
+            taken += len(batch.records)
+            yield batch
 
 
 def _connect(server: ForkServer) -> Connection:
@@ -218,7 +216,7 @@ def _connect(server: ForkServer) -> Connection:
 
 
 def _failure(server: ForkServer) -> IndexingError:
-    """Return the error that says why there are no workers."""
+    """Return an error with the reason why there are no workers."""
     status, last = server.failure()
     if status == DEPENDENCY_MISSING:
         return DependencyMissing(last)

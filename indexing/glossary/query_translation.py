@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
@@ -109,7 +109,10 @@ def analyze_question(
     """Analyse and translate a question, or another text that is compared with records; no lexicon, no translation."""
     (tokens,) = analyzer.tokens([text])
     segments = translate_query(tokens, lexicon)
-    statistics = engine.statistics(all_terms(segments))
+    terms = [
+        (*segment.terms, *chain.from_iterable(each.terms for each in segment.translations)) for segment in segments
+    ]
+    statistics = engine.statistics(list(dict.fromkeys(chain.from_iterable(terms))))
     frequencies, documents = statistics.contents.document_frequencies, statistics.contents.documents
     idfs = {term: idf(frequency, documents) for term, frequency in frequencies.items()}
     weights = {term: idfs[term] if frequencies[term] else 0.0 for term in idfs}
@@ -136,8 +139,11 @@ def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None) -
         (compounds if token.kind == "compound" else simple).append(token)
     groups = _overlapping(simple)
     translations = _translate(groups, lexicon) if lexicon is not None else {}
-    segments = [_segment(group, translations.get(number, ())) for number, group in enumerate(groups)]
-    return segments + [_segment([token], ()) for token in compounds]
+    groups += [[token] for token in compounds]
+    return [
+        QuerySegment(tuple(group), tuple(dict.fromkeys([token.term for token in group])), translations.get(number, ()))
+        for number, group in enumerate(groups)
+    ]
 
 
 def weight_translations(
@@ -193,20 +199,6 @@ def is_korean(terms: Iterable[str]) -> bool:
     return any(islice(_HANGUL_TERM.finditer(text), wanted - 1, wanted))
 
 
-def all_terms(segments: Iterable[QuerySegment]) -> list[str]:
-    """Return every term of the segments and of their translations, each once."""
-    terms: dict[str, None] = {}
-    for segment in segments:
-        terms.update(dict.fromkeys(segment.terms))
-        for translation in segment.translations:
-            terms.update(dict.fromkeys(translation.terms))
-    return list(terms)
-
-
-def _segment(tokens: Sequence[Token], translations: tuple[PhraseTranslation, ...]) -> QuerySegment:
-    return QuerySegment(tuple(tokens), tuple(dict.fromkeys(token.term for token in tokens)), translations)
-
-
 def _scale(weight: float, translation: PhraseTranslation, weights: Mapping[str, float]) -> float:
     theirs = _weight(translation.terms, weights) * translation.share
     return math.sqrt(min(2.0, max(0.5, weight / theirs))) if theirs else 1.0
@@ -242,33 +234,28 @@ def _translate(
     found: dict[int, tuple[PhraseTranslation, ...]] = {}
     start = 0
     while start < len(terms):
-        sizes = range(min(MOST_TERMS, len(terms) - start), 0, -1)
-        phrases = [[term for _, term in terms[start : start + size]] for size in sizes]
-        for size, entries in zip(sizes, lexicon.look_up(phrases), strict=True):
+        longest = min(MOST_TERMS, len(terms) - start)
+        phrases = [tuple(term for _, term in terms[start : start + size]) for size in range(longest, 0, -1)]
+        for phrase, entries in zip(phrases, lexicon.look_up(phrases), strict=True):
+            end = start + len(phrase)
             # A phrase that ends inside a word (the deep of deep-learning) is none.
-            whole = start + size == len(terms) or terms[start + size][0] != terms[start + size - 1][0]
-            if entries and whole:
-                covered = sorted({number for number, _ in terms[start : start + size]})
-                translations = _choose(phrases[sizes.index(size)], entries, len(covered))
-                for number in covered:
-                    found[number] = (*found.get(number, ()), *translations)
-                start += size
-                break
+            if not entries or (end < len(terms) and terms[end][0] == terms[end - 1][0]):
+                continue
+            covered = sorted({number for number, _ in terms[start:end]})
+            share = 1 / len(covered)
+            korean = phrase == entries[0].korean_terms
+            most = max((entry.records for entry in entries if entry.source == "parenthetical"), default=0)
+            translations = [
+                PhraseTranslation(entry.english, entry.english_terms, share, entry.score)
+                if korean
+                else PhraseTranslation(entry.korean, entry.korean_terms, share, entry.score)
+                for entry in entries
+                if entry.source != "parenthetical" or entry.records >= _RARE * most
+            ]
+            for number in covered:
+                found[number] = (*found.get(number, ()), *translations[:_MOST_TRANSLATIONS])
+            start = end
+            break
         else:
             start += 1
     return found
-
-
-def _choose(phrase: Sequence[str], entries: Sequence[Entry], words: int) -> list[PhraseTranslation]:
-    most = max((entry.records for entry in entries if entry.source == "parenthetical"), default=0)
-    korean = tuple(phrase) == entries[0].korean_terms
-    return [
-        PhraseTranslation(
-            entry.english if korean else entry.korean,
-            entry.english_terms if korean else entry.korean_terms,
-            1 / words,
-            entry.score,
-        )
-        for entry in entries
-        if entry.source != "parenthetical" or entry.records >= _RARE * most
-    ][:_MOST_TRANSLATIONS]

@@ -1,16 +1,12 @@
 """LuceneSearcher with its term and record caches.
 
-A question's terms are wanted several times: for its keywords' weights, for re-ranking, for choosing sentences. A
-look-up in Lucene's dictionary takes some 15 µs a field, one kept here less than one.
+A call into Java releases the interpreter's lock and waits for it again, which under load takes longer than the call
+itself. So each step is one call (``java/shrag/IndexSearch.java``): all queries of a question, the docids of their hits,
+the records. The queries are nested: one call looks each term up once and runs them in parallel (docs/benchmarks.md).
 
-Records are cached as they are stored: decoding one takes 8 µs and reading one 30, and decoded they would take some six
-times the memory, in objects that every garbage collection has to walk through.
-
-A call into Java gives the interpreter's lock away and waits for it again, which under load takes longer than what is
-called, so each step here is one call (``java/shrag/IndexSearch.java``): a question's queries, their hits' docids, the
-records. A question's queries are nested, so one call shares what they have in common: each term is looked up in the
-dictionary once, and the queries run side by side. What ten queries then cost beside the longest of them alone:
-docs/benchmarks.md. The index does not change, so terms, docids and records asked for lately are kept.
+The index does not change, so recent terms, docids and records are cached. A term takes some 15 µs in Lucene's
+dictionary, less than one here. Records are cached as stored: decoding one takes 8 µs, reading one 30, and decoded they
+would take six times the memory, in objects that every garbage collection has to visit.
 """
 
 from __future__ import annotations
@@ -19,7 +15,6 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -27,53 +22,15 @@ from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.lexical.jvm import JavaClass, java, java_errors, java_exception, java_failure, lucene, own
-from shrag.indexing.lexical.schema import (
-    CONTENTS,
-    DOCID,
-    SEPARATOR,
-    STORED,
-    TITLE,
-    join_texts,
-    similarity,
-    write_queries,
-)
-from shrag.indexing.query import Query
+from shrag.indexing.lexical.schema import CONTENTS, DOCID, STORED, TITLE, similarity
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
 
-_KEPT = 100_000
+SEPARATOR = "\0"
+"""Stands between two parts of a query, and between two texts, in both directions."""
 
-
-class DocumentFrequencies(NamedTuple):
-    """How many documents have a term in the contents, which are title and text, and in the title."""
-
-    in_contents: int
-    in_title: int
-
-
-NO_FREQUENCY = DocumentFrequencies(0, 0)
-
-
-class TermStatisticsCache:
-    """The terms of one open index, which does not change. Safe to share between threads."""
-
-    def __init__(self, search: JavaClass) -> None:
-        self._search = search
-        self._kept: dict[str, DocumentFrequencies] = {}
-
-    def look_up(self, terms: Sequence[str]) -> list[DocumentFrequencies]:
-        """Return what the index has of each term: nothing of one that it does not have."""
-        kept = self._kept
-        known = {term: kept.get(term) for term in terms}
-        new = [term for term, found in known.items() if found is None]
-        if new:
-            counts = memoryview(bytes(memoryview(self._search.frequencies(join_texts(new))))).cast("i").tolist()
-            found = dict(zip(new, map(DocumentFrequencies, counts[::2], counts[1::2]), strict=True))
-            if len(kept) + len(new) > _KEPT:
-                kept.clear()
-            kept.update(found)
-            known.update(found)
-        return [frequency for term in terms if (frequency := known[term]) is not None]
-
+_CACHED_TERMS = 100_000
+_CACHED_DOCIDS = 100_000
 
 MOST_BYTES = 32 << 20
 """Some 20,000 abstracts with their terms."""
@@ -103,9 +60,6 @@ class RecordCache:
         return int(self._cache.currsize)
 
 
-_REMEMBERED_PLACES = 100_000
-
-
 class LuceneSearcher:
     """A searcher over one committed index; it sees that commit and no later one. Safe to share between threads."""
 
@@ -126,7 +80,7 @@ class LuceneSearcher:
             self._searcher.setSimilarity(similarity(parameters))
             self._java = own("IndexSearch")(self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, STORED)
         self._documents = int(self._reader.numDocs())
-        self._terms = TermStatisticsCache(self._java)
+        self._terms: dict[str, tuple[int, int]] = {}
         # Where the documents found lately stand, so that fetching them needs no second search.
         self._places: dict[str, int] = {}
         self._found: dict[int, str] = {}
@@ -134,8 +88,8 @@ class LuceneSearcher:
         self._recent = RecordCache()
         self._collections: dict[str, tuple[int, float]] = {}
 
-    def about(self) -> dict[str, str]:
-        """Return what :meth:`LuceneIndexWriter.commit` was told of this content."""
+    def commit_data(self) -> dict[str, str]:
+        """Return the data given to :meth:`LuceneIndexWriter.commit`."""
         data = self._reader.getIndexCommit().getUserData()
         return {str(key): str(data.get(key)) for key in data.keySet()}
 
@@ -169,10 +123,10 @@ class LuceneSearcher:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
         with self._java_errors():
             contents, title = self._collection(CONTENTS), self._collection(TITLE)
-            found = self._terms.look_up(terms) if self._documents else [NO_FREQUENCY] * len(terms)
+            found = self._document_frequencies(terms) if self._documents else [(0, 0)] * len(terms)
             return Statistics(
-                FieldStatistics(*contents, dict(zip(terms, [each.in_contents for each in found], strict=True))),
-                FieldStatistics(*title, dict(zip(terms, [each.in_title for each in found], strict=True))),
+                FieldStatistics(*contents, dict(zip(terms, [in_contents for in_contents, _ in found], strict=True))),
+                FieldStatistics(*title, dict(zip(terms, [in_title for _, in_title in found], strict=True))),
             )
 
     def frequencies(self, term: str, most: int) -> list[int]:
@@ -244,13 +198,27 @@ class LuceneSearcher:
         except self._java_exception as error:
             raise java_failure(error, self._doing) from error
 
+    def _document_frequencies(self, terms: Sequence[str]) -> list[tuple[int, int]]:
+        """Return how many documents have each term in the contents and in the title."""
+        cached = self._terms
+        known = {term: cached.get(term) for term in terms}
+        new = [term for term, found in known.items() if found is None]
+        if new:
+            counts = memoryview(bytes(memoryview(self._java.frequencies(join_texts(new))))).cast("i").tolist()
+            found = dict(zip(new, zip(counts[::2], counts[1::2], strict=True), strict=True))
+            if len(cached) + len(new) > _CACHED_TERMS:
+                cached.clear()
+            cached.update(found)
+            known.update(found)
+        return [frequencies for term in terms if (frequencies := known[term]) is not None]
+
     def _docids(self, places: Iterable[int]) -> dict[int, str]:
         docids = {place: self._found.get(place, "") for place in places}
         unknown = sorted(place for place, docid in docids.items() if not docid)  # doc values are read forwards only
         if unknown:
             docids.update(zip(unknown, str(self._java.docids(unknown)).split(SEPARATOR), strict=True))
             with self._remembering:
-                if len(self._found) > _REMEMBERED_PLACES:
+                if len(self._found) > _CACHED_DOCIDS:
                     self._places.clear()
                     self._found.clear()
                 for place in unknown:
@@ -297,3 +265,49 @@ class LuceneSearcher:
 def _stored(fields: JavaClass, place: int) -> bytes:
     stored = fields.document(place).getBinaryValue(STORED)
     return bytes(memoryview(stored.bytes)[stored.offset : stored.offset + stored.length])
+
+
+def write_queries(queries: Iterable[Query]) -> str:
+    """Return the queries as Java reads them, one after another.
+
+    Parts are separated by NUL. Each is a node, by its first letter, and its clauses follow it: ``t`` a term; ``o`` or,
+    ``a`` and, ``b`` the best of so many clauses; ``n`` the wanted and the unwanted query; ``w`` a weight and its query.
+    """
+    return SEPARATOR.join(part for query in queries for part in _parts(query))
+
+
+def join_texts(texts: Iterable[str]) -> str:
+    """Return several texts, at least one, as Java is given them; what has a NUL in it is in no index, then neither."""
+    return SEPARATOR.join(map(_whole, texts))
+
+
+def _parts(query: Query) -> Iterator[str]:
+    match query:
+        case Term(term):
+            yield "t" + _whole(term)
+        case Or(clauses):
+            yield from _several("o", clauses)
+        case And(clauses):
+            yield from _several("a", clauses)
+        case DisjunctionMax(clauses):
+            yield from _several("b", clauses)
+        case Not(wanted, unwanted):
+            yield "n"
+            yield from _parts(wanted)
+            yield from _parts(unwanted)
+        case Boost(inner, weight):
+            yield f"w{float(weight)!r}"
+            yield from _parts(inner)
+
+
+def _several(kind: str, clauses: Sequence[Query]) -> Iterator[str]:
+    yield f"{kind}{len(clauses)}"
+    for clause in clauses:
+        if isinstance(clause, Term):
+            yield "t" + _whole(clause.term)
+        else:
+            yield from _parts(clause)
+
+
+def _whole(text: str) -> str:
+    return text if SEPARATOR not in text else text.replace(SEPARATOR, "\ufffd")

@@ -75,8 +75,8 @@ class LuceneIndexWriter:
         with java_errors(self._doing):
             self._writer.deleteDocuments([self._term(DOCID, docid)])
 
-    def about(self) -> dict[str, str]:
-        """Return what the last commit was told of its content; nothing where there is none."""
+    def commit_data(self) -> dict[str, str]:
+        """Return the data of the last commit, empty if there is none."""
         data = self._writer.getLiveCommitData()
         return {str(entry.getKey()): str(entry.getValue()) for entry in data} if data is not None else {}
 

@@ -59,7 +59,7 @@ class CheckFailure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
+class IndexCheck:
     """One side of a generation: how many things were looked at, and what is wrong with them."""
 
     name: str
@@ -82,30 +82,30 @@ class IndexContents:
         return CheckFailure(f"{self.folder.name}/{file}", says)
 
 
-def check_checksums(folder: Path, manifest: IndexManifest) -> CheckResult:
+def check_checksums(folder: Path, manifest: IndexManifest) -> IndexCheck:
     """Compare every file with its size and SHA-256, and look for files that do not belong there."""
     damages = find_damage(folder, manifest.files)
     problems = tuple(CheckFailure(f"{folder.name}/{damage.file}", damage.message) for damage in damages)
-    return CheckResult("checksums", len(manifest.files), problems)
+    return IndexCheck("checksums", len(manifest.files), problems)
 
 
-def check_postings(folder: Path) -> CheckResult:
+def check_postings(folder: Path) -> IndexCheck:
     """Have Lucene walk through all of its own."""
     problems = tuple(CheckFailure(f"{folder.name}/{FOLDER}", says) for says in check_lucene(folder / FOLDER))
-    return CheckResult("CheckIndex", 1, problems)
+    return IndexCheck("CheckIndex", 1, problems)
 
 
-def check_databases(folder: Path) -> CheckResult:
+def check_databases(folder: Path) -> IndexCheck:
     """Have SQLite walk through its files."""
     paths = sorted(folder.rglob("*.sqlite"))
     found = [(path, says) for path in paths for says in _database_problems(path)]
     problems = tuple(
         CheckFailure(f"{folder.name}/{path.relative_to(folder)}", f"{path}: {says}") for path, says in found
     )
-    return CheckResult("databases", len(paths), problems)
+    return IndexCheck("databases", len(paths), problems)
 
 
-def check_counts(contents: IndexContents) -> CheckResult:
+def check_counts(contents: IndexContents) -> IndexCheck:
     """Read every stored record back: there are as many as there should be, each is found by its own identifier."""
     reader = contents.reader
     problems = []
@@ -122,23 +122,23 @@ def check_counts(contents: IndexContents) -> CheckResult:
             if stored.record.docid != docid:
                 problems.append(f"the record {stored.record.docid} is found as {docid}")
         contents.report("records read back", numbers.stop)
-    return CheckResult("records", reader.count(), tuple(contents.problem(FOLDER, says) for says in problems))
+    return IndexCheck("records", reader.count(), tuple(contents.problem(FOLDER, says) for says in problems))
 
 
-def check_golden_queries(contents: IndexContents) -> CheckResult:
+def check_golden_queries(contents: IndexContents) -> IndexCheck:
     """Ask again what was asked when the index was sealed."""
     answers = golden.verify_golden_queries(contents.folder / golden.FILE, contents.reader)
     problems = tuple(contents.problem(FOLDER, f"“{question}” {wrong}") for question, wrong in answers if wrong)
-    return CheckResult("golden queries", len(answers), problems)
+    return IndexCheck("golden queries", len(answers), problems)
 
 
-def check_analysis(contents: IndexContents) -> CheckResult:
+def check_analysis(contents: IndexContents) -> IndexCheck:
     """Analyse a sample of the records again: an analyser of the same name should be the same analyser."""
     numbers = golden.sample(contents.reader.count())
     stored = list(contents.reader.documents(numbers))
     others = [found.record.docid for found in stored if analyze_record(found.record, contents.analyzer) != found]
     problems = (contents.problem(FOLDER, f"{docid} has other terms than this process gives it") for docid in others)
-    return CheckResult("analysis", len(numbers), tuple(problems))
+    return IndexCheck("analysis", len(numbers), tuple(problems))
 
 
 def _database_problems(path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""List generations, roll back."""
+"""List the generations of an index, show a manifest, roll back to an earlier generation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.user_dictionary import load_dictionary
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.open_index import check_analyzer
@@ -23,15 +23,21 @@ from shrag.indexing.storage.manifest import IndexManifest, encode_manifest
 
 
 def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
-    """Make generation ``to`` of ``name`` current, by default the newest whole one before it; return its manifest.
+    """Make another generation of ``name`` the current one and return its manifest. Nothing is deleted.
 
-    Every byte of it is checked first. Nothing is removed: the way forward again is the same call. Raises
-    :class:`IndexMissing` where there is no such generation, :class:`IndexDamaged` and ``IndexMismatch`` where it could
-    not be opened; what was current then stays so.
+    Args:
+        indexes: The folder of all indexes.
+        name: The index.
+        to: The generation, None for the newest intact one before the current one.
+
+    Raises:
+        IndexMissing: There is no such generation.
+        IndexDamaged: A file of it does not have its checksum.
+        IndexMismatch: It was built by another format or analyzer.
     """
     index = indexes / check_name(name)
     if not list_generations(index):
-        read_current(index)  # says what there is instead
+        read_current(index)  # raises with the names of other indexes
     try:
         with disk_full_errors(index), lock_folder(index):
             number, manifest = _newest_before(index) if to is None else (to, _checked(index, to))
@@ -42,7 +48,7 @@ def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
 
 
 def _newest_before(index: Path) -> tuple[int, IndexManifest]:
-    """Return the newest whole generation before the current one; before none, where ``CURRENT`` is not readable."""
+    """Return the newest intact generation before the current one, or the newest of all if ``CURRENT`` is damaged."""
     numbers = list_generations(index)
     try:
         current = read_current(index)[0]
@@ -65,13 +71,13 @@ def _checked(index: Path, number: int) -> IndexManifest:
     manifest = read_generation(index, number)
     folder = generation_folder(index, number)
     check_files(folder, manifest)
-    check_analyzer(index.name, manifest, KoreanEnglishAnalyzer(dictionary=load_dictionary(folder)))
+    check_analyzer(index.name, manifest, analyzer_fingerprint(load_dictionary(folder)))
     return manifest
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationInfo:
-    """One generation; where ``problem`` is not empty its manifest cannot be read and the figures are 0."""
+    """A generation; if its manifest cannot be read, ``problem`` says why and the figures are 0."""
 
     index: str
     generation: int
@@ -83,12 +89,12 @@ class GenerationInfo:
 
 
 def list_names(indexes: Path) -> list[str]:
-    """Return the names of the indexes that have a generation."""
+    """Return the names of all indexes that have a generation, sorted."""
     return sorted(path.name for path in indexes.glob("*") if list_generations(path))
 
 
 def list_index(indexes: Path, name: str) -> list[GenerationInfo]:
-    """Return the generations of ``name``, the oldest first; raises ``IndexMissing`` where there is none."""
+    """Return the generations of ``name``, oldest first; raises :class:`IndexMissing` if there is none."""
     index = indexes / check_name(name)
     try:
         current = read_current(index)[0]
@@ -98,7 +104,7 @@ def list_index(indexes: Path, name: str) -> list[GenerationInfo]:
 
 
 def show_manifest(indexes: Path, name: str, generation: int | None = None) -> str:
-    """Return the manifest of a generation, by default the current one, as it is written; raises as reading it does."""
+    """Return the manifest file of a generation, None for the current one; raises as :func:`current_generation`."""
     index = indexes / check_name(name)
     manifest = current_generation(index)[1] if generation is None else read_generation(index, generation)
     return encode_manifest(manifest).decode()

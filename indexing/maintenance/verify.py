@@ -16,7 +16,7 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance.checks import (
     CheckFailure,
-    CheckResult,
+    IndexCheck,
     IndexContents,
     check_analysis,
     check_checksums,
@@ -36,7 +36,7 @@ from shrag.indexing.storage.generations import (
 )
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest
 
-_CONTENTS: tuple[tuple[str, Callable[[IndexContents], CheckResult]], ...] = (
+_CONTENTS: tuple[tuple[str, Callable[[IndexContents], IndexCheck]], ...] = (
     ("records", check_counts),
     ("golden queries", check_golden_queries),
     ("analysis", check_analysis),
@@ -50,7 +50,7 @@ class Verification:
 
     index: str
     generation: int
-    checks: tuple[CheckResult, ...]
+    checks: tuple[IndexCheck, ...]
     skipped: tuple[str, ...] = ()
 
     @property
@@ -98,23 +98,23 @@ def verify_index(
     return Verification(name, number, tuple(checks))
 
 
-def _opening(folder: Path, manifest: IndexManifest) -> CheckResult:
+def _opening(folder: Path, manifest: IndexManifest) -> IndexCheck:
     try:
         open_generation(folder, manifest, verify="quick").close()
     except IndexingError as error:
-        return CheckResult("opening", 1, (CheckFailure(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
-    return CheckResult("opening", 1, ())
+        return IndexCheck("opening", 1, (CheckFailure(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
+    return IndexCheck("opening", 1, ())
 
 
-def _guarded(what: str, look: Callable[[IndexContents], CheckResult], contents: IndexContents) -> CheckResult:
+def _guarded(what: str, look: Callable[[IndexContents], IndexCheck], contents: IndexContents) -> IndexCheck:
     """Make it a problem found where a check cannot be made: whole files can hold what nobody can read."""
     try:
         return look(contents)
     except (IndexingError, msgspec.MsgspecError, OSError) as error:
-        return CheckResult(what, 0, (CheckFailure(contents.folder.name, f"{what} cannot be checked ({error})"),))
+        return IndexCheck(what, 0, (CheckFailure(contents.folder.name, f"{what} cannot be checked ({error})"),))
 
 
-def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | None, CheckResult]:
+def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | None, IndexCheck]:
     """Return the generation to look at, its manifest where that can be read, and what is wrong with the way there."""
     problems: list[CheckFailure] = []
     digest = ""
@@ -128,7 +128,7 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
     manifest: IndexManifest | None = None
     if generation is None and not folder.is_dir():
         problems.append(CheckFailure(CURRENT_FILE, f"{index / CURRENT_FILE} names {folder.name}, which is not there"))
-        return number, None, CheckResult("manifest", 1, tuple(problems))
+        return number, None, IndexCheck("manifest", 1, tuple(problems))
     path = folder / MANIFEST_FILE
     try:
         manifest = read_generation(index, number)
@@ -144,7 +144,7 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
             CheckFailure(f"{folder.name}/{MANIFEST_CHECKSUM_FILE if intact else MANIFEST_FILE}", str(damage))
         )
         manifest = _readable(path)
-    return number, manifest, CheckResult("manifest", 3, tuple(problems))
+    return number, manifest, IndexCheck("manifest", 3, tuple(problems))
 
 
 def _readable(path: Path) -> IndexManifest | None:

@@ -17,7 +17,7 @@ from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_w
 from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
 from shrag.serving.request import Question, Request
-from shrag.serving.retrieval.retriever import RetrievalResult
+from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.strategy import Resources, StageTimer
 
 

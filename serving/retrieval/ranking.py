@@ -1,54 +1,92 @@
-"""Candidates and their ranking: pooling, reciprocal rank fusion, re-ranking, each paper once."""
+"""Candidates and their ranking: queries run, lists fused, records re-ranked, each paper once (SHRAG, steps 3, 4)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import AnalyzedRecord, RecordStore, to_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.query import Query
+from shrag.indexing.search_engine import Hit
 from shrag.models.reranker import Reranker
-from shrag.serving.events import RankedRecord
+from shrag.serving.events import Event, Hits, Keywords, Queries, RankedRecord, Ranking, ScoredDoc
 from shrag.serving.request import Request
+from shrag.serving.retrieval.query_terms import QueryTerm
+
+if TYPE_CHECKING:
+    from shrag.models.encoder import Encoder
 
 RRF_K = 60
 """How slowly a rank loses weight; the value of the paper."""
 
 
-class CandidateRecords(NamedTuple):
-    """Records to rank, in their order, and the docids left out because their records are incomplete or missing."""
+@dataclass(frozen=True, slots=True)
+class RetrievalResult:
+    """A question's own words, the events of its search, and the records of the candidates in their order."""
 
-    records: list[AnalyzedRecord]
-    incomplete: list[str]
+    terms: Sequence[QueryTerm]
+    keywords: Keywords
+    queries: Queries
+    hits: Hits
+    ranking: Ranking
+    candidates: Sequence[AnalyzedRecord]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events of the search in the order in which every strategy yields them."""
+        return self.keywords, self.queries, self.hits, self.ranking
 
 
-def collect_candidates(
-    docids: Sequence[str], store: RecordStore, limit: int | None = None, *, complete_only: bool = True
-) -> CandidateRecords:
-    """Fetch the records of ``docids`` in their order.
+class Nearest(NamedTuple):
+    """What vectors found for a question, best first, and the encoder that made them."""
+
+    hits: Sequence[Hit]
+    encoder: Encoder
+
+
+def search_candidates(
+    queries: Sequence[Query],
+    index: OpenIndex,
+    depth: int,
+    nearest: Nearest | None = None,
+    *,
+    complete_only: bool = True,
+) -> tuple[Hits, list[AnalyzedRecord]]:
+    """Run the queries; return what they found, and the records of the candidates in their order.
+
+    Candidates are all hits in the order in which the queries first found them, each record once. With vectors, that
+    order and theirs are fused by reciprocal ranks.
 
     Args:
-        docids: Different docids, the best first.
-        store: Where the records are.
-        limit: Records to return at most; all where not given. Records beyond them are not read.
-        complete_only: Whether to leave out records that cannot support an answer: without title or abstract.
+        queries: The queries.
+        index: The index.
+        depth: Hits that each query is asked for.
+        nearest: What vectors found, best first.
+        complete_only: Whether records that cannot support an answer are left out.
     """
-    candidates = CandidateRecords([], [])
-    portion = limit or len(docids)
-    for start in range(0, len(docids), portion or 1):
-        wanted = docids[start : start + portion]
-        for docid, record in zip(wanted, store.fetch(wanted), strict=True):
-            if len(candidates.records) == portion:
-                return candidates
-            if record is None or (complete_only and not record.record.complete):
-                candidates.incomplete.append(docid)
-            else:
-                candidates.records.append(record)
-    return candidates
+    lists = index.searcher.search(queries, depth) if queries else []
+    docids = list(dict.fromkeys([hit.docid for found in lists for hit in found]))
+    if nearest is not None and nearest.hits:
+        docids = [docid for docid, _ in reciprocal_rank_fusion([docids, [hit.docid for hit in nearest.hits]])]
+    fetched = index.store.fetch(docids)
+    records = [each for each in fetched if each is not None and (each.record.complete or not complete_only)]
+    collected = {each.record.docid: None for each in records}
+    hits = Hits(
+        hits=tuple([tuple([ScoredDoc(*hit) for hit in found]) for found in lists]),
+        candidates=tuple(collected),
+        incomplete=tuple([docid for docid in docids if docid not in collected]),
+        dense=tuple([ScoredDoc(*hit) for hit in nearest.hits]) if nearest is not None else (),
+        encoder=nearest.encoder.name if nearest is not None else "",
+        encoder_is_model=nearest.encoder.is_model if nearest is not None else False,
+    )
+    return hits, records
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], rrf_k: int = RRF_K) -> list[tuple[str, float]]:

@@ -9,14 +9,40 @@ are chosen by Kiwi and tf-idf and translated by the index's glossary, and the an
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from typing import NamedTuple
 
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.serving.answering.answer import answer
-from shrag.serving.events import Event
+from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import Request
-from shrag.serving.retrieval.retriever import retrieve
+from shrag.serving.retrieval.model_keywords import extract_keywords
+from shrag.serving.retrieval.query_builder import QueryPlan, build_queries, filter_languages
+from shrag.serving.retrieval.query_terms import (
+    QueryTerm,
+    choose_phrases,
+    keyword_of,
+    query_terms,
+    rank_keywords,
+    searchable,
+    why_nothing,
+    without_terms,
+)
+from shrag.serving.retrieval.ranking import (
+    Nearest,
+    RetrievalResult,
+    ScoredRecord,
+    bind_question,
+    rank_records,
+    rerank,
+    search_candidates,
+)
+from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
 from shrag.serving.search_settings import Candidates
 from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
+
+DEPTH = 10
+"""Hits of each query, as in the paper, unless more records are wanted."""
 
 COSINE_WEIGHT = 2.0
 """Weight of the cosine in the ranking score, whose unit is idf; ``docs/vectors.md`` has the figures."""
@@ -41,7 +67,12 @@ class ShragStrategy:
         source = choose_candidates(request, self._candidates)
         if self._cosine_weight or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
-        return retrieve_and_answer(request, resources, source, self._cosine_weight)
+        return self._run(request, resources, source)
+
+    def _run(self, request: Request, resources: Resources, source: Candidates) -> Generator[Event, None, None]:
+        timer = StageTimer()
+        found = yield from retrieve(request, resources, source, timer, self._cosine_weight)
+        yield from answer(request, found, resources, timer)
 
 
 def hybrid_strategy(cosine_weight: float = COSINE_WEIGHT) -> ShragStrategy:
@@ -49,10 +80,91 @@ def hybrid_strategy(cosine_weight: float = COSINE_WEIGHT) -> ShragStrategy:
     return ShragStrategy("hybrid", "hybrid", cosine_weight)
 
 
-def retrieve_and_answer(
-    request: Request, resources: Resources, source: Candidates, cosine_weight: float
-) -> Generator[Event, None, None]:
-    """Yield the events of retrieving records and answering from them."""
-    timer = StageTimer()
-    found = yield from retrieve(request, resources, source, timer, cosine_weight)
-    yield from answer(request, found, resources, timer)
+def retrieve(
+    request: Request, resources: Resources, source: Candidates, timer: StageTimer, cosine_weight: float = 0.0
+) -> Generator[Event, None, RetrievalResult]:
+    """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
+
+    Args:
+        request: The request.
+        resources: The index, which has vectors where they are wanted
+            (:func:`~shrag.serving.strategy.require_vectors`); the re-ranker; the model that chooses keywords, if any.
+        source: Where candidates come from: words, vectors, or both.
+        timer: Adds up the time of each stage.
+        cosine_weight: Weight of the cosine in the ranking score; 0 leaves it out.
+    """
+    index, settings = resources.index, request.settings
+    question, terms, chosen = yield from _choose_keywords(request, resources, timer)
+    plan = QueryPlan(Queries(()), [])
+    if source != "dense":
+        plan = build_queries(chosen.keywords, request.question.language, settings, chosen.own, chosen.excluded)
+    yield plan.event
+    depth = settings.depth or max(DEPTH, request.k)
+    nearest = None
+    if index.dense is not None and (cosine_weight or source != "lexical"):
+        with timer.stage("vectors"):
+            vector = index.dense.encode(question.text)
+            nearest = Nearest(index.dense.search(vector, depth), index.dense.encoder) if source != "lexical" else None
+    with timer.stage("search"):
+        hits, records = search_candidates(plan.queries, index, depth, nearest)
+    yield hits
+    with timer.stage("ranking"):
+        reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
+        if settings.rerank and index.dense is not None and cosine_weight:
+            cosines = index.dense.cosines(vector, hits.candidates)
+            reranker = CosineReranker(reranker, cosines, cosine_weight, index.dense.encoder)
+        unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
+        scored = rerank(question.text, unranked, reranker)
+        reason = "nothing_fits" if records else why_nothing(terms)
+        ranking = Ranking(
+            rank_records(scored, request), reranker.name, reranker.is_model, reason="" if scored else reason
+        )
+    yield ranking
+    return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
+
+
+class _ChosenKeywords(NamedTuple):
+    """The keywords to search for, the most important first, and their event.
+
+    ``own`` are keywords of the question where a model chose others; one query searches for them too, so that a model
+    that misreads the question cannot lose its words. Records with one of the phrases ``excluded`` are left out.
+    """
+
+    event: Keywords
+    keywords: list[QueryTerm]
+    own: list[QueryTerm]
+    excluded: Sequence[Sequence[QueryTerm]]
+
+
+def _choose_keywords(
+    request: Request, resources: Resources, timer: StageTimer
+) -> Generator[Event, None, tuple[AnalyzedQuestion, list[QueryTerm], _ChosenKeywords]]:
+    """Yield the model's calls and the keywords; return the analyzed question, its terms and the keywords.
+
+    Without a model, and where it fails, the keywords are words of the question.
+    """
+    index, model, settings = resources.index, resources.model, request.settings
+    with timer.stage("keywords"):
+        question = analyze_question(request.question.text, index.analyzer, index.searcher, index.glossary)
+        terms = query_terms(question)
+        own = choose_phrases(searchable(terms), question.text, settings.words)
+    by_model = None
+    if model is not None and any(term.keyword for term in terms):
+        by_model = yield from extract_keywords(request.question, question.terms, index, model, settings.words, timer)
+    order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
+    candidates = by_model.keywords if by_model else own
+    additional = without_terms(own, by_model.excluded) if by_model else []
+    with timer.stage("keywords"):
+        if settings.languages != "both":
+            candidates = filter_languages(candidates, settings.languages, request.question.language)
+        ranked = rank_keywords(candidates, order, index.searcher)[: settings.keywords]
+        additional = [word for word, _ in rank_keywords(additional, "tfidf", index.searcher)[: settings.keywords]]
+    event = Keywords(
+        keywords=tuple([keyword_of(word, weight) for word, weight in ranked]),
+        unknown=tuple([term.text for term in terms if not term.known]),
+        order=order,
+        model=model.name if model is not None and by_model else "",
+    )
+    yield event
+    excluded = by_model.excluded if by_model else ()
+    return question, terms, _ChosenKeywords(event, [word for word, _ in ranked], additional, excluded)

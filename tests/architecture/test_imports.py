@@ -57,7 +57,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "lexical", "open_index", "maintenance", "build",
     ),
     "serving": (
-        "events errors timing concurrency event_run", "search_settings", "request", "answer_cache", "results",
+        "events errors concurrency event_run", "search_settings", "request", "answer_cache", "results",
         "strategy", "llm", "retrieval", "answering", "strategies", "engine", "runtime", "http", "api",
         "agents page", "app", "serve",
     ),

@@ -10,7 +10,7 @@ from shrag.indexing.query import any_of
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.serving.events import Hits, ScoredDoc
-from shrag.serving.retrieval.ranking import ScoredRecord, collect_candidates, reciprocal_rank_fusion
+from shrag.serving.retrieval.ranking import ScoredRecord, reciprocal_rank_fusion
 from shrag.serving.strategies.pipeline.query_expansion import ExpandedQuery
 
 
@@ -49,9 +49,18 @@ def fuse_lists(lists: Sequence[QueryHits], most: int, index: OpenIndex) -> Fused
         scores = {hit.docid: hit.score for hit in lists[0].hits}
     else:
         scores = dict(reciprocal_rank_fusion([[hit.docid for hit in one.hits] for one in lists]))
-    records, incomplete = collect_candidates(list(scores), index.store, most)
-    candidates = [ScoredRecord(each, scores[each.record.docid], rank) for rank, each in enumerate(records, 1)]
-    return FusedHits(candidates, incomplete)
+    docids = list(scores)
+    fused = FusedHits([], [])
+    for start in range(0, len(docids), most):
+        wanted = docids[start : start + most]
+        for docid, record in zip(wanted, index.store.fetch(wanted), strict=True):
+            if len(fused.candidates) == most:
+                return fused
+            if record is None or not record.record.complete:
+                fused.incomplete.append(docid)
+            else:
+                fused.candidates.append(ScoredRecord(record, scores[docid], len(fused.candidates) + 1))
+    return fused
 
 
 def describe_order(lists: Sequence[QueryHits], dense: VectorIndex | None) -> str:

@@ -16,8 +16,9 @@ from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries, RankedRecord, Ranking
 from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question, Request
-from shrag.serving.retrieval.retriever import RetrievalResult, retrieve
+from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.search_settings import Candidates
+from shrag.serving.strategies.shrag import retrieve
 from shrag.serving.strategy import Resources, StageTimer, choose_candidates
 
 _Result = TypeVar("_Result")

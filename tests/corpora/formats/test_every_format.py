@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import FORMATS
+from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import clean_text
 

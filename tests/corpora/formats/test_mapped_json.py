@@ -8,8 +8,8 @@ import pytest
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.mapped_json import JsonlKeys, find_value, parse_mapped
-from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import jsonl_format
+from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
 
 NESTED = {

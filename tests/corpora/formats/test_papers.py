@@ -8,8 +8,8 @@ import pytest
 from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.paper_sections import sections_of_text
 from shrag.corpora.formats.papers import replace_urls
-from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import FORMATS
+from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
 
 MARKDOWN = """# Graphene shields

@@ -54,7 +54,7 @@ def test_an_abstract_without_title_is_kept_as_incomplete() -> None:
     [
         ({"CN": ""}, "no identifier: 'CN' is missing or empty"),
         ({"CN": None}, "no identifier"),
-        ({"CN": "a b"}, "holds whitespace"),
+        ({"CN": "a b"}, "has whitespace"),
         ({"CN": "a\x00b"}, "control characters"),
         ({"CN": "x" * 4096}, "4096 characters"),
         ({"CN": ["a"]}, "'CN' is a list"),

@@ -10,9 +10,9 @@ import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.formats.scienceon import parse_scienceon
+from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
 
 SCIENCEON = FORMATS["scienceon"]

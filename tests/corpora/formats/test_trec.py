@@ -6,9 +6,9 @@ import pytest
 
 from shrag.corpora.formats import trec
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.reader import ParsedItem
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.readers import source
+from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
 
 # The layouts of newswire collections and of Cranfield as TREC, with texts of our own.

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shrag.corpora.errors import ConflictingRecords, CorpusError
-from shrag.corpora.ingest.add import CorpusChanges, add_corpus
+from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.ingest.reading import OnDuplicate
+from shrag.corpora.records import RecordChanges
 from shrag.corpora.store.manifest import (
     FORMAT_VERSION,
     MANIFEST_FILE,
@@ -92,7 +93,7 @@ def test_every_line_of_any_files_is_accounted_for_and_order_is_kept(
         paths = _write(home, files)
         if not stored or (conflict and choice == "error"):
             refusal = ConflictingRecords if conflict else CorpusError
-            with pytest.raises(refusal, match=r"No record was found|already with other content"):
+            with pytest.raises(refusal, match=r"No record was found|read before with other content"):
                 add_corpus(home, "c", "scienceon", paths, max_rejects=99, on_duplicate=choice)
             assert list_corpora(home) == []
             return
@@ -101,7 +102,7 @@ def test_every_line_of_any_files_is_accounted_for_and_order_is_kept(
         assert [(record.docid, record.text) for record in records] == [
             (docid, text.strip()) for docid, text in stored.items()
         ]
-        assert changes == CorpusChanges(len(stored), 0, 0, 0)
+        assert changes == RecordChanges(len(stored), 0, 0, 0)
         for account, lines in zip(manifest.sources, files, strict=True):
             parts = (account.records, account.duplicates, account.superseded, account.rejected, account.blank)
             assert sum(parts) == account.lines == len(lines)
@@ -132,7 +133,7 @@ def test_a_corpus_added_twice_is_unchanged_byte_for_byte(files: list[list[Line]]
             addition = add_corpus(home, "c", "scienceon", paths, max_rejects=99, on_duplicate="newest", merge=merge)
             assert addition.stored == (not before)
         assert before == {path.name: path.read_bytes() for path in (home / "c").glob("*")}
-        assert addition.changes == CorpusChanges(0, 0, 0, addition.manifest.records)
+        assert addition.changes == RecordChanges(0, 0, 0, addition.manifest.records)
 
 
 @settings(max_examples=15, deadline=None)

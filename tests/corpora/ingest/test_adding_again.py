@@ -11,8 +11,9 @@ import pytest
 from shrag.corpora.errors import ConflictingRecords, CorpusError
 from shrag.corpora.formats.mapped_json import JsonlKeys
 from shrag.corpora.formats.registry import jsonl_format
-from shrag.corpora.ingest.add import AdditionResult, CorpusChanges, add_corpus
+from shrag.corpora.ingest.add import AdditionResult, add_corpus
 from shrag.corpora.ingest.reading import OnDuplicate
+from shrag.corpora.records import RecordChanges
 from shrag.corpora.store.manifest import MANIFEST_FILE, SourceAccount, read_manifest
 from shrag.corpora.store.open_corpus import failed_rejects, list_corpora, open_corpus, stored_rejects
 from shrag.corpora.store.parquet import read_digests
@@ -93,7 +94,7 @@ def test_the_caller_may_choose_which_content_stays_and_every_line_is_still_accou
     rejects = list(stored_rejects(tmp_path, "c"))
     assert [(Path(reject.file).name, reject.line) for reject in rejects][:2] == left_out
     assert len(rejects) == sum(account.superseded for account in manifest.sources)
-    assert rejects[0].reason.startswith("identifier A stands ")
+    assert rejects[0].reason.startswith("identifier A is ")
 
 
 def test_newest_puts_the_record_where_it_was_read_last(tmp_path: Path) -> None:
@@ -103,10 +104,10 @@ def test_newest_puts_the_record_where_it_was_read_last(tmp_path: Path) -> None:
 
 
 def test_adding_again_says_what_was_added_changed_deleted_and_unchanged(tmp_path: Path) -> None:
-    assert _add(tmp_path, _file(tmp_path / "1.jsonl", *map(_line, "ABCD"))).changes == CorpusChanges(4, 0, 0, 0)
+    assert _add(tmp_path, _file(tmp_path / "1.jsonl", *map(_line, "ABCD"))).changes == RecordChanges(4, 0, 0, 0)
     new = _file(tmp_path / "2.jsonl", _line("B"), _line("C", "새 초록."), _line("E"), _line("F"), _line("D"))
     addition = _add(tmp_path, new)
-    assert addition.changes == CorpusChanges(added=2, changed=1, deleted=1, unchanged=2)
+    assert addition.changes == RecordChanges(added=2, changed=1, deleted=1, unchanged=2)
     assert addition.stored
     assert sorted(_texts(tmp_path)) == ["B", "C", "D", "E", "F"]
 
@@ -116,7 +117,7 @@ def test_adding_the_same_again_touches_no_file(tmp_path: Path) -> None:
     first = _add(tmp_path, source, max_rejects=1)
     before = _bytes(tmp_path / "c")
     again = _add(tmp_path, source, max_rejects=1)
-    assert (again.manifest, again.changes, again.stored) == (first.manifest, CorpusChanges(0, 0, 0, 2), False)
+    assert (again.manifest, again.changes, again.stored) == (first.manifest, RecordChanges(0, 0, 0, 2), False)
     assert _bytes(tmp_path / "c") == before
 
 
@@ -132,7 +133,7 @@ def test_adding_the_same_again_mends_what_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "c" / MANIFEST_FILE).write_text("{}")
     assert _add(tmp_path, source).manifest.fingerprint == manifest.fingerprint
     (tmp_path / "c" / MANIFEST_FILE).write_text('{"format_version": 1}')
-    assert _add(tmp_path, source).changes == CorpusChanges(2, 0, 0, 0)
+    assert _add(tmp_path, source).changes == RecordChanges(2, 0, 0, 0)
 
 
 def test_a_source_that_changed_without_its_records_is_told_from_one_that_did_not(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_a_source_that_changed_without_its_records_is_told_from_one_that_did_not
     before = _add(tmp_path, source).manifest
     _file(source, "", *map(_line, "AB"))
     addition = _add(tmp_path, source)
-    assert (addition.changes, addition.stored) == (CorpusChanges(0, 0, 0, 2), True)
+    assert (addition.changes, addition.stored) == (RecordChanges(0, 0, 0, 2), True)
     assert addition.manifest.fingerprint == before.fingerprint
     assert addition.manifest.sources[0].blank == 1
 
@@ -150,7 +151,7 @@ def test_merging_adds_and_replaces_and_deletes_nothing(tmp_path: Path) -> None:
     _add(tmp_path, one, max_rejects=1)
     two = _file(tmp_path / "2.jsonl", _line("B", "새 초록."), _line("C"), _line("D"))
     addition = _add(tmp_path, two, merge=True)
-    assert addition.changes == CorpusChanges(added=1, changed=1, deleted=0, unchanged=2)
+    assert addition.changes == RecordChanges(added=1, changed=1, deleted=0, unchanged=2)
     assert _texts(tmp_path) == {"A": "초록.", "C": "초록.", "B": "새 초록.", "D": "초록."}
     counts = [_counts(account) for account in addition.manifest.sources]
     assert counts == [(4, 2, 1, 0, 1, 0), (3, 2, 0, 1, 0, 0)]
@@ -158,7 +159,7 @@ def test_merging_adds_and_replaces_and_deletes_nothing(tmp_path: Path) -> None:
     assert reasons == [("1.jsonl", 4), ("1.jsonl", 2)]
     before = _bytes(tmp_path / "c")
     again = _add(tmp_path, one, two, merge=True)
-    assert (again.manifest, again.changes, again.stored) == (addition.manifest, CorpusChanges(0, 0, 0, 4), False)
+    assert (again.manifest, again.changes, again.stored) == (addition.manifest, RecordChanges(0, 0, 0, 4), False)
     assert _bytes(tmp_path / "c") == before
 
 
@@ -166,14 +167,14 @@ def test_merging_a_file_in_its_next_version_keeps_what_it_lost(tmp_path: Path) -
     source = _file(tmp_path / "1.jsonl", *map(_line, "AB"))
     _add(tmp_path, source)
     _file(source, _line("B", "새 초록."), _line("C"))
-    assert _add(tmp_path, source, merge=True).changes == CorpusChanges(added=1, changed=1, deleted=0, unchanged=1)
+    assert _add(tmp_path, source, merge=True).changes == RecordChanges(added=1, changed=1, deleted=0, unchanged=1)
     assert sorted(_texts(tmp_path)) == ["A", "B", "C"]
 
 
 def test_merging_may_leave_the_stored_record_and_still_refuses_conflicts_of_its_own(tmp_path: Path) -> None:
     _add(tmp_path, _file(tmp_path / "1.jsonl", _line("A")))
     two = _file(tmp_path / "2.jsonl", _line("A", "새 초록."))
-    assert _add(tmp_path, two, merge=True, on_duplicate="first").changes == CorpusChanges(0, 0, 0, 1)
+    assert _add(tmp_path, two, merge=True, on_duplicate="first").changes == RecordChanges(0, 0, 0, 1)
     assert _texts(tmp_path) == {"A": "초록."}
     three = _file(tmp_path / "3.jsonl", _line("A", "하나."), _line("A", "둘."))
     with pytest.raises(ConflictingRecords, match=r"A, in .*3\.jsonl line 1 and in .*3\.jsonl line 2"):
@@ -206,7 +207,7 @@ def test_merging_the_same_file_by_other_keys_reads_it_again(tmp_path: Path) -> N
     source = _file(tmp_path / "1.jsonl", json.dumps({"id": "A", "title": "가", "one": "하나.", "two": "둘."}))
     add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("one",))), [source])
     addition = add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("two",))), [source], merge=True)
-    assert addition.changes == CorpusChanges(0, 1, 0, 0)
+    assert addition.changes == RecordChanges(0, 1, 0, 0)
     assert _texts(tmp_path) == {"A": "둘."}
     assert [account.format for account in addition.manifest.sources] == ["jsonl text=one", "jsonl text=two"]
     assert not add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("two",))), [source], merge=True).stored

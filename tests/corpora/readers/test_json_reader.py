@@ -43,12 +43,12 @@ def test_what_is_no_object_is_a_reason_that_costs_no_other(tmp_path: Path) -> No
 
 def test_an_array_that_breaks_off_is_an_error_that_says_where(tmp_path: Path) -> None:
     for data in (b'[{"a": 1}, {"b"', b'[{"a": 1}, "x]', b'[{"a": 1},'):
-        with pytest.raises(CorpusError, match="breaks off behind element 1"):
+        with pytest.raises(CorpusError, match="breaks off after element 1"):
             items_of(tmp_path, data)
 
 
 def test_what_follows_the_array_is_an_error_that_says_where(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="more behind the end of its JSON array, at byte 11"):
+    with pytest.raises(CorpusError, match="more after the end of its JSON array, at byte 11"):
         items_of(tmp_path, b'[{"a": 1}] {"b": 2}')
 
 

@@ -179,6 +179,6 @@ def test_an_unreadable_stored_dictionary_is_an_error(home: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "가나다\tNNP\t0\n", encoding="utf-8")
     with pytest.raises(IndexDamaged, match=r"dictionary\.tsv"):
         open_index(home / "indexes", "small")
-    with pytest.raises(IndexDamaged, match=r"give it again with --dictionary FILE, or build without them"):
+    with pytest.raises(IndexDamaged, match=r"give it again with --dictionary FILE, or build without it"):
         build(home, None)
     assert build(home, WORDS)

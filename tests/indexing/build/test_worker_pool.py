@@ -70,9 +70,9 @@ def test_frames_hold_every_record_in_order_as_this_process_would_pack_it(
     manifest, records = open_corpus(tmp_path / "corpora", "grown")
     wanted = [pack_record(analyze_record(record, analyzer)) for record in records]
     with WorkerPool(3, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
-        frames = list(pool.analyse(tmp_path / "corpora" / "grown" / manifest.records_file, 0, 1_200))
+        frames = list(pool.analyze(tmp_path / "corpora" / "grown" / manifest.records_file, 0, 1_200))
         assert _all(frames) == wanted
-        part = list(pool.analyse(tmp_path / "corpora" / "grown" / manifest.records_file, 700, 905))
+        part = list(pool.analyze(tmp_path / "corpora" / "grown" / manifest.records_file, 700, 905))
         assert _all(part) == wanted[700:905]
     assert all(frame.analysis_seconds > 0 and frame.reading_seconds > 0 for frame in frames)
     words = {word for frame in frames for word, _ in frame.words}
@@ -94,13 +94,13 @@ def test_r6_a_record_that_crashes_hangs_or_raises_is_refused_and_no_other(
     odd = {7: "segfault", 8: "abort", 40: "hang", 41: "raise", 99: "segfault"}
     path = _corpus(tmp_path, [(f"d{n}", f"인공지능 {odd.get(n, 'text')} 검색 {n}.") for n in range(100)])
     with WorkerPool(2, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
-        found = _all(list(pool.analyse(path, 0, 100)))
+        found = _all(list(pool.analyze(path, 0, 100)))
     assert len(found) == 100
     assert {place for place, record in enumerate(found) if isinstance(record, RejectedRecord)} == odd.keys()
     assert found[41] == RejectedRecord(
         "d41", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x78 in position 0: odd"
     )
-    assert found[7] == RejectedRecord("", "the analysis of this record crashed, or took longer than it may")
+    assert found[7] == RejectedRecord("", "the analysis of this record crashed or exceeded the time limit")
 
 
 def test_r6_such_records_are_accounted_for_and_published_only_where_that_is_allowed(
@@ -110,7 +110,8 @@ def test_r6_such_records_are_accounted_for_and_published_only_where_that_is_allo
     _corpus(tmp_path, [("a", "그래핀 필름"), ("b", "segfault"), ("c", "hang here"), ("d", "그래핀")])
     corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
     with pytest.raises(
-        TooManyRejectedRecords, match=r"2 records cannot be analysed, 0 may: b \(the anal.*`--max-rejected 2`"
+        TooManyRejectedRecords,
+        match=r"2 records cannot be analyzed, at most 0 may be: b \(the anal.*`--max-rejected 2`",
     ):
         build_index(corpora, indexes, "odd")
     with pytest.raises(IndexMissing):
@@ -136,7 +137,7 @@ def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeyp
     ):
         monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", code))
         with WorkerPool(1, WorkerSetup(None, 10, str(tmp_path))) as pool, pytest.raises(error, match=said):
-            list(pool.analyse(path, 0, 1))
+            list(pool.analyze(path, 0, 1))
 
 
 def test_a_corpus_that_cannot_be_read_ends_the_build_with_its_own_error(tmp_path: Path, grow_corpus: Grow) -> None:
@@ -159,7 +160,7 @@ def test_r6_ten_megabytes_of_anything_take_less_than_a_minute(tmp_path: Path, un
     started = time.monotonic()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with WorkerPool(1, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
-        found = _all(list(pool.analyse(path, 0, 2)))
+        found = _all(list(pool.analyze(path, 0, 2)))
     assert not any(isinstance(record, RejectedRecord) for record in found)
     assert time.monotonic() - started < 60 * max(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20

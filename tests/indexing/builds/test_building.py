@@ -1,4 +1,4 @@
-"""What a build promises whoever starts it: one at a time, room first, and no half-built index that does not fit."""
+"""Building an index: one build at a time, a check of the disk space, and workspaces of other plans removed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from shrag.indexing.bm25 import Bm25
 from shrag.indexing.build import builder
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.checkpoints import BuildPlan, BuildStep, find_workspace, run_steps, start_workspace
-from shrag.indexing.build.job import BuildOptions
+from shrag.indexing.build.job import BuildOptions, StageUtilization
 from shrag.indexing.build.records_step import shard_size
-from shrag.indexing.build.resources import StageUtilization
 from shrag.indexing.errors import IndexingError, IndexMissing
 from shrag.indexing.storage.generations import current_generation
 
@@ -59,7 +58,7 @@ def test_a_half_built_index_of_another_plan_is_dropped_and_told(tmp_path: Path) 
     assert found.index.name == "index"
     changed = BuildPlan(2, "another", 11, "analyser", Bm25(), "", "", {"kiwi": "1"})
     assert find_workspace(tmp_path, changed, told.append) is None
-    assert told == ["A half-built index was dropped, since its plan differs from today's in: corpus, records."]
+    assert told == ["An interrupted build was removed, since its plan differs in: corpus, records."]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -105,7 +104,7 @@ def test_a_half_built_index_that_is_damaged_is_built_from_the_start(tmp_path: Pa
     for segments in work.glob("segments_*"):
         segments.write_bytes(b"x" * segments.stat().st_size + b"y")
     told: list[str] = []
-    manifest, new = build_index(corpora, indexes, "grown", options=BuildOptions(tell=told.append))
+    manifest, new = build_index(corpora, indexes, "grown", options=BuildOptions(notify=told.append))
     assert (manifest.records, new) == (10, True)
     assert len(told) == 1
     assert "so it is built from the start" in told[0]
@@ -131,7 +130,7 @@ def test_utilization_is_of_the_time_passed_and_of_all_workers() -> None:
     utilization = StageUtilization()
     time.sleep(0.05)
     utilization.add("analysis", 0.05, workers=2)
-    with utilization.at("Lucene"):
+    with utilization.measure("Lucene"):
         time.sleep(0.05)
     shares = utilization.shares()
     assert shares["analysis"] == pytest.approx(0.25, abs=0.15)
@@ -143,7 +142,9 @@ def test_r3_a_disk_without_room_is_refused_before_anything_is_written(
 ) -> None:
     grow_corpus(tmp_path, "grown", 10)
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr("shrag.indexing.build.resources.shutil.disk_usage", lambda path: usage._replace(free=1_300_000))
+    monkeypatch.setattr(
+        "shrag.indexing.build.checkpoints.shutil.disk_usage", lambda path: usage._replace(free=1_300_000)
+    )
     with pytest.raises(DiskFull, match=r"index grown takes about 1,\d{3},\d{3} bytes and 1,300,000 are free under"):
         build_index(tmp_path / "corpora", tmp_path / "indexes", "grown")
     with pytest.raises(IndexMissing):

@@ -13,12 +13,11 @@ import pytest
 from shrag.cli.main import run
 from shrag.corpora.files import DiskFull
 from shrag.corpora.ingest.add import add_corpus
-from shrag.corpora.records import Record
+from shrag.corpora.records import Record, RecordChanges
 from shrag.corpora.store.parquet import read_parquet, record_digest
-from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.build.builder import build_index
-from shrag.indexing.build.incremental import IndexChanges, IndexedDigests, update_index
+from shrag.indexing.build.incremental import IndexedDigests, update_index
 from shrag.indexing.build.worker import AnalyzedBatch
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
@@ -55,7 +54,7 @@ def _record(chance: random.Random) -> tuple[str, str]:
     return " ".join(chance.choices(WORDS, k=2)), " ".join(chance.choices(WORDS, k=chance.randrange(1, 6)))
 
 
-def _change(contents: Contents, chance: random.Random) -> tuple[Contents, IndexChanges]:
+def _change(contents: Contents, chance: random.Random) -> tuple[Contents, RecordChanges]:
     """Return the corpus after a few random additions, changes and deletions, in an order of its own."""
     after = dict(contents)
     deleted = chance.sample(sorted(after), chance.randrange(4))
@@ -69,7 +68,7 @@ def _change(contents: Contents, chance: random.Random) -> tuple[Contents, IndexC
         after[docid] = _record(chance)
     order = chance.sample(sorted(after), len(after))
     unchanged = len(contents) - len(deleted) - len(changed)
-    return {docid: after[docid] for docid in order}, IndexChanges(len(added), len(changed), len(deleted), unchanged)
+    return {docid: after[docid] for docid in order}, RecordChanges(len(added), len(changed), len(deleted), unchanged)
 
 
 def _reader(home: Path, indexes: str) -> LuceneSearcher:
@@ -151,12 +150,14 @@ def home(built: Path, tmp_path: Path) -> Path:
 def test_an_update_that_has_no_room_is_refused_before_it_begins(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _add(home, {**SMALL, "e": ("new", "record")})
     usage = shutil.disk_usage(home)
-    monkeypatch.setattr("shrag.indexing.build.resources.shutil.disk_usage", lambda path: usage._replace(free=1_300_000))
+    monkeypatch.setattr(
+        "shrag.indexing.build.checkpoints.shutil.disk_usage", lambda path: usage._replace(free=1_300_000)
+    )
     with pytest.raises(DiskFull, match=r"building index c takes about [0-9,]+ bytes and 1,300,000 are free"):
         update_index(home / "corpora", home / "indexes", "c")
     assert list_generations(home / "indexes" / "c") == [1]
     monkeypatch.undo()
-    assert update_index(home / "corpora", home / "indexes", "c")[1] == IndexChanges(1, 0, 0, len(SMALL))
+    assert update_index(home / "corpora", home / "indexes", "c")[1] == RecordChanges(1, 0, 0, len(SMALL))
 
 
 def test_where_nothing_changed_nothing_is_written(home: Path) -> None:
@@ -168,7 +169,7 @@ def test_where_nothing_changed_nothing_is_written(home: Path) -> None:
 def test_deleted_records_leave_no_trace_in_the_statistics(home: Path) -> None:
     _add(home, {"a": SMALL["a"], "c": SMALL["c"]})
     _, changes = update_index(home / "corpora", home / "indexes", "c")
-    assert changes == IndexChanges(added=0, changed=0, deleted=2, unchanged=2)
+    assert changes == RecordChanges(added=0, changed=0, deleted=2, unchanged=2)
     reader = _reader(home, "indexes")
     assert (reader.count(), reader.distinct_docids()) == (2, 2)
     assert reader.statistics(["carbon"]).contents.document_frequencies == {"carbon": 0}
@@ -183,7 +184,7 @@ def test_another_order_alone_changes_no_record_and_shares_no_file(home: Path) ->
         dict(reversed(SMALL.items())),
     )
     manifest, changes = update_index(home / "corpora", home / "indexes", "c")
-    assert (manifest.generation, changes) == (2, IndexChanges(added=0, changed=0, deleted=0, unchanged=4))
+    assert (manifest.generation, changes) == (2, RecordChanges(added=0, changed=0, deleted=0, unchanged=4))
     files = [path for path in (home / "indexes" / "c").rglob("*") if path.is_file()]
     assert {path.stat().st_nlink for path in files} == {1}
     _expect_the_same(home, 2)
@@ -196,15 +197,15 @@ def test_only_what_changed_is_analysed(home: Path, monkeypatch: pytest.MonkeyPat
         {"a": SMALL["a"], "b": ("carbon", "film two"), "c": SMALL["c"], "n": ("new", "구리 film")},
     )
     given: list[str] = []
-    real = WorkerPool.analyse
+    real = WorkerPool.analyze
 
-    def analyse(self: WorkerPool, path: Path, start: int, stop: int) -> Iterator[AnalyzedBatch]:
+    def analyze(self: WorkerPool, path: Path, start: int, stop: int) -> Iterator[AnalyzedBatch]:
         given.extend(record.docid for record in read_parquet(path))
         return real(self, path, start, stop)
 
-    monkeypatch.setattr(WorkerPool, "analyse", analyse)
+    monkeypatch.setattr(WorkerPool, "analyze", analyze)
     _, changes = update_index(home / "corpora", home / "indexes", "c")
-    assert changes == IndexChanges(added=1, changed=1, deleted=1, unchanged=2)
+    assert changes == RecordChanges(added=1, changed=1, deleted=1, unchanged=2)
     assert given == ["b", "n"]
 
 
@@ -224,7 +225,7 @@ def test_what_cannot_be_updated_is_refused_with_what_to_do(home: Path, monkeypat
         update_index(home / "corpora", home / "elsewhere", "c")
     _add(home, {"z": ("carbon", "film")})
     with monkeypatch.context() as other:
-        other.setattr(KoreanEnglishAnalyzer, "fingerprint", "rules 0")
+        other.setattr("shrag.indexing.build.incremental.analyzer_fingerprint", lambda dictionary: "rules 0")
         with pytest.raises(IndexMismatch, match=r"this process has \[rules 0\]: build it again with `shrag index c`"):
             update_index(home / "corpora", home / "indexes", "c")
     (home / "indexes" / "c" / "gen-000001" / "tokens.sqlite").write_bytes(b"")

@@ -12,8 +12,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexingError
-from shrag.indexing.lexical.schema import SEPARATOR, join_texts, write_queries
-from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.lexical.searcher import SEPARATOR, LuceneSearcher, join_texts, write_queries
 from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
 from tests.indexing.bm25_score import bm25_score
@@ -99,7 +98,7 @@ def test_statistics_count_documents_by_field(reader: LuceneSearcher) -> None:
 
 def test_records_come_back_with_their_terms(reader: LuceneSearcher) -> None:
     assert reader.fetch(["d3", "nothing", "d1"]) == [_analysed("d3"), None, _analysed("d1")]
-    assert reader.about() == {"corpus": "abc"}
+    assert reader.commit_data() == {"corpus": "abc"}
 
 
 def test_an_index_of_nothing_finds_nothing(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_missing_index_is_answered_with_the_command_and_those_there_are(home: 
 
 def test_an_index_of_another_analyser_or_format_is_refused_with_what_to_do(home: Path) -> None:
     changes: list[tuple[dict[str, object], str]] = [
-        ({"analyzer": "kiwipiepy 0.1"}, r"analysed by \[kiwipiepy 0.1\].*build it again with `shrag index demo`"),
+        ({"analyzer": "kiwipiepy 0.1"}, r"analyzed by \[kiwipiepy 0.1\].*build it again with `shrag index demo`"),
         (
             {"format_version": 99},
             r"Index demo was built by SHRAG 0.1.0 in format 99, this is SHRAG .* reads format 3: build",
@@ -59,7 +59,7 @@ def test_lucene_files_of_another_corpus_are_refused(home: Path) -> None:
     folder, manifest = current_generation(index)
     source = json.loads((folder / MANIFEST_FILE).read_text())["source"] | {"fingerprint": "0" * 64}
     _rewrite_manifest(index, {"source": source})
-    with pytest.raises(IndexDamaged, match="its manifest says otherwise"):
+    with pytest.raises(IndexDamaged, match="which do not fit its manifest"):
         open_index(home / "indexes", "demo")
     assert manifest.source.fingerprint != "0" * 64
 
