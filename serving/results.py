@@ -129,21 +129,18 @@ def cached_ask(cached: CachedAnswer) -> AskResult:
 
 
 def _search(index: str, generation: int, request: Request, state: EventState) -> SearchResult:
-    keywords, queries, hits, ranking, timings = (
-        state.keywords, state.queries, state.hits, state.ranking, state.timings
-    )  # fmt: skip
-    if keywords is None or queries is None or hits is None or ranking is None or timings is None:
+    if not (state.keywords and state.queries and state.hits and state.ranking and state.timings):
         raise ClientDisconnected("The question was withdrawn: ask it again.")
     return SearchResult(
         question=request.question,
         strategy=request.strategy,
         index=index,
         generation=generation,
-        keywords=keywords,
-        queries=queries,
-        hits=hits,
-        ranking=ranking,
-        timings=timings,
+        keywords=state.keywords,
+        queries=state.queries,
+        hits=state.hits,
+        ranking=state.ranking,
+        timings=state.timings,
         model_calls=state.model_calls,
         fallbacks=state.fallbacks,
         nodes=tuple(state.nodes.values()),

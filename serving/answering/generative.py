@@ -13,8 +13,8 @@ from shrag.models.language_model import LanguageModel, Message
 from shrag.serving.answering.answer_parser import AnswerParser
 from shrag.serving.answering.citations import citation_precision, verify_support
 from shrag.serving.answering.multiple_choice import question_values
-from shrag.serving.events import Answer, AnswerSentence, Citation, Event, ModelCall, Part, Reason, Section, Sentence
-from shrag.serving.llm.structured_call import evidence_values, render_messages
+from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Part, Reason, Section, Sentence
+from shrag.serving.llm.structured_call import call_event, evidence_values, render_messages
 from shrag.serving.request import LETTERS, Question
 
 LONGEST_ANSWER = 1_500
@@ -135,9 +135,8 @@ def _write(
         yield from verified(parser.end())
     finally:
         stream.close()
-    done = stream.completion
-    yield ModelCall("answer", model.name, done.prompt_tokens, done.completion_tokens, done.seconds, done.first_seconds)
-    return _Written(sentences, parser.refused, model.name, done.finish_reason == "stop")
+    yield call_event("answer", model, stream.completion)
+    return _Written(sentences, parser.refused, model.name, stream.completion.finish_reason == "stop")
 
 
 def _notes_values(question: Question, notes: str, choice: str) -> dict[str, str]:

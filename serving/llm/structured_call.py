@@ -49,20 +49,18 @@ def render_messages(prompt: str, language: Language, values: Mapping[str, str]) 
     return [Message(message.role, message.content) for message in load_prompt(prompt, language).render(values)]
 
 
+def call_event(purpose: Purpose, model: LanguageModel, done: Completion, *, repaired: bool = False) -> ModelCall:
+    """Return the event of a call that gave ``done``."""
+    tokens = done.prompt_tokens, done.completion_tokens
+    return ModelCall(purpose, model.name, *tokens, done.seconds, done.first_seconds, repaired)
+
+
 def _calls(
-    stage: Purpose, model: LanguageModel, completions: Sequence[Completion], *, repaired: bool
+    purpose: Purpose, model: LanguageModel, completions: Sequence[Completion], *, repaired: bool
 ) -> list[ModelCall]:
     """Return the calls that gave ``completions``; a completion shared by several steps is reported once."""
     return [
-        ModelCall(
-            stage,
-            model.name,
-            done.prompt_tokens,
-            done.completion_tokens,
-            done.seconds,
-            done.first_seconds,
-            repaired=repaired,
-        )
+        call_event(purpose, model, done, repaired=repaired)
         for done in completions
         if not isinstance(model, BudgetedModel) or model.report_once(done)
     ]

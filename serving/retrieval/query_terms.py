@@ -13,7 +13,7 @@ from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translation, analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import FieldStatistics, SearchEngine
-from shrag.serving.events import Keyword, KeywordOrder, Reason
+from shrag.serving.events import Keyword, KeywordOrder, Keywords, Reason
 from shrag.serving.search_settings import WordChoice
 
 _MOST_POSTINGS = 5_000
@@ -159,6 +159,14 @@ def keyword_of(word: QueryTerm, weight: float) -> Keyword:
     """Return a word as the keywords' event shows it."""
     translations = tuple([each.text for each in word.translations if each.text != word.text])
     return Keyword(word.text, word.terms, weight, translations)
+
+
+def question_keywords(words: Sequence[QueryTerm]) -> Keywords:
+    """Return the keywords of a question that is searched for by all its words, in their order, with tf-idf."""
+    return Keywords(
+        keywords=tuple(keyword_of(word, word.frequency * word.idf) for word in words if word.known),
+        unknown=tuple(word.text for word in words if not word.known),
+    )
 
 
 def rank_keywords(

@@ -7,9 +7,9 @@ from collections.abc import Generator
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import any_of
 from shrag.serving.answering.answer import StageTimer, answer
-from shrag.serving.events import Event, Keyword, Keywords, Queries, Ranking
+from shrag.serving.events import Event, Queries, Ranking
 from shrag.serving.request import Request
-from shrag.serving.retrieval.query_terms import query_terms, why_nothing
+from shrag.serving.retrieval.query_terms import query_terms, question_keywords, why_nothing
 from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records, search_candidates
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategy import Resources
@@ -30,13 +30,9 @@ class Bm25Strategy:
         with timer.stage("keywords"):
             question = analyze_question(request.question.text, index.analyzer, index.searcher)
             words = query_terms(question)
-        known = [word for word in words if word.known]
-        keywords = Keywords(
-            keywords=tuple(Keyword(word.text, word.terms, word.frequency * word.idf) for word in known),
-            unknown=tuple(word.text for word in words if not word.known),
-        )
+        keywords = question_keywords(words)
         yield keywords
-        queries = Queries((tuple(word.text for word in known),) if question.terms else ())
+        queries = Queries((tuple(keyword.text for keyword in keywords.keywords),) if question.terms else ())
         yield queries
         query = [any_of(question.terms)] if question.terms else []
         depth = request.k

@@ -42,8 +42,7 @@ from shrag.serving.search_settings import Candidates
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
-"""Hits each query is asked for, as in the paper; a caller who wants more records than that gets them."""
-
+"""Hits of each query, as in the paper, unless more records are wanted."""
 
 COSINE_WEIGHT = 2.0
 """Weight of the cosine in the ranking score, whose unit is idf; ``docs/vectors.md`` has the figures."""
@@ -68,21 +67,17 @@ class ShragStrategy:
         source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
         if self._cosine_weight or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
-        return retrieve_and_answer(request, resources, source, self._cosine_weight)
+        return self._run(request, resources, source)
+
+    def _run(self, request: Request, resources: Resources, source: Candidates) -> Generator[Event, None, None]:
+        timer = StageTimer()
+        found = yield from retrieve(request, resources, source, timer, self._cosine_weight)
+        yield from answer(request, found, resources, timer)
 
 
 def hybrid_strategy(cosine_weight: float = COSINE_WEIGHT) -> ShragStrategy:
     """Return the strategy ``hybrid``, for an index that was built with an encoder."""
     return ShragStrategy("hybrid", "hybrid", cosine_weight)
-
-
-def retrieve_and_answer(
-    request: Request, resources: Resources, source: Candidates, cosine_weight: float
-) -> Generator[Event, None, None]:
-    """Yield the events of retrieving records and answering from them."""
-    timer = StageTimer()
-    found = yield from retrieve(request, resources, source, timer, cosine_weight)
-    yield from answer(request, found, resources, timer)
 
 
 def retrieve(
@@ -94,9 +89,9 @@ def retrieve(
         request: The request.
         resources: The index, which has vectors where they are wanted
             (:func:`~shrag.serving.strategy.require_vectors`); the re-ranker; the model that chooses keywords, if any.
-        source: Where candidates come from: what words find, what vectors find, or both.
+        source: Where candidates come from: words, vectors, or both.
         timer: Adds up the time of each stage.
-        cosine_weight: What the cosine of stored vectors counts beside the re-ranker's score; 0 leaves it out.
+        cosine_weight: Weight of the cosine in the ranking score; 0 leaves it out.
     """
     index, settings = resources.index, request.settings
     question, terms, chosen = yield from _choose_keywords(request, resources, timer)
@@ -129,11 +124,10 @@ def retrieve(
 
 
 class _ChosenKeywords(NamedTuple):
-    """The keywords to search for, the most important first, and the event that shows them.
+    """The keywords to search for, the most important first, and their event.
 
-    ``own`` are the keywords among the question's words where a model chose others: they are searched for too, by one
-    query, so that a model that mistakes the question cannot lose what it says. ``excluded`` are the phrases whose
-    records are left out.
+    ``own`` are keywords of the question where a model chose others; one query searches for them too, so that a model
+    that misreads the question cannot lose its words. Records with one of the phrases ``excluded`` are left out.
     """
 
     event: Keywords
@@ -145,9 +139,9 @@ class _ChosenKeywords(NamedTuple):
 def _choose_keywords(
     request: Request, resources: Resources, timer: StageTimer
 ) -> Generator[Event, None, tuple[AnalyzedQuestion, list[QueryTerm], _ChosenKeywords]]:
-    """Yield the model's calls, if there is one, and the keywords; return the analyzed question and its words, too.
+    """Yield the model's calls and the keywords; return the analyzed question, its terms and the keywords.
 
-    Without a model, and where it fails, the question's own words are the keywords.
+    Without a model, and where it fails, the keywords are words of the question.
     """
     index, model, settings = resources.index, resources.model, request.settings
     with timer.stage("keywords"):
@@ -161,12 +155,12 @@ def _choose_keywords(
         yield from events
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
     candidates = by_model.keywords if by_model else own
-    beside = without_terms(own, by_model.excluded) if by_model else []
+    additional = without_terms(own, by_model.excluded) if by_model else []
     with timer.stage("keywords"):
         if settings.languages != "both":
             candidates = filter_languages(candidates, settings.languages, request.question.language)
         ranked = rank_keywords(candidates, order, index.searcher)[: settings.keywords]
-        beside = [word for word, _ in rank_keywords(beside, "tfidf", index.searcher)[: settings.keywords]]
+        additional = [word for word, _ in rank_keywords(additional, "tfidf", index.searcher)[: settings.keywords]]
     event = Keywords(
         keywords=tuple([keyword_of(word, weight) for word, weight in ranked]),
         unknown=tuple([term.text for term in terms if not term.known]),
@@ -175,4 +169,4 @@ def _choose_keywords(
     )
     yield event
     excluded = by_model.excluded if by_model else ()
-    return question, terms, _ChosenKeywords(event, [word for word, _ in ranked], beside, excluded)
+    return question, terms, _ChosenKeywords(event, [word for word, _ in ranked], additional, excluded)

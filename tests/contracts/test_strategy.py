@@ -103,7 +103,7 @@ class _Away:
         raise ModelUnavailable("The model is away.")
 
 
-def test_what_cannot_do_without_a_model_says_so_and_the_rest_can_be_asked(demo: Engine) -> None:
+def test_strategies_that_need_a_model_say_so_and_the_others_work(demo: Engine) -> None:
     assert set(demo.strategies) == {strategy.name for strategy in WITHOUT_MODEL}
     for name in NEEDS_MODEL:
         with pytest.raises(ModelNeeded, match=f"strategy {name} needs a language model"):
@@ -169,9 +169,7 @@ def _modelled(demo: Engine, model: LanguageModel) -> Engine:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
-def test_whatever_a_model_writes_every_event_is_there_and_every_call_told(
-    demo: Engine, strategy: Strategy, seed: int
-) -> None:
+def test_any_output_of_a_model_gives_every_event_and_every_call(demo: Engine, strategy: Strategy, seed: int) -> None:
     for question in QUESTIONS:
         model = GarbageModel(HOSTILE, seed)
         events = list(_modelled(demo, model).events(question, strategy=strategy.name))
@@ -183,9 +181,7 @@ def test_whatever_a_model_writes_every_event_is_there_and_every_call_told(
 
 
 @pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
-def test_with_a_model_that_is_away_a_question_is_answered_as_without_one_and_that_is_told(
-    demo: Engine, strategy: Strategy
-) -> None:
+def test_an_unavailable_model_gives_the_answer_without_one_and_a_fallback(demo: Engine, strategy: Strategy) -> None:
     events = list(_modelled(demo, _Away()).events(QUESTIONS[0], strategy=strategy.name))
     check_events(events)
     assert {event.cause for event in events if isinstance(event, Fallback)} == {"unavailable"}
@@ -195,7 +191,7 @@ def test_with_a_model_that_is_away_a_question_is_answered_as_without_one_and_tha
         assert first(Answer, events) == alone.answer
 
 
-def test_what_needs_vectors_of_a_model_says_so_with_a_language_model_too(demo: Engine) -> None:
+def test_strategies_that_need_a_models_vectors_say_so(demo: Engine) -> None:
     for name in NEEDS_VECTORS:
         with pytest.raises(StrategyUnavailable, match=f"strategy {name} needs vectors that a model made"):
             _modelled(demo, _Away()).events(QUESTIONS[0], strategy=name)
@@ -203,7 +199,7 @@ def test_what_needs_vectors_of_a_model_says_so_with_a_language_model_too(demo: E
 
 @pytest.mark.parametrize("setting", SET)
 @pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
-def test_a_setting_is_refused_where_it_would_be_passed_over_and_else_reaches_the_search(
+def test_a_setting_is_rejected_where_it_has_no_effect_and_else_reaches_the_search(
     demo: Engine, strategy: Strategy, setting: str
 ) -> None:
     engine, settings = _modelled(demo, _Away()), SearchSettings.from_mapping({setting: SET[setting]})
@@ -234,20 +230,18 @@ def test_a_setting_is_refused_where_it_would_be_passed_over_and_else_reaches_the
 
 
 @pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
-def test_the_order_of_keywords_is_refused_by_none(demo: Engine, strategy: Strategy) -> None:
+def test_all_strategies_accept_the_order_of_keywords(demo: Engine, strategy: Strategy) -> None:
     _modelled(demo, _Away()).search(QUESTIONS[0], strategy=strategy.name, keyword_order="entropy")
 
 
 @pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
-def test_vectors_that_are_set_and_not_there_are_missed_before_anything_is_asked(
-    demo: Engine, strategy: Strategy
-) -> None:
+def test_missing_vectors_are_reported_before_any_event(demo: Engine, strategy: Strategy) -> None:
     bare = Engine(replace(demo.open_index, dense=None), _Away())
     with pytest.raises((StrategyUnavailable, SettingRejected), match=strategy.name):
         bare.events(QUESTIONS[0], strategy=strategy.name, settings=SearchSettings(candidates="hybrid"))
 
 
-def test_the_page_of_strategies_names_each_with_every_purpose_and_stage_there_is(demo: Engine) -> None:
+def test_the_page_of_strategies_names_all_strategies_purposes_and_stages(demo: Engine) -> None:
     page = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
     between = {f"pipeline-{number}" for number in range(2, 8)}  # the page says `pipeline-1` … `pipeline-8`
     assert [name for name in STRATEGIES if name not in between and f"`{name}`" not in page] == []

@@ -24,7 +24,7 @@ _NAMES = [name for name in STRATEGIES if name not in ("raise-0.84", "raise-0.80"
 @pytest.mark.parametrize("name", _NAMES)
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(max_size=40), max_size=6), seed=st.integers(0, 2**32), asked=st.sampled_from(QUESTIONS))
-def test_whatever_a_model_writes_a_question_ends_in_bounded_calls_with_an_answer_or_a_refusal(
+def test_any_output_of_a_model_ends_in_bounded_calls_with_an_answer_or_a_refusal(
     demo: Engine, name: str, texts: list[str], seed: int, asked: str
 ) -> None:
     model = GarbageModel([*texts, *HOSTILE], seed)

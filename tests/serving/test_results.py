@@ -15,7 +15,7 @@ QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 �
 HOPS = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
 
 
-def test_a_result_is_the_events_and_where_they_are_from(demo: Engine) -> None:
+def test_a_result_has_the_events_and_their_index(demo: Engine) -> None:
     request = Request(parse_question(QUESTION), 5, answered=True)
     events = list(demo.events(QUESTION, k=5))
     result = ask_result("some", 7, request, events)
@@ -26,7 +26,7 @@ def test_a_result_is_the_events_and_where_they_are_from(demo: Engine) -> None:
     assert (search.timings, search.model_calls, search.fallbacks) == (events[-1], (), ())
 
 
-def test_the_questions_asked_on_the_way_are_there_once_as_they_ended_also_where_they_were_kept(demo: Engine) -> None:
+def test_a_result_has_each_node_once_in_its_final_state_also_from_the_cache(demo: Engine) -> None:
     model = ScriptFile("tree")
     model.say("evaluate", '{"coherence": 4, "answerability": 20, "valid": false}')
     model.make("branch", lambda: f'{{"kind": "hybrid", "questions": ["onion {len(model.asked)}?"]}}')
@@ -45,7 +45,7 @@ def test_the_questions_asked_on_the_way_are_there_once_as_they_ended_also_where_
     assert engine.ask(QUESTION, strategy="bm25").search.nodes == ()
 
 
-def test_what_was_kept_comes_to_the_same_but_for_its_timings(demo: Engine) -> None:
+def test_a_cached_result_is_equal_but_for_its_timings(demo: Engine) -> None:
     engine = Engine(demo.open_index, cache=AnswerCache())
     asked, searched = engine.ask(QUESTION), engine.search(QUESTION)
     answer, search = (engine.run(parse_request(QUESTION, answered=answered)) for answered in (True, False))
@@ -57,7 +57,7 @@ def test_what_was_kept_comes_to_the_same_but_for_its_timings(demo: Engine) -> No
     assert cached_search(search).timings.cached
 
 
-def test_events_that_end_before_the_timings_are_of_a_question_that_was_withdrawn(demo: Engine) -> None:
+def test_events_without_timings_are_of_a_cancelled_run(demo: Engine) -> None:
     request = parse_request(QUESTION, answered=True)
     events = list(demo.run(request))
     with pytest.raises(ClientDisconnected, match="withdrawn"):

@@ -34,7 +34,7 @@ def test_the_defaults_are_the_product() -> None:
     assert SearchSettings().changed == {}
 
 
-def test_a_file_and_a_command_line_say_the_same() -> None:
+def test_values_of_a_file_and_of_a_command_line_are_equal() -> None:
     written = SearchSettings.from_mapping({"ands": 3, "glossary": False, "words": "both"})
     typed = SearchSettings.from_mapping({"ands": "3", "glossary": "false", "words": "both"})
     assert written == typed == SearchSettings(ands=3, glossary=False, words="both")
@@ -63,13 +63,13 @@ def test_a_file_and_a_command_line_say_the_same() -> None:
         ),
     ],
 )
-def test_an_unknown_key_or_value_is_refused_with_the_choices(mapping: dict[str, Any], said: str) -> None:
+def test_an_unknown_key_or_value_is_rejected_with_the_choices(mapping: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingRejected) as caught:
         SearchSettings.from_mapping(mapping)
     assert str(caught.value) == said
 
 
-def test_settings_are_checked_however_they_are_made() -> None:
+def test_the_constructor_checks_settings_too() -> None:
     with pytest.raises(SettingRejected, match=r"^The setting ands is 99"):
         SearchSettings(ands=99)
 
@@ -99,7 +99,7 @@ def test_the_depth_is_how_many_hits_each_query_is_asked_for(demo: Engine) -> Non
     assert [most(0, 5), most(0, 20), most(3, 5), most(3, 20), most(15, 5)] == [10, 20, 3, 3, 15]
 
 
-def test_without_the_glossary_nothing_is_carried_over_or_ranked_by_it(demo: Engine) -> None:
+def test_without_the_glossary_nothing_is_translated(demo: Engine) -> None:
     question = "How does remote work change conflict between work and family?"
     carried = demo.search(question, k=40)
     plain = demo.search(question, k=40, settings=SearchSettings(glossary=False))
@@ -143,7 +143,7 @@ def test_vectors_alone_without_re_ranking_are_ranked_by_their_cosine(demo: Engin
     assert [ranked.record.docid for ranked in result.ranking.records] == complete
 
 
-def test_vectors_that_are_not_there_are_asked_for_in_vain(demo: Engine) -> None:
+def test_candidates_by_vectors_need_vectors(demo: Engine) -> None:
     from dataclasses import replace
 
     bare = Engine(replace(demo.open_index, dense=None))
@@ -152,19 +152,19 @@ def test_vectors_that_are_not_there_are_asked_for_in_vain(demo: Engine) -> None:
             bare.search(QUESTION, settings=SearchSettings.from_mapping({"candidates": candidates}))
 
 
-def test_the_baseline_refuses_what_would_have_no_effect(demo: Engine) -> None:
+def test_bm25_rejects_settings(demo: Engine) -> None:
     with pytest.raises(SettingRejected, match=r"^The strategy bm25 has no setting ands: leave it out"):
         demo.search(QUESTION, strategy="bm25", settings=SearchSettings(ands=1))
     assert demo.search(QUESTION, strategy="bm25", settings=SearchSettings(), keyword_order="entropy").ranking.records
 
 
-def test_an_argument_of_its_own_goes_before_the_settings(demo: Engine) -> None:
+def test_the_argument_keyword_order_takes_precedence(demo: Engine) -> None:
     entropy = SearchSettings(keyword_order="entropy")
     assert demo.search(QUESTION, settings=entropy).keywords.order == "entropy"
     assert demo.search(QUESTION, settings=entropy, keyword_order="tfidf").keywords.order == "tfidf"
 
 
-def test_a_question_asked_with_other_settings_is_another_question_to_the_cache(demo: Engine) -> None:
+def test_settings_are_part_of_the_key_of_a_cached_answer(demo: Engine) -> None:
     cache = AnswerCache()
     engine = Engine(demo.open_index, cache=cache)
     for settings in (SearchSettings(), SearchSettings(ands=1), SearchSettings(), SearchSettings(ands=1)):

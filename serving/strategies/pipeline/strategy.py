@@ -11,10 +11,10 @@ from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.concurrency import parallel_map
-from shrag.serving.events import Event, Keywords, Node, NodeState, Queries
+from shrag.serving.events import Event, Node, NodeState, Queries
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import Question, Request
-from shrag.serving.retrieval.query_terms import QueryTerm, keyword_of, query_terms, why_nothing
+from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, question_keywords, why_nothing
 from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.search_settings import refuse_unused
 from shrag.serving.strategies.pipeline.query_expansion import (
@@ -68,10 +68,7 @@ class PipelineStrategy:
             analyzed = analyze_question(question.text, index.analyzer, index.searcher, index.glossary)
             words = query_terms(analyzed)
             own = query_of_question(analyzed, words)
-        keywords = Keywords(
-            keywords=tuple(keyword_of(word, word.frequency * word.idf) for word in words if word.known),
-            unknown=tuple(word.text for word in words if not word.known),
-        )
+        keywords = question_keywords(words)
         yield keywords
         queries = [own]
         stages = self.pipeline.expansion_stages

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from shrag.serving.events import Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records
 from shrag.serving.strategies.planning.subquery import SubqueryResult
+
+_Word = TypeVar("_Word", Keyword, QueryTerm)
 
 
 def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
@@ -27,9 +30,9 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
     order = dict.fromkeys(ranked.record.docid for ranked in _interleave([one.ranking.records for one in found]))
     scored = [ScoredRecord(candidates[docid], 1 / rank, positions[docid]) for rank, docid in enumerate(order, 1)]
     return RetrievalResult(
-        terms=_unique_terms(found),
+        terms=_unique(term for one in found for term in one.terms),
         keywords=Keywords(
-            keywords=_unique_keywords(one.keywords.keywords for one in found),
+            keywords=tuple(_unique(keyword for one in found for keyword in one.keywords.keywords)),
             unknown=tuple(dict.fromkeys(word for one in found for word in one.keywords.unknown)),
             order=first.keywords.order,
             model=next((one.keywords.model for one in found if one.keywords.model), ""),
@@ -60,17 +63,9 @@ def _interleave(rankings: Sequence[Sequence[RankedRecord]]) -> Iterable[RankedRe
                 yield ranking[position]
 
 
-def _unique_keywords(keywords: Iterable[Sequence[Keyword]]) -> tuple[Keyword, ...]:
-    first: dict[tuple[str, ...], Keyword] = {}
-    for each in keywords:
-        for keyword in each:
-            first.setdefault(keyword.terms, keyword)
-    return tuple(first.values())
-
-
-def _unique_terms(found: Sequence[SubqueryResult]) -> list[QueryTerm]:
-    first: dict[tuple[str, ...], QueryTerm] = {}
-    for one in found:
-        for term in one.terms:
-            first.setdefault(term.terms, term)
+def _unique(words: Iterable[_Word]) -> list[_Word]:
+    """Return the first word of each tuple of terms."""
+    first: dict[tuple[str, ...], _Word] = {}
+    for word in words:
+        first.setdefault(word.terms, word)
     return list(first.values())

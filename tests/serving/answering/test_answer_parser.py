@@ -43,7 +43,7 @@ def _plain(said: list[AnswerSentence]) -> list[tuple[str, str, tuple[int, ...]]]
 
 
 @pytest.mark.parametrize("size", [1, 3, 17, 10_000])
-def test_sentences_and_their_citations_are_the_same_in_pieces_of_any_size(size: int) -> None:
+def test_pieces_of_any_size_give_the_same_sentences(size: int) -> None:
     assert _plain(_read(KOREAN, size)) == READ
 
 
@@ -53,7 +53,7 @@ def test_a_sentence_comes_before_the_answer_ends() -> None:
     assert [each.sentence.text for each in early] == ["그래핀 차폐", "그래핀은 얇다."]
 
 
-def test_an_english_title_may_stand_inside_the_marks() -> None:
+def test_an_english_title_may_be_a_heading() -> None:
     said = _read("##Graphene shields##\n\n##Introduction##\nIt is thin [1].\n## Main Body\nIt is light [2].\n")
     assert _plain(said) == [
         ("title", "Graphene shields", ()),
@@ -62,7 +62,7 @@ def test_an_english_title_may_stand_inside_the_marks() -> None:
     ]
 
 
-def test_text_without_any_mark_is_all_body() -> None:
+def test_text_without_a_heading_is_body() -> None:
     assert _plain(_read("It is thin [1]. It is light.")) == [
         ("body", "It is thin.", (1,)),
         ("body", "It is light.", ()),
@@ -70,17 +70,17 @@ def test_text_without_any_mark_is_all_body() -> None:
 
 
 @pytest.mark.parametrize("text", ["##답변불가##", "## NO ANSWER ##", "##no answer##\nThe records are about milk."])
-def test_a_refusal_says_nothing_else(text: str) -> None:
+def test_a_refusal_has_no_sentences(text: str) -> None:
     parser = AnswerParser()
     assert (parser.feed(text), parser.end(), parser.refused) == ([], [], True)
 
 
-def test_marks_that_open_a_sentence_belong_to_it_where_the_one_before_has_its_own() -> None:
+def test_leading_citations_belong_to_a_sentence_whose_predecessor_has_its_own() -> None:
     said = _read("It is thin [1]. [2] says that it is light.")
     assert _plain(said) == [("body", "It is thin.", (1,)), ("body", "says that it is light.", (2,))]
 
 
-def test_a_mark_right_behind_the_full_stop_ends_the_sentence_too() -> None:
+def test_a_citation_right_behind_the_full_stop_ends_the_sentence() -> None:
     assert _plain(_read("갈등이 커졌다.[1]가정도 그렇다.[2][3]")) == [
         ("body", "갈등이 커졌다.", (1,)),
         ("body", "가정도 그렇다.", (2, 3)),
@@ -93,13 +93,13 @@ def test_a_year_or_a_matrix_is_no_citation() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "##제목##", "[1]", "***", "## ##", "- \n- \n", "#[1]", "##[1]##"])
-def test_what_says_nothing_has_no_sentence(text: str) -> None:
+def test_text_without_words_has_no_sentence(text: str) -> None:
     assert _read(text) == []
 
 
 @given(st.text("가a#*[]1-, .\n!(", max_size=80), st.integers(1, 9))
 @settings(max_examples=300, deadline=None)
-def test_any_text_is_read_and_what_was_given_out_is_never_taken_back(text: str, size: int) -> None:
+def test_any_text_can_be_parsed_in_pieces(text: str, size: int) -> None:
     parser = AnswerParser()
     said: list[AnswerSentence] = []
     for start in range(0, len(text), size):
@@ -110,14 +110,14 @@ def test_any_text_is_read_and_what_was_given_out_is_never_taken_back(text: str, 
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
-def test_a_sentence_is_given_out_once_the_second_behind_it_has_begun(size: int) -> None:
+def test_a_sentence_is_complete_once_two_more_have_started(size: int) -> None:
     parser = AnswerParser()
     text = "첫째 문장이다 [1]. 둘째 문장이다 [2]. 셋째 문장"
     said = [each for start in range(0, len(text), size) for each in parser.feed(text[start : start + size])]
     assert _plain(said) == [("body", "첫째 문장이다.", (1,))]
 
 
-def test_each_sentence_is_read_for_once_however_small_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_is_parsed_once_per_sentence_for_any_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     reads = 0
 
     def count(text: str) -> Iterator[AnswerSentence]:

@@ -11,7 +11,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Issue, Section, Sentence
 
 
-def test_only_what_stands_in_the_record_cited_is_supported(record: Record) -> None:
+def test_only_verbatim_sentences_of_the_cited_record_are_supported(record: Record) -> None:
     sentences = {
         "그래핀(graphene) 필름을 만들었다.": (1,),
         "그래핀 차폐재": (1,),
@@ -78,13 +78,13 @@ def evidence(demo: Engine) -> list[AnalyzedRecord]:
         ("Film and telework: 30.5 dB for 412 parents.", (1, 2), ""),
     ],
 )
-def test_a_sentence_is_unsupported_for_what_its_records_do_not_bear_out(
+def test_an_unsupported_sentence_has_its_issue(
     demo: Engine, evidence: list[AnalyzedRecord], text: str, citations: tuple[int, ...], issue: Issue
 ) -> None:
     assert find_issue(Sentence(text, citations), evidence, demo.open_index) == issue
 
 
-def test_every_sentence_of_a_record_is_borne_out_by_that_record(demo: Engine) -> None:
+def test_every_sentence_of_a_record_is_supported_by_it(demo: Engine) -> None:
     index = demo.open_index
     ranked = demo.search("연구", k=60).ranking.records + demo.search("study", k=60).ranking.records
     unsupported = 0

@@ -30,7 +30,7 @@ GRAPHENE = (
 )
 
 
-def test_the_parts_stand_in_order_and_each_sentence_cites_its_record() -> None:
+def test_the_parts_are_in_order_and_each_sentence_cites_its_record() -> None:
     answer = _answer("그래핀 필름의 차폐 효율은?", ["그래핀", "필름", "차폐", "효율"], GRAPHENE)
     assert answer_text(answer) == (
         "##제목##\n그래핀 필름의 차폐 [1]\n\n"
@@ -48,7 +48,7 @@ def test_an_english_question_gets_english_headings() -> None:
     assert answer_text(answer) == "##Title##\nGraphene [1]\n\n##Main Body##\nGraphene films gave good shielding. [1]"
 
 
-def test_where_nothing_fits_it_says_so_and_cites_nothing() -> None:
+def test_without_an_answering_record_there_is_a_reason_and_no_citation() -> None:
     answer = _answer("김치찌개 끓이는 법은?", ["김치찌개", "끓이는", "법", "그래핀"], GRAPHENE)
     assert (answer.reason, answer.sections, answer.citations) == ("nothing_fits", (), ())
     assert answer_text(answer).startswith("찾은 기록 가운데 이 질문에 답하는 문장이 없습니다.")
@@ -67,7 +67,7 @@ def test_questions_and_announcements_are_no_statements() -> None:
     assert "다음과 같다" not in answer_text(answer)
 
 
-def test_a_record_in_the_other_language_fits_by_its_terms() -> None:
+def test_a_record_in_the_other_language_answers_by_its_terms() -> None:
     korean = ("염습지의 탄소", "염습지(salt marsh)의 블루카본(blue carbon) 매몰률을 재었다. 결과는 높았다.")
     words = ["restored", "salt", "marsh", "bury", "carbon", "compared", "natural", "fast", "yearly", "blue"]
     answer = _answer("How fast does a restored salt marsh bury blue carbon?", words, korean)

@@ -31,11 +31,11 @@ HYPHEN = "\N{NON-BREAKING HYPHEN}"
         ),
     ],
 )
-def test_each_format_has_its_marks(answer: Answer, form: AnswerFormat, text: str) -> None:
+def test_each_format_has_its_form(answer: Answer, form: AnswerFormat, text: str) -> None:
     assert answer_text(answer, form) == text
 
 
-def test_a_reason_reads_alike_in_every_format() -> None:
+def test_a_reason_is_the_same_in_every_format() -> None:
     nothing = Answer("extractive", "en", (), (), "nothing_found")
     forms: tuple[AnswerFormat, ...] = ("cited", "scienceon", "plain")
     assert {answer_text(nothing, form) for form in forms} == {

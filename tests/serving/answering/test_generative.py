@@ -35,7 +35,7 @@ def sentence(demo: Engine) -> str:
     return best.text.split(". ")[0].rstrip(".") + "."
 
 
-def test_a_generated_answer_says_who_wrote_it_and_how_much_of_it_holds(demo: Engine, sentence: str) -> None:
+def test_a_generated_answer_has_its_model_and_citation_precision(demo: Engine, sentence: str) -> None:
     engine = _engine(
         demo, "##제목##\n재택근무와 갈등\n##본론##\n", sentence, "[1] ", "갈등은 987%", " 커졌다 [2].", "[9]"
     )
@@ -61,9 +61,7 @@ def test_a_generated_answer_says_who_wrote_it_and_how_much_of_it_holds(demo: Eng
     assert _model(engine).streams[0].closed
 
 
-def test_a_citation_of_a_record_that_is_not_there_is_dropped_and_counts_against_the_answer(
-    demo: Engine, sentence: str
-) -> None:
+def test_a_citation_of_a_missing_record_is_dropped_and_lowers_the_precision(demo: Engine, sentence: str) -> None:
     answer = _engine(demo, f"{sentence} [1][7]. {sentence} [1]").ask(QUESTION).answer
     first, second = answer.sections[0].sentences
     assert (first.citations, first.issue, second.supported) == ((1,), "no_such_record", True)
@@ -87,7 +85,7 @@ def test_the_model_may_say_that_the_records_do_not_answer(demo: Engine) -> None:
         (("\x00" * 50,), "invalid_output"),
     ],
 )
-def test_where_the_model_fails_the_records_own_sentences_answer_and_it_is_said(
+def test_where_the_model_fails_the_answer_is_extractive_and_the_fallback_reported(
     demo: Engine, pieces: tuple[Line, ...], cause: str
 ) -> None:
     engine = _engine(demo, *pieces)
@@ -113,7 +111,7 @@ def test_without_keywords_from_the_model_the_questions_own_words_are_searched_fo
         assert result.ranking == alone.ranking
 
 
-def test_keywords_that_the_index_does_not_have_are_no_keywords(demo: Engine) -> None:
+def test_keywords_that_are_not_in_the_index_are_dropped(demo: Engine) -> None:
     result = _engine(demo, korean=listed("흐르르", "갸갸"), english=listed("zzz", "qqq")).search(QUESTION)
     (fallback,) = result.fallbacks
     assert (fallback.cause, fallback.message) == (
@@ -122,7 +120,7 @@ def test_keywords_that_the_index_does_not_have_are_no_keywords(demo: Engine) -> 
     assert result.ranking == demo.search(QUESTION).ranking
 
 
-def test_a_model_that_is_away_is_waited_for_once_a_question(demo: Engine) -> None:
+def test_an_unavailable_model_is_called_once_per_question(demo: Engine) -> None:
     engine = _engine(demo, "never", korean=ModelUnavailable("away"), english=ModelUnavailable("away"))
     for _ in range(2):
         result = engine.ask(QUESTION)
@@ -134,7 +132,7 @@ def test_a_model_that_is_away_is_waited_for_once_a_question(demo: Engine) -> Non
     assert _model(engine).streams == []
 
 
-def test_a_question_without_a_word_asks_no_model(demo: Engine) -> None:
+def test_a_question_without_a_word_calls_no_model(demo: Engine) -> None:
     engine = _engine(demo, "text")
     assert engine.ask("…?!").answer.reason == "no_keywords"
     assert _model(engine).asked == []
@@ -152,7 +150,7 @@ def test_closing_the_events_stops_the_model(demo: Engine, sentence: str) -> None
     assert stream.taken < 10
 
 
-def test_a_record_that_gives_orders_stays_in_its_fence(demo: Engine) -> None:
+def test_a_record_cannot_leave_its_fence(demo: Engine) -> None:
     from dataclasses import replace
 
     record = demo.search(QUESTION).ranking.records[0].record
@@ -163,7 +161,7 @@ def test_a_record_that_gives_orders_stays_in_its_fence(demo: Engine) -> None:
     assert len(fence_records([replace(record, text="가 " * 9_000)], "en")) < LONGEST_TEXT + 200
 
 
-def test_the_model_is_shown_five_records_and_the_question_and_told_its_rules(demo: Engine, sentence: str) -> None:
+def test_the_prompt_has_the_rules_five_records_and_the_question(demo: Engine, sentence: str) -> None:
     engine = _engine(demo, f"{sentence} [1]")
     ranked = engine.ask(QUESTION).search.ranking.records
     system, user = _model(engine).asked[-1]
@@ -193,7 +191,7 @@ def test_both_languages_keywords_are_single_words_of_the_index_in_the_models_ord
     assert {each.text for each in by_weight.keywords} == {each.text for each in keywords.keywords}
 
 
-def test_a_model_that_mistakes_the_question_does_not_lose_what_it_says(demo: Engine) -> None:
+def test_wrong_keywords_of_a_model_do_not_replace_the_questions_words(demo: Engine) -> None:
     result = _engine(demo, korean=listed("우유"), english=listed("milk")).search(QUESTION)
     assert result.keywords.model == "scripted"
     assert result.queries.queries[-1] == tuple(each.text for each in demo.search(QUESTION).keywords.keywords)
@@ -209,9 +207,7 @@ def test_a_korean_keyword_of_an_english_question_leads_to_korean_records(demo: E
     assert "재택근무" in carried[0]
 
 
-def test_a_model_that_writes_on_beyond_what_it_was_asked_for_is_let_go_and_nothing_of_it_is_an_answer(
-    demo: Engine, sentence: str
-) -> None:
+def test_an_answer_that_does_not_end_is_rejected(demo: Engine, sentence: str) -> None:
     pieces = [f"{sentence} [1] "] * (1 + LONGEST_WRITTEN // len(sentence))
     engine = _engine(demo, *pieces)
     events = list(engine.events(QUESTION))

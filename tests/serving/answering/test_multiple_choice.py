@@ -10,7 +10,7 @@ from shrag.serving.events import Answer
 from shrag.serving.request import LETTERS, LONGEST_CHOICE, parse_question
 
 
-def test_choices_are_plain_lines_and_none_are_none() -> None:
+def test_choices_are_plain_lines() -> None:
     assert parse_question("?").choices == ()
     assert parse_question("?", [" a\n b ", "c\u202e"]).choices == ("a b", "c")
     assert len(parse_question("?", [str(number) for number in range(10)]).choices) == len(LETTERS) == 10
@@ -27,14 +27,14 @@ def test_choices_are_plain_lines_and_none_are_none() -> None:
         (["a", "b" * (LONGEST_CHOICE + 1)], "Choice B has 501 characters, at most 500"),
     ],
 )
-def test_choices_that_cannot_be_are_refused_by_letter(demo: Engine, raw: list[str], says: str) -> None:
+def test_invalid_choices_are_rejected_by_letter(demo: Engine, raw: list[str], says: str) -> None:
     for ask in (demo.ask, demo.search, demo.events):
         with pytest.raises(QuestionError, match=says) as caught:
             ask("What is it?", choices=raw)
         assert caught.value.code == "choices_invalid"
 
 
-def test_without_a_model_the_choice_is_the_one_whose_words_the_answer_has(demo: Engine) -> None:
+def test_without_a_model_the_choice_shares_most_words_with_the_answer(demo: Engine) -> None:
     question = "At four weeks, how large was the error of the LSTM network for onion prices?"
     choices = ["groundwater", "boosting", "photosynthesis"]
     answer = demo.ask(question, choices=choices).answer
@@ -45,19 +45,19 @@ def test_without_a_model_the_choice_is_the_one_whose_words_the_answer_has(demo: 
     assert demo.ask(question).answer.choice == ""
 
 
-def test_without_a_model_none_is_chosen_where_nothing_can_be_said_for_one_of_them(demo: Engine) -> None:
+def test_without_a_model_none_is_chosen_where_a_choice_has_no_own_word(demo: Engine) -> None:
     question = "How well does LSTM forecast onion prices?"
     others = ("seasonal ARIMA", "no", "onion forecasts")
     assert [demo.ask(question, choices=["7.8%", other]).answer.choice for other in others] == ["B", "", ""]
 
 
-def test_choices_of_one_question_are_another_question(demo: Engine) -> None:
+def test_choices_are_part_of_the_question(demo: Engine) -> None:
     one = demo.search("What is it?", choices=["yes", "no"]).question
     assert one.choices == ("yes", "no")
     assert one != demo.search("What is it?").question
 
 
-def test_a_choice_that_no_record_bears_out_says_so() -> None:
+def test_a_choice_that_no_record_supports_says_so() -> None:
     closed_book = Answer("closed_book", "ko", (), (), choice="A")
     assert choice_line(closed_book, ["예", "아니오"]) == "답: A. 예 (뒷받침하는 기록이 없습니다)"
     refused = Answer("generated", "en", (), (), "nothing_fits", choice="B")

@@ -59,7 +59,7 @@ def _budgeted(model: _Model, calls: int = 8, seconds: float = 60.0, clock: Seque
     return BudgetedModel(model, CallBudget(calls, seconds), (lambda: next(times)) if clock else (lambda: 0.0))
 
 
-def test_a_call_is_made_once_and_noted_once_however_often_it_is_asked_for() -> None:
+def test_identical_calls_are_made_and_reported_once() -> None:
     model = _Model('{"letter": "a"}', '{"letter": "b"}')
     budgeted = _budgeted(model)
     told = [_told(budgeted, question) for question in ("one", "two", "one", "two")]
@@ -69,7 +69,7 @@ def test_a_call_is_made_once_and_noted_once_however_often_it_is_asked_for() -> N
     assert [calls for _, calls in told] == [[call], [call], [], []]
 
 
-def test_who_asks_while_the_same_call_is_being_made_waits_for_it() -> None:
+def test_a_concurrent_identical_call_waits_for_the_first() -> None:
     model = _Model()
     model.gate.clear()
     budgeted = _budgeted(model)
@@ -85,7 +85,7 @@ def test_who_asks_while_the_same_call_is_being_made_waits_for_it() -> None:
     assert len(model.asked) == 1
 
 
-def test_no_call_is_made_beyond_the_number_allowed_but_what_was_answered_still_is() -> None:
+def test_no_call_exceeds_the_budget_but_known_results_are_returned() -> None:
     budgeted = _budgeted(_Model(), calls=2)
     assert _ask(budgeted, "one") == _ask(budgeted, "two") == "a"
     with pytest.raises(BudgetExceeded, match="used up the 2 calls") as exceeded:
@@ -95,28 +95,28 @@ def test_no_call_is_made_beyond_the_number_allowed_but_what_was_answered_still_i
     assert budgeted.calls == 2
 
 
-def test_none_allowed_means_none() -> None:
+def test_a_budget_of_no_calls_allows_none() -> None:
     model = _Model()
     with pytest.raises(BudgetExceeded):
         _ask(_budgeted(model, calls=0), "one")
     assert model.asked == []
 
 
-def test_no_call_is_begun_after_the_seconds_allowed_which_count_from_the_first_one() -> None:
+def test_no_call_starts_after_the_seconds_counted_from_the_first() -> None:
     budgeted = _budgeted(_Model(), seconds=30.0, clock=(100.0, 130.0, 130.5))
     assert _ask(budgeted, "one") == _ask(budgeted, "two") == "a"
     with pytest.raises(BudgetExceeded, match="used up the 30 seconds"):
         _ask(budgeted, "three")
 
 
-def test_a_repaired_answer_took_two_calls() -> None:
+def test_a_repaired_reply_counts_as_two_calls() -> None:
     budgeted = _budgeted(_Model("nothing of the kind", '{"letter": "b"}'))
     letter, calls = _told(budgeted, "one")
     assert letter == "b"
     assert [call.repaired for call in calls] == [True, True]
 
 
-def test_a_call_that_fails_fails_alike_for_all_and_is_not_made_again() -> None:
+def test_a_failed_call_gives_its_error_to_all_callers_once() -> None:
     model = _Model("nothing of the kind")
     budgeted = _budgeted(model)
     for _ in range(2):
@@ -125,12 +125,12 @@ def test_a_call_that_fails_fails_alike_for_all_and_is_not_made_again() -> None:
     assert len(model.asked) == 2  # the try and its repair
 
 
-def test_the_answer_is_streamed_though_nothing_is_left() -> None:
+def test_streams_are_outside_the_budget() -> None:
     budgeted = _budgeted(_Model(), calls=0)
     assert list(budgeted.stream([Message("user", "one")])) == ["a"]
 
 
-def test_the_same_messages_under_another_schema_are_another_call() -> None:
+def test_another_schema_is_another_call() -> None:
     model = _Model("plain")
     budgeted = _budgeted(model)
     messages = [Message("user", "one")]

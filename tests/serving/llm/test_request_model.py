@@ -22,7 +22,7 @@ CALL = ModelCall("step", "m", 10, 2, 0.5, 0.1)
         (BudgetExceeded("calls", 48), Truncated("calls", 48)),
     ],
 )
-def test_a_stage_without_the_model_says_how_it_failed_or_what_ran_out(error: ModelError, told: Event) -> None:
+def test_a_failure_of_the_model_gives_its_fallback_event(error: ModelError, told: Event) -> None:
     def work(model: LanguageModel) -> tuple[str, list[ModelCall]]:
         raise error
 
@@ -30,7 +30,7 @@ def test_a_stage_without_the_model_says_how_it_failed_or_what_ran_out(error: Mod
     assert attempt("step", MODEL, work) == (None, [told])
 
 
-def test_calls_whose_answers_cannot_be_used_are_told_before_that() -> None:
+def test_calls_with_invalid_output_are_reported_before_the_fallback() -> None:
     assert fallback_events("step", UnusableOutput("no JSON", [CALL, CALL])) == [
         CALL,
         CALL,
@@ -38,14 +38,14 @@ def test_calls_whose_answers_cannot_be_used_are_told_before_that() -> None:
     ]
 
 
-def test_what_a_model_made_comes_with_its_calls_also_where_it_is_empty() -> None:
+def test_a_result_comes_with_its_calls_also_where_it_is_empty() -> None:
     assert attempt("step", MODEL, lambda _: ("", [CALL])) == ("", [CALL])
 
 
-def test_what_is_no_failure_of_the_model_is_not_hidden() -> None:
+def test_other_errors_are_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         attempt("step", MODEL, lambda _: (1 // 0, []))
 
 
-def test_without_a_model_nothing_is_made_and_nothing_reported() -> None:
+def test_without_a_model_there_is_no_result_and_no_event() -> None:
     assert attempt("step", None, lambda _: ("made", [CALL])) == (None, [])

@@ -36,19 +36,19 @@ class _Writing:
         raise NotImplementedError
 
 
-def test_a_call_is_told_with_its_purpose_its_tokens_and_its_time() -> None:
+def test_a_call_has_its_purpose_tokens_and_time() -> None:
     letter, calls = call_model(_Writing('{"letter": "a"}'), ASKED, _Letter)
     assert letter == _Letter("a")
     assert calls == [ModelCall("query", "writing", 102, 20, 0.5, 0.25, repaired=False)]
 
 
-def test_an_answer_that_was_asked_for_again_took_two_calls() -> None:
+def test_a_repaired_reply_has_two_calls() -> None:
     letter, calls = call_model(_Writing("a", '{"letter": "a"}'), ASKED, _Letter)
     assert letter == _Letter("a")
     assert [(call.prompt_tokens, call.repaired) for call in calls] == [(102, True), (104, True)]
 
 
-def test_calls_are_told_also_where_nothing_that_came_can_be_used() -> None:
+def test_an_unusable_reply_has_its_calls() -> None:
     with pytest.raises(UnusableOutput, match=r"^writing gave no valid") as caught:
         call_model(_Writing("a", "b"), ASKED, _Letter)
     assert [(call.stage, call.prompt_tokens, call.repaired) for call in caught.value.calls] == [
@@ -57,6 +57,6 @@ def test_calls_are_told_also_where_nothing_that_came_can_be_used() -> None:
     ]
 
 
-def test_a_call_whose_answer_two_steps_were_given_is_told_of_once() -> None:
+def test_a_call_shared_by_two_steps_is_reported_once() -> None:
     model = BudgetedModel(_Writing('{"letter": "a"}'))
     assert [len(call_model(model, ASKED, _Letter)[1]) for _ in range(2)] == [1, 0]

@@ -52,7 +52,7 @@ def test_direct_searches_once_by_the_query_that_the_model_writes(demo: Engine) -
 
 
 @pytest.mark.parametrize("failure", [ModelRefused("Too long."), InvalidOutput("No JSON.")])
-def test_direct_searches_by_the_question_where_no_query_comes(demo: Engine, failure: ModelError) -> None:
+def test_direct_searches_by_the_question_where_the_model_fails(demo: Engine, failure: ModelError) -> None:
     model = ScriptFile("iterative")
     model.fail("query", failure)
     events = _events(demo, "direct", model)
@@ -61,7 +61,7 @@ def test_direct_searches_by_the_question_where_no_query_comes(demo: Engine, fail
     assert _answer(events).kind == "generated"
 
 
-def test_self_ask_asks_looks_up_and_answers_until_nothing_is_left_to_ask(demo: Engine) -> None:
+def test_self_ask_searches_and_answers_until_there_is_no_follow_up(demo: Engine) -> None:
     model = ScriptFile("iterative")
     events = _events(demo, "self-ask", model)
     assert [name for name in model.asked if name != "keywords"] == [
@@ -90,7 +90,7 @@ def test_self_ask_asks_looks_up_and_answers_until_nothing_is_left_to_ask(demo: E
 
 
 @pytest.mark.parametrize("said", [BOTH, BOTH.upper(), "…", ""])
-def test_self_ask_ends_where_the_follow_up_is_the_question_itself_or_none(demo: Engine, said: str) -> None:
+def test_self_ask_ends_at_a_follow_up_that_is_empty_or_the_question(demo: Engine, said: str) -> None:
     model = ScriptFile("iterative")
     model.say("followup", f'{{"follow_up": "{said}"}}')
     events = _events(demo, "self-ask", model)
@@ -98,14 +98,14 @@ def test_self_ask_ends_where_the_follow_up_is_the_question_itself_or_none(demo: 
     assert _answer(events).kind == "generated"
 
 
-def test_self_ask_that_repeats_a_follow_up_ends(demo: Engine) -> None:
+def test_self_ask_ends_at_a_repeated_follow_up(demo: Engine) -> None:
     model = ScriptFile("iterative")
     model.say("followup", f'{{"follow_up": "{ONION}"}}')
     events = _events(demo, "self-ask", model)
     assert {node.number for node in _steps(events)} == {1}
 
 
-def test_previous_context_looks_up_what_each_thought_says_and_ends_with_the_last(demo: Engine) -> None:
+def test_previous_context_searches_by_each_thought_until_the_last(demo: Engine) -> None:
     model = ScriptFile("iterative")
     events = _events(demo, "previous-context", model)
     assert [name for name in model.asked if name != "keywords"] == ["thought"] * 3
@@ -128,7 +128,7 @@ def test_previous_context_looks_up_what_each_thought_says_and_ends_with_the_last
 
 
 @pytest.mark.parametrize("strategy", ["self-ask", "previous-context"])
-def test_a_model_that_never_has_enough_is_stopped_after_its_turns(demo: Engine, strategy: str) -> None:
+def test_a_model_that_never_ends_is_stopped_after_the_most_turns(demo: Engine, strategy: str) -> None:
     model = ScriptFile("iterative")
     turns = iter(range(100))
     model.make("followup", lambda: f'{{"follow_up": "LSTM {next(turns)}"}}')
@@ -153,7 +153,7 @@ def test_a_model_that_fails_ends_the_turns_and_not_the_answer(
     assert _answer(events).kind == "generated"
 
 
-def test_a_follow_up_that_is_not_settled_leaves_the_others(demo: Engine) -> None:
+def test_an_unanswered_follow_up_leaves_the_others(demo: Engine) -> None:
     model = ScriptFile("iterative")
     model.fail("solve", ModelRefused("Too long."))
     events = _events(demo, "self-ask", model)
@@ -164,7 +164,7 @@ def test_a_follow_up_that_is_not_settled_leaves_the_others(demo: Engine) -> None
 
 @pytest.mark.parametrize("calls", [2, 3])
 @pytest.mark.parametrize("steps", [self_ask, previous_context])
-def test_what_runs_out_ends_the_turns_and_is_told_once(demo: Engine, steps: Steps, calls: int) -> None:
+def test_an_exhausted_budget_ends_the_turns_and_is_reported_once(demo: Engine, steps: Steps, calls: int) -> None:
     strategy = PlanStrategy("tried", steps, budget=CallBudget(calls=calls))
     resources = Engine(demo.open_index, model=ScriptFile("iterative")).resources
     events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
@@ -180,6 +180,6 @@ def test_without_a_model_each_refuses_in_one_sentence(demo: Engine, strategy: st
 
 
 @pytest.mark.parametrize("strategy", [each.name for each in ITERATIVE])
-def test_a_search_finds_what_an_answer_is_made_from(demo: Engine, strategy: str) -> None:
+def test_a_search_has_the_ranking_of_the_answer(demo: Engine, strategy: str) -> None:
     engine = Engine(demo.open_index, model=ScriptFile("iterative"))
     assert engine.search(BOTH, strategy=strategy).ranking == engine.ask(BOTH, strategy=strategy).search.ranking

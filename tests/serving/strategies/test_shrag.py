@@ -41,7 +41,7 @@ def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None
     assert expected == sorted(expected, reverse=True)
 
 
-def test_it_is_said_what_found_and_what_ranked(demo: Engine) -> None:
+def test_the_events_name_the_encoder_and_the_reranker(demo: Engine) -> None:
     result = demo.search(QUESTION, strategy="hybrid")
     assert (result.hits.encoder, result.hits.encoder_is_model) == ("LSA", False)
     assert result.ranking.reranker == "BM25 + best sentence + 2 × LSA cosine"
@@ -61,7 +61,7 @@ def test_a_record_without_a_word_of_the_question_is_found_by_its_vector(demo: En
     assert by_vectors <= {*found.candidates, *found.incomplete}
 
 
-def test_an_index_without_vectors_says_what_to_do(demo: Engine) -> None:
+def test_hybrid_without_vectors_says_how_to_build_them(demo: Engine) -> None:
     bare = Engine(replace(demo.open_index, dense=None))
     with pytest.raises(StrategyUnavailable, match=r"Index demo has no vectors.*`shrag index demo --encoder lsa`"):
         bare.search(QUESTION, strategy="hybrid")

@@ -22,21 +22,21 @@ def test_a_question_finds_the_record_written_in_the_other_language(demo: Engine)
     assert "en" in {ranked.record.language for ranked in with_it.ranking.records[:3]}
 
 
-def test_the_keywords_say_what_they_were_carried_over_to(demo: Engine) -> None:
+def test_keywords_have_their_translations(demo: Engine) -> None:
     found = demo.search("machine learning with sensors")
     carried = {keyword.text: keyword.translations for keyword in found.keywords.keywords}
     assert carried["sensors"][0] == "센서"
     assert any("센서" in query for query in found.queries.queries)
 
 
-def test_the_baseline_is_not_carried_over(demo: Engine) -> None:
+def test_bm25_translates_nothing(demo: Engine) -> None:
     found = demo.search("machine learning with sensors", strategy="bm25")
     assert all(keyword.translations == () for keyword in found.keywords.keywords)
     assert len(found.queries.queries) == 1
 
 
 @pytest.mark.parametrize("question", [KOREAN, ENGLISH])
-def test_a_question_of_one_language_is_judged_as_before_among_its_own_records(demo: Engine, question: str) -> None:
+def test_translations_do_not_change_scores_within_one_language(demo: Engine, question: str) -> None:
     without = Engine(replace(demo.open_index, glossary=None)).search(question).ranking.records
     with_it = demo.search(question).ranking.records
     language = "ko" if question == KOREAN else "en"
@@ -47,7 +47,7 @@ def test_a_question_of_one_language_is_judged_as_before_among_its_own_records(de
     assert {docid: after[docid] for docid in shared} == {docid: before[docid] for docid in shared}
 
 
-def test_the_page_shows_what_a_keyword_was_carried_over_to(demo: Engine) -> None:
+def test_the_page_shows_the_translation_of_a_keyword(demo: Engine) -> None:
     page = render_page(demo, PageRequest("machine learning with sensors", "en"))
     assert '<span class="translations">→ <bdi>센서</bdi></span>' in page
     assert "Behind the arrow" in page

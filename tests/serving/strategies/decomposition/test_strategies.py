@@ -31,7 +31,7 @@ def _ranked(events: Sequence[Event]) -> list[str]:
     return [ranked.record.docid for ranked in ranking.records]
 
 
-def test_a_question_in_parts_is_looked_up_whole_and_in_each(demo: Engine) -> None:
+def test_decompose_searches_for_the_question_and_each_part(demo: Engine) -> None:
     model = ScriptFile("parts")
     events = _events(demo, BOTH, "decompose", model)
     onion, groundwater = "LSTM의 양파 도매가격 예측 오차는 얼마인가?", "LSTM의 지하수위 예측 효율은 얼마인가?"
@@ -55,7 +55,7 @@ def test_a_question_in_parts_is_looked_up_whole_and_in_each(demo: Engine) -> Non
     assert (answer.kind, answer.citation_precision) == ("generated", 1.0)
 
 
-def test_without_a_model_what_is_joined_is_taken_apart_and_what_is_one_is_left_alone(demo: Engine) -> None:
+def test_decompose_without_a_model_splits_coordinated_questions_only(demo: Engine) -> None:
     parts = [node for node in _nodes(_events(demo, BOTH, "decompose")) if node[2] == "part"]
     assert [node[4] for node in parts[:2]] == [
         "LSTM은 양파를 얼마나 잘 예측하는가?",
@@ -67,7 +67,7 @@ def test_without_a_model_what_is_joined_is_taken_apart_and_what_is_one_is_left_a
     assert _ranked(events) == [each.record.docid for each in demo.search(one).ranking.records]
 
 
-def test_a_plan_that_fails_is_made_by_rules_and_that_is_told(demo: Engine) -> None:
+def test_a_decomposition_that_fails_is_done_by_rules_and_reported(demo: Engine) -> None:
     model = ScriptFile("parts")
     model.fail("decompose", ModelRefused("The prompt is too long."))
     events = _events(demo, BOTH, "decompose", model)
@@ -77,7 +77,7 @@ def test_a_plan_that_fails_is_made_by_rules_and_that_is_told(demo: Engine) -> No
     assert "LSTM은 양파를 얼마나 잘 예측하는가?" in {node[4] for node in _nodes(events)}
 
 
-def test_a_step_is_asked_with_the_words_of_a_record_that_answer_the_one_before(demo: Engine) -> None:
+def test_chain_fills_a_slot_with_the_words_of_a_record_that_answer_the_earlier_step(demo: Engine) -> None:
     model = ScriptFile("steps")
     events = _events(demo, ONION, "chain", model)
     steps = [event for event in events if isinstance(event, Node) and event.kind == "step"]
@@ -94,7 +94,7 @@ def test_a_step_is_asked_with_the_words_of_a_record_that_answer_the_one_before(d
     assert {"DEMO-AGR-002", "DEMO-OCE-002"} <= set(_ranked(events)[:3])
 
 
-def test_a_step_whose_answer_is_not_found_leaves_its_place_empty(demo: Engine) -> None:
+def test_chain_leaves_a_slot_empty_where_no_record_has_the_answer(demo: Engine) -> None:
     for said in ('{"text": "", "record": 0}', '{"text": "transformer networks", "record": 1}'):
         model = ScriptFile("steps")
         model.say("span", said)
@@ -104,7 +104,7 @@ def test_a_step_whose_answer_is_not_found_leaves_its_place_empty(demo: Engine) -
         assert second.question == "로 지하수위를 예측한 효율은 얼마인가?"
 
 
-def test_an_integrator_that_fails_costs_its_words_alone(demo: Engine) -> None:
+def test_chain_searches_on_without_an_answer_that_could_not_be_extracted(demo: Engine) -> None:
     model = ScriptFile("steps")
     model.fail("span", ModelRefused("The prompt is too long."))
     events = _events(demo, ONION, "chain", model)
@@ -113,7 +113,7 @@ def test_an_integrator_that_fails_costs_its_words_alone(demo: Engine) -> None:
     assert _ranked(events)
 
 
-def test_a_question_in_simpler_words_is_looked_up_beside_its_own(demo: Engine) -> None:
+def test_rewrite_searches_for_the_question_and_its_rewriting(demo: Engine) -> None:
     question = "혹시 LSTM으로 양파의 도매가격을 예측하면 그 오차가 얼마나 되는지 알 수 있을까요?"
     events = _events(demo, question, "rewrite", ScriptFile("rewrite"))
     assert [node[2:4] for node in _nodes(events)] == [
@@ -126,7 +126,7 @@ def test_a_question_in_simpler_words_is_looked_up_beside_its_own(demo: Engine) -
     assert _ranked(events)[0] == "DEMO-AGR-002"
 
 
-def test_rewriting_needs_a_model_and_says_so_before_anything_is_asked(demo: Engine) -> None:
+def test_rewrite_needs_a_model_and_says_so_before_any_event(demo: Engine) -> None:
     with pytest.raises(StrategyUnavailable, match="rewrite needs a language model"):
         demo.events(BOTH, strategy="rewrite")
     assert "rewrite" not in demo.strategies

@@ -44,7 +44,7 @@ class _Counted:
 
 
 @given(st.floats(0, 0.5), st.floats(0.5, 2), st.floats(-5, 5), st.floats(-5, 5))
-def test_a_curve_goes_through_its_two_points_and_never_falls(
+def test_a_curve_passes_its_two_points_and_never_falls(
     chance: float, verbatim: float, one: float, other: float
 ) -> None:
     curve = fit(chance, verbatim)
@@ -53,17 +53,17 @@ def test_a_curve_goes_through_its_two_points_and_never_falls(
     assert 0 <= curve.value(min(one, other)) <= curve.value(max(one, other)) <= 1
 
 
-def test_kinds_of_pairs_that_do_not_differ_make_the_steepest_curve_there_is() -> None:
+def test_points_that_do_not_differ_give_the_steepest_curve() -> None:
     assert fit(0.5, 0.5).width == fit(0.9, 0.2).width == 0.01
     assert Curve(0.5, 0.01).value(-math.inf) == pytest.approx(0)
 
 
-def test_the_demonstrations_curve_stands_where_it_was_learnt(demo: Engine) -> None:
+def test_the_curve_of_the_demonstration_is_pinned(demo: Engine) -> None:
     curve = learn_curve(demo.resources.reranker, demo.open_index)
     assert (round(curve.middle, 2), round(curve.width, 2)) == (0.45, 0.12)
 
 
-def test_a_score_is_worth_the_same_whatever_factor_the_re_ranker_scores_by(demo: Engine) -> None:
+def test_calibrated_values_do_not_depend_on_the_scale_of_scores(demo: Engine) -> None:
     question = "그래핀 필름의 차폐 효율"
     worth = [
         calibrate(_Counted(f"times {factor}", factor), demo.open_index).values(question, [factor * 3.0, 0.0])
@@ -73,7 +73,7 @@ def test_a_score_is_worth_the_same_whatever_factor_the_re_ranker_scores_by(demo:
     assert worth[0][0] > worth[0][1]
 
 
-def test_a_curve_is_learnt_once_for_an_index_and_a_re_ranker(demo: Engine) -> None:
+def test_a_curve_is_cached_by_index_and_reranker(demo: Engine) -> None:
     reranker = _Counted("once")
     calibrate(reranker, demo.open_index)
     asked = reranker.asked
@@ -84,7 +84,7 @@ def test_a_curve_is_learnt_once_for_an_index_and_a_re_ranker(demo: Engine) -> No
     assert len(calibration._learnt_curve.cache) <= 32
 
 
-def test_cosines_are_calibrated_as_they_are(demo: Engine, tmp_path: Path) -> None:
+def test_cosines_are_calibrated_without_division(demo: Engine, tmp_path: Path) -> None:
     reranker = open_reranker("vectors", demo.open_index, tmp_path)
     curve = learn_curve(reranker, demo.open_index)
     assert 0.2 < curve.middle < 0.8
@@ -93,7 +93,7 @@ def test_cosines_are_calibrated_as_they_are(demo: Engine, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_cross_encoders_scores_are_left_alone(demo: Engine, cross_encoder: CrossEncoderReranker) -> None:
+def test_scores_of_a_cross_encoder_are_unchanged(demo: Engine, cross_encoder: CrossEncoderReranker) -> None:
     calibrated = calibrate(cross_encoder, demo.open_index)
     assert calibrated.curve is None
     assert calibrated.values("anything", [0.25, 0.75]) == [0.25, 0.75]
@@ -113,6 +113,6 @@ def test_an_index_too_small_to_learn_from_has_the_usual_curve(demo: Engine, reco
     assert (learn_curve(demo.resources.reranker, small) == USUAL) == usual
 
 
-def test_a_question_that_scores_nothing_for_itself_is_worth_what_its_scores_are(demo: Engine) -> None:
+def test_scores_are_not_divided_where_the_question_scores_nothing_for_itself(demo: Engine) -> None:
     (value,) = calibrate(demo.resources.reranker, demo.open_index).values("…?!", [0.0])
     assert 0 < value < CHANCE

@@ -7,7 +7,7 @@ from shrag.serving.strategies.pipeline.presets import PRESETS, parse_preset
 from shrag.serving.strategies.pipeline.syntax import parse_pipeline
 
 
-def test_the_eight_ways_are_the_seeds_with_its_numbers() -> None:
+def test_the_presets_are_the_seeds_pipelines_with_its_numbers() -> None:
     assert {name: str(pipeline) for name, pipeline in PRESETS.items()} == {
         "pipeline-1": "retrieve(5)",
         "pipeline-2": "retrieve(15) > rerank(5)",
@@ -21,7 +21,7 @@ def test_the_eight_ways_are_the_seeds_with_its_numbers() -> None:
     assert all(parse_pipeline(str(pipeline)) == pipeline for pipeline in PRESETS.values())
 
 
-def test_a_way_takes_other_numbers_as_many_as_it_has() -> None:
+def test_a_preset_takes_as_many_numbers_as_it_has() -> None:
     assert str(parse_preset("pipeline-3(20,30, 10)")) == "augment(2) > retrieve(20) > rrf(30) > rerank(10)"
     assert parse_preset("pipeline-1") is None
     assert parse_preset("shrag") is None

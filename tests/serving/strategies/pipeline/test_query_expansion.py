@@ -22,7 +22,7 @@ def _made(demo: Engine, question: str, language: str, count: int, *, glossary: b
     return [query.text for query in made]
 
 
-def test_the_other_language_comes_first_then_other_names_then_parts_of_the_keywords(demo: Engine) -> None:
+def test_queries_by_words_are_the_translation_then_synonyms_then_parts_of_the_keywords(demo: Engine) -> None:
     question = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
     assert _made(demo, question, "ko", 8) == [
         "LSTM price prediction error",
@@ -34,17 +34,17 @@ def test_the_other_language_comes_first_then_other_names_then_parts_of_the_keywo
     assert _made(demo, question, "ko", 1) == ["LSTM price prediction error"]
 
 
-def test_english_words_that_korean_does_not_write_stay_behind(demo: Engine) -> None:
+def test_untranslated_english_words_are_not_in_the_korean_query(demo: Engine) -> None:
     first, *_ = _made(demo, "How fast does a restored salt marsh bury blue carbon?", "en", 2)
     assert first == "블루카본"
 
 
-def test_without_a_glossary_the_keywords_parts_are_all_there_is(demo: Engine) -> None:
+def test_without_a_glossary_queries_are_parts_of_the_keywords(demo: Engine) -> None:
     question = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
     assert _made(demo, question, "ko", 2, glossary=False) == ["도매 가격 LSTM", "가격 LSTM 오차 예측"]
 
 
-def test_a_question_of_few_keywords_has_no_parts_and_one_of_none_nothing(demo: Engine) -> None:
+def test_few_keywords_give_no_parts_and_no_keywords_give_no_queries(demo: Engine) -> None:
     assert _made(demo, "LSTM 오차", "ko", 8, glossary=False) == []
     assert _made(demo, "…?!", "ko", 8) == []
     assert _made(demo, "zzzz qqqq", "en", 8) == []
@@ -56,17 +56,17 @@ def _supposed(demo: Engine, question: str, count: int) -> list[ExpandedQuery]:
     return hypotheses_by_sentences(words, query_of_text(question, index, "question"), count, index)
 
 
-def test_the_sentences_that_hold_most_of_the_question_are_supposed_to_answer_it_one_a_record(demo: Engine) -> None:
+def test_hypotheses_by_sentences_hold_most_of_the_question_one_per_record(demo: Engine) -> None:
     made = _supposed(demo, "How fast does a restored salt marsh bury blue carbon?", 3)
     assert len(made) == 3
     assert made[0].text.startswith("We collected 24 sediment cores from a salt marsh restored by breaching")
     assert all(query.kind == "hypothesis" and len(query.text) <= LONGEST_QUERY for query in made)
 
 
-def test_no_more_are_supposed_than_the_first_search_finds(demo: Engine) -> None:
+def test_hypotheses_are_at_most_the_records_of_the_first_search(demo: Engine) -> None:
     assert 0 < len(_supposed(demo, "How fast does a restored salt marsh bury blue carbon?", 50)) <= FIRST_SEARCH
 
 
-def test_nothing_is_supposed_where_nothing_is_found(demo: Engine) -> None:
+def test_without_hits_there_are_no_hypotheses(demo: Engine) -> None:
     assert _supposed(demo, "…?!", 2) == []
     assert _supposed(demo, "zzzz qqqq", 2) == []

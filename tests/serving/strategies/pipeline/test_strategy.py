@@ -84,9 +84,7 @@ PURPOSES = {"augment": "query", "hypotheses": "hypothesis", "respond": "step"}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_each_preset_asks_the_model_what_its_stages_need_and_names_every_call_and_stage(
-    demo: Engine, preset: str
-) -> None:
+def test_each_preset_makes_the_calls_of_its_stages_and_reports_calls_and_stages(demo: Engine, preset: str) -> None:
     model = ScriptFile("pipelines")
     events = _events(demo, preset, model)
     assert sorted(model.asked) == CALLS[preset]
@@ -112,7 +110,7 @@ def test_each_preset_works_without_a_model(demo: Engine, preset: str) -> None:
 # --- stage by stage ---
 
 
-def test_retrieving_ranks_by_bm25_as_many_as_it_is_told(demo: Engine) -> None:
+def test_retrieve_ranks_as_many_records_by_bm25_as_its_number_says(demo: Engine) -> None:
     events = _events(demo, "retrieve(7)")
     assert len(_hits(events).hits[0]) == 7
     assert _ranking(events).reranker == "BM25"
@@ -120,13 +118,13 @@ def test_retrieving_ranks_by_bm25_as_many_as_it_is_told(demo: Engine) -> None:
     assert [event for event in events if isinstance(event, Node)] == []
 
 
-def test_what_is_asked_for_bounds_what_is_shown_and_never_adds(demo: Engine) -> None:
+def test_k_can_only_reduce_the_records_of_a_pipeline(demo: Engine) -> None:
     assert len(demo.search(QUESTION, k=3, strategy="retrieve(7)").ranking.records) == 3
     assert len(demo.search(QUESTION, k=100, strategy="retrieve(7)").ranking.records) == 7
     assert len(demo.search(QUESTION, k=100, strategy="pipeline-2(20, 12)").ranking.records) == 12
 
 
-def test_reranking_orders_the_pool_by_the_re_rankers_scores(demo: Engine) -> None:
+def test_rerank_orders_the_candidates_by_the_rerankers_scores(demo: Engine) -> None:
     found, reranked = _events(demo, "retrieve(15)"), _events(demo, "retrieve(15) > rerank(5)")
     ranking = _ranking(reranked)
     assert ranking.reranker == "BM25 + best sentence"
@@ -137,7 +135,7 @@ def test_reranking_orders_the_pool_by_the_re_rankers_scores(demo: Engine) -> Non
         assert _hits(found).candidates[each.candidate_rank - 1] == each.record.docid
 
 
-def test_augmenting_adds_the_models_queries_and_leaves_out_the_question_and_what_is_too_many(demo: Engine) -> None:
+def test_augment_adds_the_models_queries_without_the_question_and_within_its_number(demo: Engine) -> None:
     events = _events(demo, "augment(2) > retrieve(10) > rrf(15)", ScriptFile("pipelines"))
     assert _nodes(events) == [
         (0, "question", "open", QUESTION),
@@ -150,7 +148,7 @@ def test_augmenting_adds_the_models_queries_and_leaves_out_the_question_and_what
     assert _ranking(events).reranker == "reciprocal rank fusion of 3 lists"
 
 
-def test_supposing_searches_for_the_models_answers(demo: Engine) -> None:
+def test_hypothesis_searches_for_the_models_hypothetical_answers(demo: Engine) -> None:
     events = _events(demo, "hypothesis(2) > retrieve(10) > rrf(15)", ScriptFile("pipelines"))
     assert [node[1:] for node in _nodes(events)[1:3]] == [
         ("hypothesis", "answered", "LSTM의 오차는 ARIMA보다 작다."),
@@ -158,7 +156,7 @@ def test_supposing_searches_for_the_models_answers(demo: Engine) -> None:
     ]
 
 
-def test_fusing_puts_first_what_several_queries_found(demo: Engine) -> None:
+def test_rrf_scores_are_sums_of_reciprocal_ranks(demo: Engine) -> None:
     events = _events(demo, "augment(2) > retrieve(10) > rrf(4)", ScriptFile("pipelines"))
     hits, ranking = _hits(events), _ranking(events)
     assert len(ranking.records) == 4
@@ -167,14 +165,14 @@ def test_fusing_puts_first_what_several_queries_found(demo: Engine) -> None:
     assert best.score == pytest.approx(sum(1 / (60 + place) for place in places))
 
 
-def test_expanding_asks_in_the_other_language_by_the_glossary_without_a_model(demo: Engine) -> None:
+def test_expand_adds_the_translated_question_without_a_model(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     events = _events(demo, "expand(glossary) > retrieve(10) > rrf(15)", model)
     assert model.asked == []
     assert _nodes(events)[1] == (1, "expansion", "answered", "LSTM price prediction error")
 
 
-def test_filtering_keeps_what_scores_above_and_shows_calibrated_scores(demo: Engine) -> None:
+def test_filter_keeps_records_above_its_score_with_calibrated_scores(demo: Engine) -> None:
     ranked = _ranking(_events(demo, "retrieve(15) > rerank(15)")).records
     kept = _ranking(_events(demo, "retrieve(15) > rerank(15) > filter(0.6)"))
     all_of_them = _ranking(_events(demo, "retrieve(15) > rerank(15) > filter(0)"))
@@ -184,7 +182,7 @@ def test_filtering_keeps_what_scores_above_and_shows_calibrated_scores(demo: Eng
     assert kept.reranker == "BM25 + best sentence, calibrated > 0.6"
 
 
-def test_a_filter_that_lets_nothing_through_ends_in_a_refusal_that_says_so(demo: Engine) -> None:
+def test_a_filter_that_keeps_nothing_ends_in_a_refusal(demo: Engine) -> None:
     events = _events(demo, "retrieve(15) > rerank(5) > filter(0.9)", question="김치찌개를 끓이는 시간과 온도는?")
     assert _ranking(events).records == ()
     assert _ranking(events).reason == "nothing_fits"
@@ -192,7 +190,7 @@ def test_a_filter_that_lets_nothing_through_ends_in_a_refusal_that_says_so(demo:
     assert answer.reason == "nothing_fits"
 
 
-def test_a_temporary_answer_is_told_and_records_are_ranked_by_it(demo: Engine) -> None:
+def test_a_temporary_answer_is_reported_and_records_are_ranked_by_it(demo: Engine) -> None:
     events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", ScriptFile("pipelines"))
     (node,) = [event for event in events if isinstance(event, Node)]
     assert node.answer == "LSTM의 평균 절대 백분율 오차는 7.8%로 ARIMA의 13.1%보다 작다."
@@ -202,14 +200,14 @@ def test_a_temporary_answer_is_told_and_records_are_ranked_by_it(demo: Engine) -
     assert ranked.records[0].score > plain[RIGHT]  # the answer's words count as well
 
 
-def test_an_empty_temporary_answer_leaves_the_question_alone(demo: Engine) -> None:
+def test_an_empty_temporary_answer_ranks_by_the_question(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     model.say("respond", '{"answer": "", "record": 0}')
     events = _events(demo, "retrieve(15) > temp_answer > answer_rerank(5)", model)
     assert _docids(events) == _docids(_events(demo, "retrieve(15) > rerank(5)"))
 
 
-def test_vectors_find_beside_words_and_their_lists_are_fused(demo: Engine) -> None:
+def test_lists_by_words_and_by_vectors_are_fused(demo: Engine) -> None:
     events = _events(demo, "retrieve(10) > dense(10) > rrf(15) > rerank(5)")
     hits = _hits(events)
     assert len(hits.hits) == 2
@@ -221,7 +219,7 @@ def test_vectors_find_beside_words_and_their_lists_are_fused(demo: Engine) -> No
     assert len(alone.records) == 5
 
 
-def test_vectors_that_an_index_does_not_have_are_refused_before_anything_is_asked(demo: Engine) -> None:
+def test_dense_without_vectors_is_rejected_before_any_event(demo: Engine) -> None:
     from dataclasses import replace
 
     bare = Engine(replace(demo.open_index, dense=None))
@@ -240,7 +238,7 @@ def test_vectors_that_an_index_does_not_have_are_refused_before_anything_is_aske
         ("respond", "step", "retrieve(15) > temp_answer > answer_rerank(5)"),
     ],
 )
-def test_what_a_model_fails_in_is_done_without_it_and_that_is_told(
+def test_a_stage_in_which_the_model_fails_is_done_without_it_and_reported(
     demo: Engine, prompt: str, purpose: str, line: str
 ) -> None:
     model = ScriptFile("pipelines")
@@ -252,7 +250,7 @@ def test_what_a_model_fails_in_is_done_without_it_and_that_is_told(
     assert _docids(events) == _docids(_events(demo, line))
 
 
-def test_a_model_that_is_away_is_asked_once_and_everything_is_done_without_it(demo: Engine) -> None:
+def test_an_unavailable_model_is_called_once_and_every_stage_is_done_without_it(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     for prompt in ("augment", "hypotheses", "respond"):
         model.fail(prompt, ModelUnavailable("Nothing answers."))
@@ -261,7 +259,7 @@ def test_a_model_that_is_away_is_asked_once_and_everything_is_done_without_it(de
     assert [each.stage for each in events if isinstance(each, Fallback)][:2] == ["query", "step"]
 
 
-def test_queries_and_hypotheses_are_made_side_by_side(demo: Engine) -> None:
+def test_augment_and_hypothesis_run_in_parallel(demo: Engine) -> None:
     together = threading.Barrier(2, timeout=20)
     model = ScriptFile("pipelines")
 
@@ -276,7 +274,7 @@ def test_queries_and_hypotheses_are_made_side_by_side(demo: Engine) -> None:
     assert {event.stage for event in events if isinstance(event, Fallback)} <= {"answer"}
 
 
-def test_queries_that_say_the_same_are_searched_for_once(demo: Engine) -> None:
+def test_queries_of_the_same_terms_are_searched_for_once(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     model.say("augment", '{"queries": ["LSTM onion", "onion  LSTM", "…", " "]}')
     events = _events(demo, "augment(4) > retrieve(5) > rrf(5)", model)
@@ -290,15 +288,13 @@ def test_queries_that_say_the_same_are_searched_for_once(demo: Engine) -> None:
     ("question", "reason"), [("…?!", "no_keywords"), ("zzzz qqqq", "unknown_words"), ("what is it?", "no_keywords")]
 )
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_question_without_a_known_word_finds_nothing_and_says_why(
-    demo: Engine, preset: str, question: str, reason: str
-) -> None:
+def test_a_question_without_a_known_word_gives_a_reason(demo: Engine, preset: str, question: str, reason: str) -> None:
     events = _events(demo, preset, question=question)
     assert _ranking(events).reason == reason
     assert _hits(events).candidates == ()
 
 
-def test_the_costliest_line_makes_sixteen_searches_and_keeps_a_thousand(demo: Engine) -> None:
+def test_the_largest_pipeline_makes_sixteen_searches_and_keeps_a_thousand_records(demo: Engine) -> None:
     model = ScriptFile("pipelines")
     model.say("augment", '{"queries": [' + ", ".join(f'"onion {n}"' for n in range(16)) + "]}")
     model.say("hypotheses", '{"answers": [' + ", ".join(f'"LSTM {n}"' for n in range(16)) + "]}")
@@ -307,7 +303,7 @@ def test_the_costliest_line_makes_sixteen_searches_and_keeps_a_thousand(demo: En
     assert len(_hits(events).candidates) <= 1_000
 
 
-def test_a_line_is_a_strategy_of_its_own_name_and_a_wrong_one_is_an_unknown_strategy() -> None:
+def test_a_line_is_a_strategy_and_a_wrong_one_is_an_unknown_strategy() -> None:
     assert find_strategy("retrieve( 15 )>rerank(5)").name == "retrieve(15) > rerank(5)"
     assert find_strategy("pipeline-2(15, 5)").name == "retrieve(15) > rerank(5)"
     assert find_strategy("pipeline-2").name == "pipeline-2"
@@ -339,7 +335,7 @@ _JSON = st.recursive(
     answered=st.tuples(st.text(max_size=700), st.integers(-3, 60)),
 )
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_model_writes_every_preset_ends_well_formed(
+def test_any_output_of_a_model_gives_well_formed_events(
     demo: Engine, augmented: str, supposed: dict[str, list[str]], answered: tuple[str, int]
 ) -> None:
     import msgspec
@@ -360,7 +356,7 @@ def test_whatever_a_model_writes_every_preset_ends_well_formed(
         assert bool(answer.reason) == (not answer.sections)
 
 
-def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) -> None:
+def test_expand_without_a_glossary_adds_nothing(demo: Engine) -> None:
     from dataclasses import replace
 
     index = replace(demo.open_index, glossary=None)
@@ -371,7 +367,7 @@ def test_without_a_glossary_nothing_is_expanded_and_nothing_fails(demo: Engine) 
 
 
 @pytest.mark.slow
-def test_an_index_too_small_to_learn_a_calibration_from_still_answers(tmp_path: Path) -> None:
+def test_a_tiny_index_answers_with_every_preset(tmp_path: Path) -> None:
     from shrag.corpora.ingest.add import add_corpus
     from shrag.indexing.build.builder import build_index
     from shrag.serving.engine import open_engine

@@ -43,7 +43,7 @@ def pipelines(draw: st.DrawFn) -> Pipeline:
 
 
 @given(pipelines())
-def test_what_is_printed_parses_to_the_same(pipeline: Pipeline) -> None:
+def test_a_printed_pipeline_parses_to_the_same_pipeline(pipeline: Pipeline) -> None:
     line = str(pipeline)
     assert parse_pipeline(line) == pipeline
     assert str(parse_pipeline(line.replace(" ", ""))) == line
@@ -51,7 +51,7 @@ def test_what_is_printed_parses_to_the_same(pipeline: Pipeline) -> None:
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_a_pipeline_or_refused_in_one_sentence(text: str) -> None:
+def test_any_text_is_a_pipeline_or_rejected(text: str) -> None:
     with suppress(PipelineRejected):
         assert parse_pipeline(str(parse_pipeline(text))) == parse_pipeline(text)
 
@@ -94,6 +94,6 @@ def test_any_text_is_a_pipeline_or_refused_in_one_sentence(text: str) -> None:
         ("retrieve(10)" + " " * 300, "has 312 characters, at most 300"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_what_to_change(line: str, says: str) -> None:
+def test_an_invalid_line_is_rejected_with_the_change_it_needs(line: str, says: str) -> None:
     with pytest.raises(PipelineRejected, match=says):
         parse_pipeline(line)

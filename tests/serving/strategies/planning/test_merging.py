@@ -17,7 +17,7 @@ def _merged(demo: Engine, *texts: str, k: int = 10) -> tuple[list[SubqueryResult
     return found, merge(found, request)
 
 
-def test_rankings_take_turns_and_a_record_stands_where_it_first_comes(demo: Engine) -> None:
+def test_merged_rankings_are_interleaved_and_have_each_record_once(demo: Engine) -> None:
     found, merged = _merged(demo, ONION, MARSH)
     onion, marsh = ([ranked.record.docid for ranked in one.ranking.records] for one in found)
     turns = [docid for pair in zip(onion, marsh, strict=False) for docid in pair]
@@ -27,7 +27,7 @@ def test_rankings_take_turns_and_a_record_stands_where_it_first_comes(demo: Engi
     assert len(set(ranked)) == len(ranked) <= 10
 
 
-def test_the_search_shown_is_all_of_the_searches(demo: Engine) -> None:
+def test_the_merged_search_has_the_queries_hits_and_keywords_of_all_searches(demo: Engine) -> None:
     found, merged = _merged(demo, ONION, MARSH)
     assert merged.queries.queries == found[0].queries.queries + found[1].queries.queries
     assert merged.hits.hits == found[0].hits.hits + found[1].hits.hits
@@ -40,12 +40,12 @@ def test_the_search_shown_is_all_of_the_searches(demo: Engine) -> None:
         assert merged.hits.candidates[ranked.candidate_rank - 1] == ranked.record.docid
 
 
-def test_one_question_alone_is_ranked_as_it_was(demo: Engine) -> None:
+def test_merging_a_single_search_keeps_its_ranking(demo: Engine) -> None:
     (found,), merged = _merged(demo, MARSH, k=3)
     assert [one.record for one in merged.ranking.records] == [one.record for one in found.ranking.records][:3]
 
 
-def test_what_finds_nothing_takes_nothing_from_the_others_and_nothing_at_all_says_why(demo: Engine) -> None:
+def test_a_search_without_hits_does_not_change_the_others_and_none_with_hits_give_a_reason(demo: Engine) -> None:
     _, merged = _merged(demo, WORDS, MARSH)
     assert merged.ranking.records
     assert merged.ranking.reason == ""

@@ -17,7 +17,7 @@ from tests.support.scripted_models import ScriptedModel
 NODE = Node(0, None, "question", "Why?")
 
 
-def test_a_plan_has_a_model_with_a_budget_of_its_own_and_none_where_there_is_none(demo: Engine) -> None:
+def test_each_plan_has_its_own_budget_and_no_model_without_one(demo: Engine) -> None:
     assert with_budget(demo.resources) == demo.resources
     resources = with_budget(replace(demo.resources, model=ScriptedModel("{}")), CallBudget(calls=0))
     assert resources.model is not None
@@ -29,7 +29,7 @@ def _no_steps(plan: Plan) -> Generator[Event, None, None]:
     yield from plan.conclude([])
 
 
-def test_what_is_missing_is_said_before_anything_is_done(demo: Engine) -> None:
+def test_a_missing_model_or_missing_vectors_are_reported_before_any_event(demo: Engine) -> None:
     needing = PlanStrategy("x", _no_steps, needs_model=True)
     usual = Request(parse_question("?"), 1, answered=False)
     with pytest.raises(StrategyUnavailable, match=r"^The strategy x needs a language model, and none is set: name one"):
@@ -48,12 +48,12 @@ def test_what_is_missing_is_said_before_anything_is_done(demo: Engine) -> None:
                 strategy.run(request, bare)
 
 
-def test_what_ran_out_is_report_once_and_all_else_as_it_comes() -> None:
+def test_an_exhausted_budget_is_reported_once() -> None:
     events: list[Event] = [NODE, Truncated("calls", 48), NODE, Truncated("calls", 48), Truncated("depth", 4)]
     assert list(report_once(_Events(events).run())) == [NODE, Truncated("calls", 48), NODE, Truncated("depth", 4)]
 
 
-def test_who_stops_listening_stops_the_plan() -> None:
+def test_closing_the_events_closes_the_plan() -> None:
     plan = _Events([NODE, NODE])
     telling = report_once(plan.run())
     assert next(telling) == NODE
@@ -88,7 +88,7 @@ ROOT = Node(0, None, "question", "Why?")
         (True, "nothing_fits", "unanswered"),
     ],
 )
-def test_the_readers_question_stands_as_it_was_answered_or_else_found(
+def test_the_final_root_is_answered_if_the_answer_is_or_else_if_records_were_found(
     found: bool, reason: Reason | None, state: NodeState
 ) -> None:
     answers: list[Event] = [] if reason is None else [Answer("extractive", "en", (), (), reason)]

@@ -20,18 +20,20 @@ def _written(answer: str, number: int) -> BudgetedModel:
 
 
 @pytest.mark.parametrize(("number", "docid"), [(1, "A#1"), (0, ""), (2, ""), (50, "")])
-def test_a_response_rests_on_the_record_it_names_where_that_was_shown(record: Record, number: int, docid: str) -> None:
+def test_a_response_has_the_docid_of_the_record_it_names_if_that_was_shown(
+    record: Record, number: int, docid: str
+) -> None:
     response, calls = respond(QUESTION, [record], _written(" 30\u202e dB\n", number))
     assert response == SubAnswer("30 dB", docid)
     assert [call.stage for call in calls] == ["step"]
 
 
-def test_nothing_is_asked_where_there_is_no_record() -> None:
+def test_without_records_the_model_is_not_called() -> None:
     model = _written("30 dB", 1)
     assert respond(QUESTION, [], model) == (NO_ANSWER, [])
     assert model.calls == 0
 
 
-def test_one_that_is_too_long_is_none(record: Record) -> None:
+def test_a_response_that_is_too_long_is_invalid(record: Record) -> None:
     with pytest.raises(InvalidOutput):
         respond(QUESTION, [record], _written("x" * (LONGEST_RESPONSE + 1), 1))

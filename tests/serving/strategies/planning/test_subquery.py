@@ -26,7 +26,7 @@ def _request(text: str, k: int = 10) -> Request:
     return Request(parse_question(text), k, answered=False)
 
 
-def test_a_question_of_a_plan_is_found_as_it_would_be_alone(demo: Engine) -> None:
+def test_a_sub_question_is_searched_for_like_a_question_of_its_own(demo: Engine) -> None:
     alone = demo.search(MARSH)
     found = find(parse_question(MARSH), _request(ONION), _resources(demo))
     assert (found.keywords, found.queries, found.hits, found.ranking) == (
@@ -40,7 +40,7 @@ def test_a_question_of_a_plan_is_found_as_it_would_be_alone(demo: Engine) -> Non
     assert [each.record.docid for each in best] == [ranked.record.docid for ranked in alone.ranking.records[:3]]
 
 
-def test_questions_are_found_in_their_order_and_none_is_enough(demo: Engine) -> None:
+def test_several_questions_give_results_in_their_order(demo: Engine) -> None:
     questions = [parse_question(text) for text in (MARSH, ONION, WORDS)]
     request = _request(ONION)
     found = find_all(questions, request, _resources(demo))
@@ -50,14 +50,14 @@ def test_questions_are_found_in_their_order_and_none_is_enough(demo: Engine) -> 
     assert find_all([], request, _resources(demo)) == []
 
 
-def test_a_plan_that_has_run_out_finds_by_the_questions_own_words_and_says_what_ran_out(demo: Engine) -> None:
+def test_with_an_exhausted_budget_the_questions_own_words_are_searched_for(demo: Engine) -> None:
     resources = with_budget(replace(demo.resources, model=ScriptedModel()), CallBudget(calls=0))
     found = find(parse_question(MARSH), _request(ONION), resources)
     assert found.model_events == (Truncated("calls", 0),)
     assert found.ranking == find(parse_question(MARSH), _request(ONION), demo.resources).ranking
 
 
-def test_what_is_kept_of_a_ranking_is_counted_anew(demo: Engine) -> None:
+def test_records_kept_of_a_ranking_are_ranked_from_1(demo: Engine) -> None:
     found = find(parse_question(MARSH), _request(ONION), demo.resources)
     every_second = found.only(found.ranking.records[::2])
     assert [one.record for one in every_second.ranking.records] == [one.record for one in found.ranking.records[::2]]
@@ -69,5 +69,5 @@ def test_what_is_kept_of_a_ranking_is_counted_anew(demo: Engine) -> None:
     ("text", "key"),
     [("Who is he?", "whoishe"), ("who  IS he", "whoishe"), ("그는 누구인가?", "그는누구인가"), ("…?!", ""), ("", "")],
 )
-def test_letters_and_digits_make_a_question(text: str, key: str) -> None:
+def test_the_key_of_a_question_is_its_letters_and_digits(text: str, key: str) -> None:
     assert question_key(text) == key

@@ -42,7 +42,7 @@ def _records(*numbers: int) -> list[AnalyzedRecord]:
     return [_record(str(number), f"Number {number}. It is one. It is not looked at.") for number in numbers]
 
 
-def test_a_threshold_is_the_quantile_of_every_pair_but_a_record_with_itself() -> None:
+def test_the_threshold_is_the_quantile_over_all_pairs_of_different_records() -> None:
     similarity = _ByNumber()
     sample = _records(0, 1, 5)  # 0.9, 0.5 and 0.6, twice each
     assert learn_threshold(sample, similarity, 0.0) == pytest.approx(0.5)
@@ -58,7 +58,7 @@ def test_without_a_pair_nothing_is_dropped() -> None:
         assert learn_threshold(sample, _ByNumber()) == float("-inf")
 
 
-def test_the_demonstration_learns_its_threshold_once_however_many_ask(demo: Engine) -> None:
+def test_a_threshold_is_learnt_once_for_concurrent_callers(demo: Engine) -> None:
     index = demo.open_index
     similarity = open_similarity(index, demo.resources.reranker)
     assert similarity.name == "BM25 + best sentence, share of the text's own"
@@ -74,7 +74,7 @@ def test_the_demonstration_learns_its_threshold_once_however_many_ask(demo: Engi
     assert counted.asked == 61  # three of the sample have no text to ask with
 
 
-def test_a_text_is_as_near_to_itself_as_can_be_and_to_what_shares_nothing_not_at_all(demo: Engine) -> None:
+def test_the_share_of_the_best_is_near_1_for_the_text_itself_and_0_for_unrelated_text(demo: Engine) -> None:
     similarity = open_similarity(demo.open_index, demo.resources.reranker)
     (record,) = [each for each in demo.open_index.store.fetch(["DEMO-OCE-002"]) if each]
     passage = to_passage(record)
@@ -89,12 +89,12 @@ def test_a_text_is_as_near_to_itself_as_can_be_and_to_what_shares_nothing_not_at
     assert similarity.of(text, []) == []
 
 
-def test_vectors_counted_from_the_index_are_no_models(demo: Engine) -> None:
+def test_lsa_vectors_are_not_of_a_model(demo: Engine) -> None:
     assert demo.open_index.dense is not None
     assert model_vectors(demo.open_index) is None
 
 
-def test_a_sample_is_of_different_records_from_all_over_and_never_more_than_there_are(demo: Engine) -> None:
+def test_a_sample_has_different_records_and_no_more_than_there_are(demo: Engine) -> None:
     store = demo.open_index.store
     for most, there in ((0, 0), (1, 1), (64, 64), (170, 170), (10_000, 170)):
         docids = [each.record.docid for each in store.sample(most)]

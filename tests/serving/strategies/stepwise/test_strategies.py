@@ -63,7 +63,7 @@ def _said(model: ScriptFile, prompt: str) -> list[str]:
     return [text for name, text in model.told if name == prompt]
 
 
-def test_raise_looks_steps_up_by_what_would_explain_them_and_settles_each_with_those_before(demo: Engine) -> None:
+def test_raise_searches_by_logical_queries_and_solves_each_step_with_the_earlier_ones(demo: Engine) -> None:
     model = ScriptFile("raise")
     events = _events(demo, "raise", model)
     assert [(node.number, node.state, node.question, node.answer, node.source) for node in _steps(events)] == [
@@ -137,7 +137,7 @@ def test_records_below_the_learnt_threshold_are_not_shown_to_a_step(demo: Engine
         ),
     ],
 )
-def test_each_baseline_with_records_looks_up_by_its_own_words(
+def test_each_baseline_with_records_searches_by_its_own_queries(
     demo: Engine, strategy: str, asked: list[str], queries: list[str]
 ) -> None:
     model = ScriptFile("raise")
@@ -194,7 +194,7 @@ def test_a_question_with_choices_is_answered_by_one_of_them(demo: Engine, strate
         assert all("C. 13.1%" in text for text in _said(model, prompt))
 
 
-def test_a_choice_that_the_question_does_not_have_is_none(demo: Engine) -> None:
+def test_a_letter_without_a_choice_is_invalid(demo: Engine) -> None:
     model = ScriptFile("raise")
     model.say("choose", '{"reasoning": "", "choice": "D"}')
     events = _events(demo, "cot", model, CHOICES)
@@ -203,7 +203,7 @@ def test_a_choice_that_the_question_does_not_have_is_none(demo: Engine) -> None:
     assert _answer(events).sections
 
 
-def test_every_strategy_answers_choices_and_without_a_model_by_the_words_of_its_answer(demo: Engine) -> None:
+def test_choices_are_made_by_the_model_or_by_the_words_of_the_answer(demo: Engine) -> None:
     model = ScriptFile("raise")
     assert _answer(_events(demo, "shrag", model, CHOICES)).choice == "B"
     question = "How long should a lecture video be?"
@@ -211,7 +211,7 @@ def test_every_strategy_answers_choices_and_without_a_model_by_the_words_of_its_
     assert (plain.choice, plain.kind) == ("", "extractive")
 
 
-def test_a_plan_that_fails_is_made_by_rules_and_told(demo: Engine) -> None:
+def test_steps_that_the_model_cannot_plan_are_made_by_rules(demo: Engine) -> None:
     model = ScriptFile("raise")
     model.fail("substeps", ModelRefused("The prompt is too long."))
     model.say("logical", '{"explanation": "LSTM forecasts"}')
@@ -236,7 +236,7 @@ def test_where_no_logical_query_is_made_the_search_query_is_used(demo: Engine) -
         assert _fallbacks(events) == ([("query", "invalid_output")] * 2 if said is None else [])
 
 
-def test_a_step_that_is_not_settled_leaves_the_others_and_the_answer(demo: Engine) -> None:
+def test_an_unsolved_step_leaves_the_other_steps_and_the_answer(demo: Engine) -> None:
     model = ScriptFile("raise")
     model.fail("solve", ModelRefused("The prompt is too long."))
     events = _events(demo, "raise", model)
@@ -256,7 +256,7 @@ def test_a_closed_book_answer_that_fails_is_a_refusal(demo: Engine) -> None:
         assert _last(events)[0].state == "unanswered"
 
 
-def test_what_runs_out_is_told_once_and_the_answer_is_still_given(demo: Engine) -> None:
+def test_an_exhausted_budget_is_reported_once_and_the_answer_still_written(demo: Engine) -> None:
     model = ScriptFile("raise")
     strategy = StepwiseStrategy(VARIANTS[0], LearntThresholds(), CallBudget(calls=3))
     resources = Engine(demo.open_index, model=model).resources
@@ -266,7 +266,7 @@ def test_what_runs_out_is_told_once_and_the_answer_is_still_given(demo: Engine) 
     assert _answer(events).kind == "generated"
 
 
-def test_a_search_settles_nothing_and_finds_what_an_answer_is_made_from(demo: Engine) -> None:
+def test_a_search_solves_no_step_and_has_the_ranking_of_the_answer(demo: Engine) -> None:
     for strategy in (*WITH_RECORDS, *WITHOUT_RECORDS):
         model = ScriptFile("raise")
         model.say("logical", '{"explanation": "LSTM forecasts"}')
@@ -277,7 +277,7 @@ def test_a_search_settles_nothing_and_finds_what_an_answer_is_made_from(demo: En
     assert model.asked[0] == "substeps"  # nothing was asked of it for the search that looks nothing up
 
 
-def test_without_a_model_raise_goes_by_what_is_joined_and_the_others_refuse(demo: Engine) -> None:
+def test_without_a_model_raise_splits_coordinated_questions_and_the_others_refuse(demo: Engine) -> None:
     events = _events(demo, "raise", None)
     assert [(node.number, node.state, node.question) for node in _steps(events)] == [
         (1, "open", "LSTM은 양파를 얼마나 잘 예측하는가?"),

@@ -40,7 +40,7 @@ def _cut(events: Sequence[Event]) -> list[tuple[str, float]]:
     return [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)]
 
 
-def test_a_tree_bridges_from_the_answer_of_one_question_to_the_next_and_back_to_the_readers(demo: Engine) -> None:
+def test_a_tree_passes_the_answer_of_one_question_to_the_next_and_answers_the_root_again(demo: Engine) -> None:
     model = ScriptFile("tree")
     events = _run(demo, model)
     assert [(node.number, node.parent, node.kind, node.state, node.needs) for node in _nodes(events)] == [
@@ -77,7 +77,7 @@ def test_a_tree_bridges_from_the_answer_of_one_question_to_the_next_and_back_to_
     assert _cut(events) == []
 
 
-def test_every_call_says_what_it_was_for(demo: Engine) -> None:
+def test_every_call_of_a_tree_has_its_purpose(demo: Engine) -> None:
     calls = [event.stage for event in _run(demo, ScriptFile("tree")) if isinstance(event, ModelCall)]
     assert calls == [
         *("query", "step", "evaluate"),
@@ -89,7 +89,7 @@ def test_every_call_says_what_it_was_for(demo: Engine) -> None:
     ]
 
 
-def test_a_question_that_one_search_answers_grows_nothing(demo: Engine) -> None:
+def test_a_question_that_one_search_answers_gets_no_children(demo: Engine) -> None:
     model = ScriptFile("tree")
     model.say("evaluate", '{"coherence": 10, "answerability": 100, "valid": true}')
     events = _run(demo, model)
@@ -97,7 +97,7 @@ def test_a_question_that_one_search_answers_grows_nothing(demo: Engine) -> None:
     assert sorted(model.asked) == ["evaluate", "query", "respond"]
 
 
-def test_a_tree_that_is_never_satisfied_ends_at_its_depth_or_its_number_of_questions(demo: Engine) -> None:
+def test_a_tree_without_valid_answers_ends_at_its_greatest_depth_or_number_of_nodes(demo: Engine) -> None:
     model = ScriptFile("tree")
     model.say("evaluate", '{"coherence": 1, "answerability": 0, "valid": false}')
     model.say("query", '{"query": "onion price"}')
@@ -115,14 +115,14 @@ def test_a_tree_that_is_never_satisfied_ends_at_its_depth_or_its_number_of_quest
         assert _last(events)[0].state in ("answered", "unanswered")
 
 
-def test_a_decomposer_that_gives_the_question_back_ends_the_tree(demo: Engine) -> None:
+def test_children_that_repeat_the_question_are_dropped(demo: Engine) -> None:
     model = ScriptFile("tree")
     model.say("evaluate", '{"coherence": 1, "answerability": 0, "valid": false}')
     model.say("branch", f'{{"kind": "hybrid", "questions": ["{QUESTION}"]}}')
     assert set(_last(_run(demo, model))) == {0}
 
 
-def test_branches_that_wait_for_each_other_lose_the_places_that_look_forward(demo: Engine) -> None:
+def test_slots_for_later_siblings_are_removed(demo: Engine) -> None:
     model = ScriptFile("tree")
     model.say("branch", '{"kind": "bridging", "questions": ["[ANS_2]의 값", "[ANS_1]의 값과 [ANS_2]"]}')
     last = _last(_run(demo, model))
@@ -130,7 +130,7 @@ def test_branches_that_wait_for_each_other_lose_the_places_that_look_forward(dem
     assert all(node.state != "open" for node in last.values())
 
 
-def test_a_tree_that_runs_out_of_calls_answers_with_what_it_has_and_says_so(demo: Engine) -> None:
+def test_a_tree_with_an_exhausted_budget_still_answers_and_reports_it(demo: Engine) -> None:
     events = _run(demo, ScriptFile("tree"), budget=CallBudget(calls=6))
     assert _cut(events) == [("calls", 6)]
     (answer,) = [event for event in events if isinstance(event, Answer)]
@@ -140,7 +140,7 @@ def test_a_tree_that_runs_out_of_calls_answers_with_what_it_has_and_says_so(demo
     assert _last(nothing)[0].state == "answered"
 
 
-def test_what_the_model_fails_in_is_done_by_rules(demo: Engine) -> None:
+def test_a_step_in_which_the_model_fails_is_done_by_rules(demo: Engine) -> None:
     for prompt, stage in (("query", "query"), ("respond", "step"), ("evaluate", "evaluate"), ("branch", "decompose")):
         model = ScriptFile("tree")
         model.fail(prompt, ModelRefused("The prompt is too long."))
@@ -149,7 +149,7 @@ def test_what_the_model_fails_in_is_done_by_rules(demo: Engine) -> None:
         assert isinstance(events[-1], Timings)
 
 
-def test_without_a_model_overlap_judges_and_what_is_joined_is_taken_apart(demo: Engine) -> None:
+def test_without_a_model_a_tree_assesses_by_shared_words_and_splits_coordinated_questions(demo: Engine) -> None:
     answered = _run(demo, None, question="What was the mean absolute percentage error of LSTM at four weeks?")
     (root,) = _last(answered).values()
     assert root.assessment is not None
