@@ -139,10 +139,10 @@ def _check_weights(weights: Path) -> Iterator[CheckResult]:
 
 
 def _use_lucene() -> str:
-    from shrag.indexing.lexical.jvm import java, lucene, lucene_jar
+    from shrag.indexing.lexical.jvm import java_class, lucene_class, lucene_jar
 
-    lucene_version = lucene("util.Version").LATEST.toString()
-    java_version = java("java.lang.System").getProperty("java.version")
+    lucene_version = lucene_class("util.Version").LATEST.toString()
+    java_version = java_class("java.lang.System").getProperty("java.version")
     return f"Java {java_version}, Lucene {lucene_version} ({lucene_jar().name})"
 
 
