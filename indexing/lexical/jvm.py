@@ -1,8 +1,8 @@
-"""Start the JVM; Lucene classes.
+"""Start the JVM, get Java and Lucene classes, and convert Java's exceptions.
 
-The bridge is JPype, not Pyserini's own: pyjnius keeps the object of a call on a method object that all threads share
-(kivy/pyjnius#563), so calls from several threads reach each other's objects. Four threads that only append to lists of
-their own saw that within ten seconds; the same test over JPype never did, and it makes queries five times as fast.
+The bridge is JPype, not Pyserini's pyjnius, which keeps the object of a call on a method object that all threads share
+(kivy/pyjnius#563): four threads that only appended to their own lists reached each other's within ten seconds. JPype
+has no such error, and its queries are five times as fast.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from shrag.corpora.files import DiskFull
 from shrag.indexing.errors import DependencyMissing, IndexingError
 
 JavaClass = Any
-"""A Java class or object seen from Python; the bridge has no types to offer."""
+"""A Java class or object, which has no Python type."""
 
-# Lucene's own buffers take a quarter of it; the index itself is mapped, not loaded.
+# Lucene's buffers take a quarter; the index is memory-mapped.
 _HEAP = "1g"
-# What a search makes and lets go of at once: a search in 40,000 passages makes 1 MiB. Java would take twice as much.
+# Young generation: a search in 40,000 passages allocates 1 MiB. The default would be twice as much.
 _YOUNG = "64m"
 _MOST_CLAUSES = 65_536
 
@@ -34,25 +34,25 @@ _starting = threading.Lock()
 
 
 @cache
-def lucene(name: str) -> JavaClass:
+def lucene_class(name: str) -> JavaClass:
     """Return a Lucene class by its name below ``org.apache.lucene``; a nested one as ``Outer$Inner``."""
-    return java(f"org.apache.lucene.{name}")
+    return java_class(f"org.apache.lucene.{name}")
 
 
 @cache
-def own(name: str) -> JavaClass:
-    """Return a class of this project's own, from ``java/shrag``."""
-    return java(f"shrag.{name}")
+def project_class(name: str) -> JavaClass:
+    """Return a class of this project, from ``java/shrag``."""
+    return java_class(f"shrag.{name}")
 
 
 @cache
-def java(name: str) -> JavaClass:
+def java_class(name: str) -> JavaClass:
     """Return a Java class by its full name."""
     return _bridge().JClass(name)
 
 
 def java_bytes(data: bytes) -> JavaClass:
-    """Return ``data`` as a Java array; passed as it is, the bridge could take it for text."""
+    """Return ``data`` as a Java array; JPype could convert bytes to text."""
     return _bytes_type()(data)
 
 
@@ -63,7 +63,7 @@ def _bytes_type() -> JavaClass:
 
 
 def start_java() -> None:
-    """Start the machine; does nothing where it runs already. Any use of a class starts it too."""
+    """Start the JVM unless it is running; using a class starts it too."""
     jpype = _import_bridge()
     with _starting:
         if jpype.isJVMStarted():
@@ -73,27 +73,26 @@ def start_java() -> None:
             str(_java_home() / "lib" / "server" / "libjvm.so"),
             f"-Xmx{_HEAP}",
             f"-Xmn{_YOUNG}",
-            "-Xrs",  # signals are Python's
+            "-Xrs",  # signals are handled by Python
             "-XX:+UseSerialGC",
-            # With -Xrs it would open a socket in /tmp by which others can load code into it, and write counters there.
+            # With -Xrs it would open a socket in /tmp through which others could load code, and write counters there.
             "-XX:+DisableAttachMechanism",
             "-XX:-UsePerfData",
             classpath=[str(lucene_jar()), str(_OWN_CLASSES)],
         )
-        # The bridge has each collector set off the other: Python's asks for the process's memory every time it runs and
-        # has Java collect all it has now and then, 50 ms in which nobody is answered; Java's has Python walk through
-        # everything. A quarter of a search's processor time went there. No object here is held across both in a circle.
+        # JPype lets the garbage collectors of Python and Java trigger each other, which took a quarter of a search's
+        # processor time, with pauses of 50 ms. No cycle of objects here spans both.
         gc.callbacks[:] = callbacks
         _quiet(jpype)
-        # A question of many words must not vanish: Lucene refuses more than 1,024 clauses by default.
+        # For long questions: Lucene refuses more than 1,024 clauses by default.
         jpype.JClass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MOST_CLAUSES)
 
 
 def detach_thread() -> None:
-    """Let Java forget this thread, which is about to end: it keeps one that merely ends for good."""
+    """Detach this thread from Java before it ends; Java would keep its data for ever."""
     jpype = _import_bridge()
     if jpype.isJVMStarted():
-        java("java.lang.Thread").detach()
+        java_class("java.lang.Thread").detach()
 
 
 def lucene_jar() -> Path:
@@ -108,7 +107,7 @@ def lucene_jar() -> Path:
 
 @contextmanager
 def java_errors(doing: str) -> Iterator[None]:
-    """Turn Java's exceptions into one sentence: :class:`DiskFull` for a full disk, else :class:`IndexingError`."""
+    """Convert Java's exceptions to :class:`DiskFull` for a full disk, else to :class:`IndexingError`."""
     try:
         yield
     except java_exception() as error:
@@ -122,7 +121,7 @@ def java_exception() -> type[Exception]:
 
 
 def java_failure(error: Any, doing: str) -> DiskFull | IndexingError:  # noqa: ANN401  (a Java object)
-    """Return what to raise in the place of a Java exception that came while ``doing`` something."""
+    """Return the error to raise instead of a Java exception; ``doing`` describes the failed action."""
     message = str(error.getMessage() or error.getClass().getName())
     if "No space left" in message or "File too large" in message:
         return DiskFull(f"The disk is full while {doing}: free some space and run the command again.")
@@ -152,11 +151,11 @@ def _java_home() -> Path:
 
 
 def _quiet(jpype: Any) -> None:  # noqa: ANN401
-    """Keep Lucene's notes about the runtime off the terminal."""
+    """Suppress Lucene's messages about the runtime."""
     logger = jpype.JClass("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(jpype.JClass("java.util.logging.Level").SEVERE)
-    _held.append(logger)
+    _loggers.append(logger)
 
 
-_held: list[JavaClass] = []
-"""Java forgets the level of a logger nobody holds."""
+_loggers: list[JavaClass] = []
+"""References that keep the level of a logger."""

@@ -1,4 +1,4 @@
-"""Lexical reranker (BM25 + best sentence)."""
+"""Rerank passages by BM25 and by the sentence that has most of the question."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ questions are long and ask for a topic rather than a fact: Cranfield 0.371 and 0
 """
 
 LONGEST_SENTENCE = 16
-"""Terms that one sentence may count with; a longer stretch counts by overlapping pieces of as many.
+"""Most terms of a sentence; a longer one is split into overlapping pieces.
 
-A text without full stops, or with full stops that are not seen as such, is one sentence to the index: the best sentence
-was the whole abstract then, whatever its length. nDCG@10 without this and with it: Cranfield 0.360 and 0.369, CACM
+A text without recognised full stops is a single sentence, which would have all of the question's terms. nDCG@10 without
+this limit and with it: Cranfield 0.360 and 0.369, CACM
 0.498 both, multihop-en 0.692 and 0.694, and over 500 questions each wiki-en 0.871 and 0.870, wiki-ko 0.964 both,
 multihop-ko 0.820 both. Of 16, 20, 24, 30 and 40 it is the best on Cranfield; elsewhere they hardly differ.
 """
@@ -38,7 +38,7 @@ _STEP = 0.01
 
 
 class LexicalReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` over one index's analyser and statistics.
+    """Implements :class:`~shrag.models.reranker.Reranker` with an index's analyzer and statistics.
 
     ``score = bm25(question, passage) + SENTENCE_WEIGHT · max over sentences of Σ idf(terms in the title or sentence)``
     """
@@ -55,7 +55,7 @@ class LexicalReranker:
         self._engine = engine
 
     def without_glossary(self) -> LexicalReranker:
-        """Return one that ranks by the question's own words alone."""
+        """Return a re-ranker without translations of the question."""
         return LexicalReranker(self._analyzer, self._engine, self.parameters)
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
@@ -66,7 +66,7 @@ class LexicalReranker:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` for one question, which has been analysed already."""
+    """Implements :class:`~shrag.models.reranker.Reranker` for one analyzed question."""
 
     question: AnalyzedQuestion
     parameters: Bm25

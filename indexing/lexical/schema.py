@@ -1,27 +1,27 @@
-"""Field names and similarity of the Lucene index."""
+"""Fields and similarity of the Lucene index."""
 
 from __future__ import annotations
 
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.jvm import JavaClass, lucene
+from shrag.indexing.lexical.jvm import JavaClass, lucene_class
 
 DOCID = "docid"
-"""The identifier: one untokenised term, and a doc value to read it back from a hit."""
+"""The identifier, as an untokenized term and as a doc value."""
 
 TITLE = "title"
-"""The title's terms."""
+"""The terms of the title."""
 
 CONTENTS = "contents"
-"""The terms of title and text together. One field for both ranks better than two added up: a term in the title and a
-term in the text are then counted once, against one length."""
+"""The terms of title and text together, which ranks better than the sum of two fields: a term in both is normalized by
+one length."""
 
 STORED = "stored"
-"""The whole analysed record as JSON, stored and not indexed."""
+"""The analyzed record as JSON, stored and not indexed."""
 
 FOLDER = "lucene"
-"""Where in an index's folder Lucene's files lie."""
+"""Name of the folder of Lucene's files in an index's folder."""
 
 
 def similarity(parameters: Bm25) -> JavaClass:
-    """Return Lucene's BM25 with ``parameters``."""
-    return lucene("search.similarities.BM25Similarity")(parameters.k1, parameters.b)
+    """Return Lucene's BM25 similarity."""
+    return lucene_class("search.similarities.BM25Similarity")(parameters.k1, parameters.b)

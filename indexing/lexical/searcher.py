@@ -21,13 +21,21 @@ from cachetools import LRUCache
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexingError
-from shrag.indexing.lexical.jvm import JavaClass, java, java_errors, java_exception, java_failure, lucene, own
+from shrag.indexing.lexical.jvm import (
+    JavaClass,
+    java_class,
+    java_errors,
+    java_exception,
+    java_failure,
+    lucene_class,
+    project_class,
+)
 from shrag.indexing.lexical.schema import CONTENTS, DOCID, STORED, TITLE, similarity
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
 
 SEPARATOR = "\0"
-"""Stands between two parts of a query, and between two texts, in both directions."""
+"""Separates nodes of queries and texts, from and to Java."""
 
 _CACHED_TERMS = 100_000
 _CACHED_DOCIDS = 100_000
@@ -37,55 +45,57 @@ MOST_BYTES = 32 << 20
 
 
 class RecordCache:
-    """The records read last, by their document numbers, in at most ``most_bytes``. Safe to share between threads."""
+    """The stored records read last by document number, at most ``most_bytes``. Thread-safe."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._cache = LRUCache[int, bytes](most_bytes, getsizeof=len)
         self._lock = threading.Lock()
 
-    def get(self, places: Iterable[int]) -> dict[int, bytes | None]:
-        """Return the record of each document number, None where it is not cached."""
+    def get(self, numbers: Iterable[int]) -> dict[int, bytes | None]:
+        """Return the record of each document number, None if it is not cached."""
         with self._lock:
-            return {place: self._cache.get(place) for place in places}
+            return {number: self._cache.get(number) for number in numbers}
 
-    def keep(self, place: int, stored: bytes) -> None:
-        """Cache a record, unless it alone would take more than a tenth of the room."""
+    def put(self, number: int, stored: bytes) -> None:
+        """Cache a record, unless it would take more than a tenth of the cache."""
         if len(stored) <= self._cache.maxsize // 10:
             with self._lock:
-                self._cache[place] = stored
+                self._cache[number] = stored
 
     @property
     def bytes(self) -> int:
-        """The bytes cached."""
+        """Size of the cached records."""
         return int(self._cache.currsize)
 
 
 class LuceneSearcher:
-    """A searcher over one committed index; it sees that commit and no later one. Safe to share between threads."""
+    """Implements :class:`~shrag.indexing.search_engine.SearchEngine` over one commit of an index. Thread-safe."""
 
     def __init__(self, folder: Path, parameters: Bm25) -> None:
         self._doing = f"reading {folder}"
         self._java_exception = java_exception()
-        self._term = lucene("index.Term")
-        self._term_query = lucene("search.TermQuery")
-        self._doc_values = lucene("index.MultiDocValues")
-        self._postings = lucene("index.MultiTerms")
-        self._live_docs = lucene("index.MultiBits").getLiveDocs
-        self._bytes = lucene("util.BytesRef")
-        self._with_counts = lucene("index.PostingsEnum").FREQS
+        self._term = lucene_class("index.Term")
+        self._term_query = lucene_class("search.TermQuery")
+        self._doc_values = lucene_class("index.MultiDocValues")
+        self._postings = lucene_class("index.MultiTerms")
+        self._live_docs = lucene_class("index.MultiBits").getLiveDocs
+        self._bytes = lucene_class("util.BytesRef")
+        self._with_counts = lucene_class("index.PostingsEnum").FREQS
         with java_errors(self._doing):
-            self._directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
-            self._reader = lucene("index.DirectoryReader").open(self._directory)
-            self._searcher = lucene("search.IndexSearcher")(self._reader)
+            self._directory = lucene_class("store.FSDirectory").open(java_class("java.nio.file.Paths").get(str(folder)))
+            self._reader = lucene_class("index.DirectoryReader").open(self._directory)
+            self._searcher = lucene_class("search.IndexSearcher")(self._reader)
             self._searcher.setSimilarity(similarity(parameters))
-            self._java = own("IndexSearch")(self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, STORED)
+            self._java = project_class("IndexSearch")(
+                self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, STORED
+            )
         self._documents = int(self._reader.numDocs())
         self._terms: dict[str, tuple[int, int]] = {}
-        # Where the documents found lately stand, so that fetching them needs no second search.
-        self._places: dict[str, int] = {}
-        self._found: dict[int, str] = {}
-        self._remembering = threading.Lock()
-        self._recent = RecordCache()
+        # Numbers and docids of the documents found last, to fetch their records without a search.
+        self._number_of: dict[str, int] = {}
+        self._docid_of: dict[int, str] = {}
+        self._docid_lock = threading.Lock()
+        self._records = RecordCache()
         self._collections: dict[str, tuple[int, float]] = {}
 
     def commit_data(self) -> dict[str, str]:
@@ -94,7 +104,7 @@ class LuceneSearcher:
         return {str(key): str(data.get(key)) for key in data.keySet()}
 
     def close(self) -> None:
-        """Let go of the files. Searches after this fail."""
+        """Close the files; later searches fail."""
         self._reader.close()
         self._directory.close()
 
@@ -108,14 +118,14 @@ class LuceneSearcher:
             data = memoryview(bytes(memoryview(self._java.search(write_queries(queries), min(k, self._documents)))))
             numbers, scores = data.cast("i").tolist(), data.cast("f").tolist()
             found: list[list[tuple[int, float]]] = []
-            place = 0
+            start = 0
             for _ in queries:
-                end = place + 1 + 2 * numbers[place]
-                found.append(list(zip(numbers[place + 1 : end : 2], scores[place + 2 : end : 2], strict=True)))
-                place = end
-            docids = self._docids({place for hits in found for place, _ in hits})
+                end = start + 1 + 2 * numbers[start]
+                found.append(list(zip(numbers[start + 1 : end : 2], scores[start + 2 : end : 2], strict=True)))
+                start = end
+            docids = self._docids({number for hits in found for number, _ in hits})
         return [
-            sorted((Hit(docids[place], score) for place, score in hits), key=lambda hit: (-hit.score, hit.docid))
+            sorted((Hit(docids[number], score) for number, score in hits), key=lambda hit: (-hit.score, hit.docid))
             for hits in found
         ]
 
@@ -130,7 +140,7 @@ class LuceneSearcher:
             )
 
     def frequencies(self, term: str, most: int) -> list[int]:
-        """See :class:`~shrag.indexing.search_engine.SearchEngine`; those that lie first in the index."""
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`; the first ones of the index."""
         with self._java_errors():
             postings = self._postings.getTermPostingsEnum(self._reader, CONTENTS, self._bytes(term), self._with_counts)
             found: list[int] = []
@@ -141,16 +151,16 @@ class LuceneSearcher:
     def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
         with self._java_errors():
-            return self._read([self._place(docid) for docid in docids])
+            return self._read([self._number(docid) for docid in docids])
 
     def sample(self, most: int) -> list[AnalyzedRecord]:
-        """See :class:`~shrag.indexing.analyzed_record.RecordStore`; those that lie evenly spread over the index."""
+        """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
         with self._java_errors():
             fields, live = self._searcher.storedFields(), self._live_docs(self._reader)
             end = int(self._reader.maxDoc())
             numbers: dict[int, None] = {}
-            for place in range(most):
-                number = place * end // most
+            for position in range(most):
+                number = position * end // most
                 while live is not None and number < end and not live.get(number):
                     number += 1
                 if number < end:
@@ -174,14 +184,14 @@ class LuceneSearcher:
         return [found[number] for number in numbers]
 
     def distinct_docids(self) -> int:
-        """Return how many different identifiers there are."""
+        """Return the number of different docids."""
         with self._java_errors():
             return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
 
     def numbers(self, docids: Sequence[str]) -> list[int | None]:
         """See :class:`~shrag.indexing.vectors.vector_index.DocumentNumbers`."""
         with self._java_errors():
-            return [self._place(docid) for docid in docids]
+            return [self._number(docid) for docid in docids]
 
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
@@ -192,14 +202,14 @@ class LuceneSearcher:
 
     @contextmanager
     def _java_errors(self) -> Iterator[None]:
-        """Turn Java's exceptions into one sentence, as :func:`~shrag.indexing.lexical.jvm.java_errors` does."""
+        """Convert Java's exceptions as :func:`~shrag.indexing.lexical.jvm.java_errors`."""
         try:
             yield
         except self._java_exception as error:
             raise java_failure(error, self._doing) from error
 
     def _document_frequencies(self, terms: Sequence[str]) -> list[tuple[int, int]]:
-        """Return how many documents have each term in the contents and in the title."""
+        """Return for each term the number of documents with it in the contents, and in the title."""
         cached = self._terms
         known = {term: cached.get(term) for term in terms}
         new = [term for term, found in known.items() if found is None]
@@ -212,44 +222,44 @@ class LuceneSearcher:
             known.update(found)
         return [frequencies for term in terms if (frequencies := known[term]) is not None]
 
-    def _docids(self, places: Iterable[int]) -> dict[int, str]:
-        docids = {place: self._found.get(place, "") for place in places}
-        unknown = sorted(place for place, docid in docids.items() if not docid)  # doc values are read forwards only
+    def _docids(self, numbers: Iterable[int]) -> dict[int, str]:
+        docids = {number: self._docid_of.get(number, "") for number in numbers}
+        unknown = sorted(number for number, docid in docids.items() if not docid)  # doc values are read forwards only
         if unknown:
             docids.update(zip(unknown, str(self._java.docids(unknown)).split(SEPARATOR), strict=True))
-            with self._remembering:
-                if len(self._found) > _CACHED_DOCIDS:
-                    self._places.clear()
-                    self._found.clear()
-                for place in unknown:
-                    self._found[place] = docids[place]
-                    self._places[docids[place]] = place
+            with self._docid_lock:
+                if len(self._docid_of) > _CACHED_DOCIDS:
+                    self._number_of.clear()
+                    self._docid_of.clear()
+                for number in unknown:
+                    self._docid_of[number] = docids[number]
+                    self._number_of[docids[number]] = number
         return docids
 
-    def _read(self, places: Sequence[int | None]) -> list[AnalyzedRecord | None]:
-        """Return the records at the places, those kept and those that have to be read."""
-        kept = self._recent.get(place for place in places if place is not None)
-        missing = [place for place, stored in kept.items() if stored is None]
+    def _read(self, numbers: Sequence[int | None]) -> list[AnalyzedRecord | None]:
+        """Return the records of document numbers, from the cache or the index."""
+        kept = self._records.get(number for number in numbers if number is not None)
+        missing = [number for number, stored in kept.items() if stored is None]
         if missing:
             data = bytes(memoryview(self._java.stored(missing)))
             start = 4 * len(missing)
             lengths = memoryview(data)[:start].cast("i")
-            for place, length in zip(missing, lengths, strict=True):
-                stored = kept[place] = data[start : start + length]
-                self._recent.keep(place, stored)
+            for number, length in zip(missing, lengths, strict=True):
+                stored = kept[number] = data[start : start + length]
+                self._records.put(number, stored)
                 start += length
-        found = (kept[place] if place is not None else None for place in places)
+        found = (kept[number] if number is not None else None for number in numbers)
         return [decode_record(stored) if stored is not None else None for stored in found]
 
-    def _place(self, docid: str) -> int | None:
-        place = self._places.get(docid)
-        if place is None:
+    def _number(self, docid: str) -> int | None:
+        number = self._number_of.get(docid)
+        if number is None:
             found = self._searcher.search(self._term_query(self._term(DOCID, docid)), 1).scoreDocs
-            place = int(found[0].doc) if len(found) else None
-        return place
+            number = int(found[0].doc) if len(found) else None
+        return number
 
     def _collection(self, field: str) -> tuple[int, float]:
-        """Return how many documents have the field, and its mean length; it is the same each time."""
+        """Return the number of documents with the field, and its mean length."""
         known = self._collections.get(field)
         if known is None:
             collection = self._searcher.collectionStatistics(field)
@@ -262,29 +272,29 @@ class LuceneSearcher:
         return known
 
 
-def _stored(fields: JavaClass, place: int) -> bytes:
-    stored = fields.document(place).getBinaryValue(STORED)
+def _stored(fields: JavaClass, number: int) -> bytes:
+    stored = fields.document(number).getBinaryValue(STORED)
     return bytes(memoryview(stored.bytes)[stored.offset : stored.offset + stored.length])
 
 
 def write_queries(queries: Iterable[Query]) -> str:
-    """Return the queries as Java reads them, one after another.
+    """Encode queries for Java, as nodes separated by NUL, each before its clauses.
 
-    Parts are separated by NUL. Each is a node, by its first letter, and its clauses follow it: ``t`` a term; ``o`` or,
-    ``a`` and, ``b`` the best of so many clauses; ``n`` the wanted and the unwanted query; ``w`` a weight and its query.
+    The first letter of a node is its kind: ``t`` a term; ``o`` or, ``a`` and, ``b`` disjunction max, with the number of
+    clauses; ``n`` not, with an included and an excluded query; ``w`` a boost with its factor and a query.
     """
     return SEPARATOR.join(part for query in queries for part in _parts(query))
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Return several texts, at least one, as Java is given them; what has a NUL in it is in no index, then neither."""
-    return SEPARATOR.join(map(_whole, texts))
+    """Join at least one text for Java; a NUL in a text is replaced, and such a text is in no index."""
+    return SEPARATOR.join(map(_escape, texts))
 
 
 def _parts(query: Query) -> Iterator[str]:
     match query:
         case Term(term):
-            yield "t" + _whole(term)
+            yield "t" + _escape(term)
         case Or(clauses):
             yield from _several("o", clauses)
         case And(clauses):
@@ -304,10 +314,10 @@ def _several(kind: str, clauses: Sequence[Query]) -> Iterator[str]:
     yield f"{kind}{len(clauses)}"
     for clause in clauses:
         if isinstance(clause, Term):
-            yield "t" + _whole(clause.term)
+            yield "t" + _escape(clause.term)
         else:
             yield from _parts(clause)
 
 
-def _whole(text: str) -> str:
+def _escape(text: str) -> str:
     return text if SEPARATOR not in text else text.replace(SEPARATOR, "\ufffd")

@@ -1,4 +1,4 @@
-"""LuceneIndexWriter."""
+"""Write a Lucene index."""
 
 from __future__ import annotations
 
@@ -8,41 +8,40 @@ from types import TracebackType
 
 from shrag.indexing.analyzed_record import PackedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.jvm import JavaClass, java, java_bytes, java_errors, lucene
+from shrag.indexing.lexical.jvm import JavaClass, java_bytes, java_class, java_errors, lucene_class
 from shrag.indexing.lexical.schema import CONTENTS, DOCID, STORED, TITLE, similarity
 
 _BUFFER_MB = 256.0
 
-# Segments wait for the merge at the end, so that each record is written twice and no more, up to this many of them.
+# Segments are merged at the end, up to this many, so that each record is written only twice.
 _SEGMENTS_AT_ONCE = 128
 
 
 class LuceneIndexWriter:
-    """Writes an index, from nothing or from where its last commit left off; what came after that commit is dropped.
+    """Writes a new index, or continues after the last commit of an existing one; documents keep the order of adding.
 
-    Documents lie in the order they are added in. (Lucene's index sort by docid would double the time of writing; the
-    reader breaks ties by docid instead, so that ranking does not depend on how they lie.)
+    Lucene's index sort by docid would double the time; the searcher breaks ties by docid instead.
     """
 
     def __init__(self, folder: Path, parameters: Bm25) -> None:
         self._doing = f"writing {folder}"
-        self._bytes = lucene("util.BytesRef")
-        self._term = lucene("index.Term")
+        self._bytes = lucene_class("util.BytesRef")
+        self._term = lucene_class("index.Term")
         with java_errors(self._doing):
-            # Terms come analysed and joined by spaces; all that is left to Lucene is to split there.
-            config = lucene("index.IndexWriterConfig")(lucene("analysis.core.WhitespaceAnalyzer")())
+            # Records are analyzed already: Lucene splits their terms at spaces.
+            config = lucene_class("index.IndexWriterConfig")(lucene_class("analysis.core.WhitespaceAnalyzer")())
             config.setSimilarity(similarity(parameters))
             config.setRAMBufferSizeMB(_BUFFER_MB)
-            config.setOpenMode(lucene("index.IndexWriterConfig$OpenMode").CREATE_OR_APPEND)
-            # Merges neighbours only, so the order stays.
-            merging = lucene("index.LogDocMergePolicy")()
+            config.setOpenMode(lucene_class("index.IndexWriterConfig$OpenMode").CREATE_OR_APPEND)
+            # Merges only adjacent segments, which keeps the order of documents.
+            merging = lucene_class("index.LogDocMergePolicy")()
             merging.setMergeFactor(_SEGMENTS_AT_ONCE)
             config.setMergePolicy(merging)
-            # In this thread, where its failure is ours to tell.
-            config.setMergeScheduler(lucene("index.SerialMergeScheduler")())
-            self._directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)))
-            self._writer = lucene("index.IndexWriter")(self._directory, config)
-        self._make_document()
+            # In this thread, so that errors are raised here.
+            config.setMergeScheduler(lucene_class("index.SerialMergeScheduler")())
+            self._directory = lucene_class("store.FSDirectory").open(java_class("java.nio.file.Paths").get(str(folder)))
+            self._writer = lucene_class("index.IndexWriter")(self._directory, config)
+        self._create_document()
 
     def __enter__(self) -> LuceneIndexWriter:
         return self
@@ -55,12 +54,12 @@ class LuceneIndexWriter:
                 self._writer.close()
                 self._directory.close()
         else:
-            # Closing would commit half a corpus; rolling back closes without it.
+            # Closing would commit an incomplete corpus.
             self._writer.rollback()
             self._directory.close()
 
     def add(self, records: Iterable[PackedRecord]) -> None:
-        """Add records as :func:`~shrag.indexing.analyzed_record.pack_record` gives them; no docid may come twice."""
+        """Add packed records; no docid may occur twice."""
         with java_errors(self._doing):
             for packed in records:
                 self._docid.setStringValue(packed.docid)
@@ -71,7 +70,7 @@ class LuceneIndexWriter:
                 self._writer.addDocument(self._document)
 
     def delete(self, docid: str) -> None:
-        """Delete the record of ``docid`` where there is one; of those added later nothing."""
+        """Delete the record of ``docid`` if there is one."""
         with java_errors(self._doing):
             self._writer.deleteDocuments([self._term(DOCID, docid)])
 
@@ -81,45 +80,42 @@ class LuceneIndexWriter:
         return {str(entry.getKey()): str(entry.getValue()) for entry in data} if data is not None else {}
 
     def count(self) -> int:
-        """Return the number of documents added so far, those of earlier commits included."""
+        """Return the number of documents, including those of earlier commits."""
         return int(self._writer.getDocStats().numDocs)
 
-    def checkpoint(self, about: Mapping[str, str]) -> int:
-        """Make what was added so far durable, and return the number of documents.
-
-        ``about`` goes into the commit itself, so that what is said of the content and the content cannot disagree.
-        """
-        data = java("java.util.HashMap")()
-        for key, value in about.items():
-            data.put(key, value)
+    def checkpoint(self, data: Mapping[str, str]) -> int:
+        """Commit with ``data``, which is stored in the commit itself; return the number of documents."""
+        entries = java_class("java.util.HashMap")()
+        for key, value in data.items():
+            entries.put(key, value)
         with java_errors(self._doing):
-            self._writer.setLiveCommitData(data.entrySet())
+            self._writer.setLiveCommitData(entries.entrySet())
             self._writer.commit()
             return self.count()
 
-    def commit(self, about: Mapping[str, str]) -> int:
-        """Merge to one segment, then do as :meth:`checkpoint` does."""
+    def commit(self, data: Mapping[str, str]) -> int:
+        """Merge to one segment, then commit as :meth:`checkpoint`."""
         with java_errors(self._doing):
             self._writer.forceMerge(1)
-        return self.checkpoint(about)
+        return self.checkpoint(data)
 
-    def _make_document(self) -> None:
-        """Make the one document that every record is handed over in."""
-        field, analysed, empty = lucene("document.Field"), _analysed_type(), self._bytes("")
-        self._docid = lucene("document.StringField")(DOCID, "", lucene("document.Field$Store").NO)
-        self._docid_value = lucene("document.SortedDocValuesField")(DOCID, empty)
-        self._title = field(TITLE, "", analysed)
-        self._contents = field(CONTENTS, "", analysed)
-        self._stored = lucene("document.StoredField")(STORED, empty)
-        self._document = lucene("document.Document")()
+    def _create_document(self) -> None:
+        """Create the document that is filled with every record in turn."""
+        field, analyzed, empty = lucene_class("document.Field"), _analyzed_type(), self._bytes("")
+        self._docid = lucene_class("document.StringField")(DOCID, "", lucene_class("document.Field$Store").NO)
+        self._docid_value = lucene_class("document.SortedDocValuesField")(DOCID, empty)
+        self._title = field(TITLE, "", analyzed)
+        self._contents = field(CONTENTS, "", analyzed)
+        self._stored = lucene_class("document.StoredField")(STORED, empty)
+        self._document = lucene_class("document.Document")()
         for part in (self._docid, self._docid_value, self._title, self._contents, self._stored):
             self._document.add(part)
 
 
-def _analysed_type() -> JavaClass:
-    """Return the type of an analysed field: documents and frequencies, without positions, which BM25 does not use."""
-    kind = lucene("document.FieldType")()
-    kind.setIndexOptions(lucene("index.IndexOptions").DOCS_AND_FREQS)
+def _analyzed_type() -> JavaClass:
+    """Return the type of an analyzed field: documents and frequencies, without positions, which BM25 does not need."""
+    kind = lucene_class("document.FieldType")()
+    kind.setIndexOptions(lucene_class("index.IndexOptions").DOCS_AND_FREQS)
     kind.setTokenized(True)
     kind.freeze()
     return kind

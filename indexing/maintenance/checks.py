@@ -1,4 +1,4 @@
-"""Single checks, Lucene CheckIndex included."""
+"""The checks of ``shrag index verify``, including Lucene's CheckIndex."""
 
 from __future__ import annotations
 
@@ -11,48 +11,50 @@ from shrag.corpora.ingest.reading import ProgressCallback
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import analyze_record
 from shrag.indexing.errors import IndexingError
-from shrag.indexing.lexical.jvm import java, java_errors, lucene
+from shrag.indexing.lexical.jvm import java_class, java_errors, lucene_class
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
 from shrag.indexing.storage.checksums import find_damage, open_readonly
 from shrag.indexing.storage.manifest import IndexManifest
 
-_SAYS = ("FAILED", "ERROR", "WARNING", "Exception")
+_FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
 
 
 def check_lucene(folder: Path) -> list[str]:
-    """Return what ``CheckIndex`` finds wrong with a Lucene index, one sentence each; nothing where it is sound.
+    """Return the errors that Lucene's ``CheckIndex`` finds, empty for an intact index.
 
-    Terms, postings, stored fields and doc values are walked through and compared with each other, and every file's own
-    checksum is computed. Nothing is written, not even a lock: the index is a published one.
+    It compares terms, postings, stored fields and doc values, and verifies Lucene's own checksums. Nothing is written,
+    not even a lock.
     """
     doing = f"checking {folder}"
     try:
         with java_errors(doing):
-            unlocked = lucene("store.NoLockFactory").INSTANCE
-            directory = lucene("store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder)), unlocked)
-            told = java("java.io.ByteArrayOutputStream")()
-            checker = lucene("index.CheckIndex")(directory, directory.obtainLock("check"))
+            unlocked = lucene_class("store.NoLockFactory").INSTANCE
+            directory = lucene_class("store.FSDirectory").open(
+                java_class("java.nio.file.Paths").get(str(folder)), unlocked
+            )
+            output = java_class("java.io.ByteArrayOutputStream")()
+            checker = lucene_class("index.CheckIndex")(directory, directory.obtainLock("check"))
             try:
-                checker.setInfoStream(java("java.io.PrintStream")(told), False)
+                checker.setInfoStream(java_class("java.io.PrintStream")(output), False)
                 status = checker.checkIndex()
             finally:
                 checker.close()
                 directory.close()
             if status.clean:
                 return []
-            lines = [line.strip() for line in str(told.toString("UTF-8")).splitlines()]
+            lines = [line.strip() for line in str(output.toString("UTF-8")).splitlines()]
     except IndexingError as error:
         return [str(error)]
-    return [line for line in lines if any(word in line for word in _SAYS)] or ["CheckIndex finds it not clean"]
+    return [line for line in lines if any(word in line for word in _FAILURE_WORDS)] or ["CheckIndex finds it not clean"]
 
 
 _BATCH = 10_000
 
 
 class CheckFailure(NamedTuple):
-    """``file`` is relative to the index's folder; ``message`` is a sentence about it."""
+    """A problem of a file, whose path is relative to the index's folder."""
 
     file: str
     message: str
@@ -60,7 +62,7 @@ class CheckFailure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexCheck:
-    """One side of a generation: how many things were looked at, and what is wrong with them."""
+    """The result of a check: its name, how many items were examined, and the problems."""
 
     name: str
     examined: int
@@ -69,7 +71,7 @@ class IndexCheck:
 
 @dataclass(frozen=True, slots=True)
 class IndexContents:
-    """A generation whose files are whole, open to be read through."""
+    """An intact generation, open for the checks of its content."""
 
     folder: Path
     manifest: IndexManifest
@@ -78,25 +80,25 @@ class IndexContents:
     report: ProgressCallback
 
     def problem(self, file: str, says: str) -> CheckFailure:
-        """Return a problem of one file of the generation."""
+        """Return a problem with a file of the generation."""
         return CheckFailure(f"{self.folder.name}/{file}", says)
 
 
 def check_checksums(folder: Path, manifest: IndexManifest) -> IndexCheck:
-    """Compare every file with its size and SHA-256, and look for files that do not belong there."""
+    """Verify size and SHA-256 of every file, and find additional files."""
     damages = find_damage(folder, manifest.files)
     problems = tuple(CheckFailure(f"{folder.name}/{damage.file}", damage.message) for damage in damages)
     return IndexCheck("checksums", len(manifest.files), problems)
 
 
 def check_postings(folder: Path) -> IndexCheck:
-    """Have Lucene walk through all of its own."""
-    problems = tuple(CheckFailure(f"{folder.name}/{FOLDER}", says) for says in check_lucene(folder / FOLDER))
+    """Run Lucene's CheckIndex."""
+    problems = tuple(CheckFailure(f"{folder.name}/{FOLDER}", message) for message in check_lucene(folder / FOLDER))
     return IndexCheck("CheckIndex", 1, problems)
 
 
 def check_databases(folder: Path) -> IndexCheck:
-    """Have SQLite walk through its files."""
+    """Run SQLite's integrity check."""
     paths = sorted(folder.rglob("*.sqlite"))
     found = [(path, says) for path in paths for says in _database_problems(path)]
     problems = tuple(
@@ -106,7 +108,7 @@ def check_databases(folder: Path) -> IndexCheck:
 
 
 def check_counts(contents: IndexContents) -> IndexCheck:
-    """Read every stored record back: there are as many as there should be, each is found by its own identifier."""
+    """Read every stored record: their number is that of the manifest, and each has its own docid."""
     reader = contents.reader
     problems = []
     counts = {
@@ -126,14 +128,14 @@ def check_counts(contents: IndexContents) -> IndexCheck:
 
 
 def check_golden_queries(contents: IndexContents) -> IndexCheck:
-    """Ask again what was asked when the index was sealed."""
+    """Compare the hits of the golden queries with the stored ones."""
     answers = golden.verify_golden_queries(contents.folder / golden.FILE, contents.reader)
     problems = tuple(contents.problem(FOLDER, f"“{question}” {wrong}") for question, wrong in answers if wrong)
     return IndexCheck("golden queries", len(answers), problems)
 
 
 def check_analysis(contents: IndexContents) -> IndexCheck:
-    """Analyse a sample of the records again: an analyser of the same name should be the same analyser."""
+    """Analyze a sample of the records again and compare their terms."""
     numbers = golden.sample(contents.reader.count())
     stored = list(contents.reader.documents(numbers))
     others = [found.record.docid for found in stored if analyze_record(found.record, contents.analyzer) != found]

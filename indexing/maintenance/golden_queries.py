@@ -1,4 +1,4 @@
-"""Golden queries stored with an index."""
+"""Golden queries: queries stored with an index together with their hits, to verify that it still gives them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shrag.indexing.query import any_of
 from shrag.indexing.search_engine import SearchEngine
 
 FILE = "golden.json"
-"""Its name in an index's folder."""
+"""File name in an index's folder."""
 
 QUERIES = 20
 HITS = 10
@@ -25,53 +25,58 @@ _Hits = tuple[tuple[str, float], ...]
 
 
 class GoldenQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``hits`` are the docids and scores of the best ten, scores rounded to six decimals."""
+    """The terms of a query, and docids and scores (to six decimals) of its best ten hits."""
 
     terms: tuple[str, ...]
     hits: _Hits
 
 
 def write_golden_queries(generation: Path, parameters: Bm25) -> None:
-    """Ask the generation's Lucene index its golden queries and keep the answers."""
+    """Search with the leading terms of a sample of records, and store queries and hits in ``generation``."""
     reader = LuceneSearcher(generation / FOLDER, parameters)
     try:
         wanted = [terms for record in reader.documents(sample(reader.count())) if (terms := _terms(record))]
-        golden = [GoldenQuery(terms, _ask(reader, terms)) for terms in wanted]
+        golden = [GoldenQuery(terms, _search(reader, terms)) for terms in wanted]
     finally:
         reader.close()
     (generation / FILE).write_bytes(msgspec.json.encode(golden))
 
 
 def verify_golden_queries(path: Path, engine: SearchEngine) -> list[tuple[str, str]]:
-    """Ask every query of the file again; return each as text with what is wrong about its answer, "" where nothing is.
+    """Search with every query of the file again.
 
-    Raises ``msgspec.MsgspecError`` where the file holds something else, ``OSError`` where it cannot be read.
+    Returns:
+        Each query as text, and how its hits differ, empty if they do not.
+
+    Raises:
+        msgspec.MsgspecError: The file is invalid.
+        OSError: The file cannot be read.
     """
     queries = msgspec.json.decode(path.read_bytes(), type=list[GoldenQuery])
-    return [(" ".join(query.terms), _difference(query.hits, _ask(engine, query.terms))) for query in queries]
+    return [(" ".join(query.terms), _difference(query.hits, _search(engine, query.terms))) for query in queries]
 
 
 def sample(documents: int, size: int = QUERIES) -> list[int]:
-    """Return at most ``size`` document numbers spread evenly over an index of ``documents``."""
-    return sorted({place * documents // size for place in range(size)} if documents else ())
+    """Return at most ``size`` document numbers, evenly spread over ``documents``."""
+    return sorted({position * documents // size for position in range(size)} if documents else ())
 
 
 def _terms(record: AnalyzedRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys(record.contents_terms))[:_TERMS]
 
 
-def _ask(engine: SearchEngine, terms: tuple[str, ...]) -> _Hits:
+def _search(engine: SearchEngine, terms: tuple[str, ...]) -> _Hits:
     (hits,) = engine.search([any_of(terms)], HITS)
     return tuple((hit.docid, round(hit.score, _DECIMALS)) for hit in hits)
 
 
-def _difference(sealed: _Hits, found: _Hits) -> str:
-    if found == sealed:
+def _difference(stored: _Hits, found: _Hits) -> str:
+    if found == stored:
         return ""
-    place = next((place for place, pair in enumerate(zip(found, sealed, strict=False)) if pair[0] != pair[1]), None)
-    if place is None:
-        return f"finds {len(found)} records, found {len(sealed)} when it was sealed"
-    return f"finds {_hit(found[place])} in place {place + 1}, found {_hit(sealed[place])} when it was sealed"
+    rank = next((rank for rank, pair in enumerate(zip(found, stored, strict=False)) if pair[0] != pair[1]), None)
+    if rank is None:
+        return f"finds {len(found)} records, {len(stored)} when it was built"
+    return f"finds {_hit(found[rank])} at rank {rank + 1}, {_hit(stored[rank])} when it was built"
 
 
 def _hit(hit: tuple[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""verify_index()."""
+"""Verify a generation of an index: files, Lucene, SQLite, records, golden queries and analysis."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _CONTENTS: tuple[tuple[str, Callable[[IndexContents], IndexCheck]], ...] = (
     ("golden queries", check_golden_queries),
     ("analysis", check_analysis),
 )
-"""The checks that need an index that opens."""
+"""The checks that need an open index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was checked of which generation. ``skipped`` names the checks that damage found before made impossible."""
+    """The checks of a generation; ``skipped`` names those that damage made impossible."""
 
     index: str
     generation: int
@@ -55,21 +55,28 @@ class Verification:
 
     @property
     def problems(self) -> tuple[CheckFailure, ...]:
-        """All of them, in the order they were found."""
+        """The problems of all checks in order."""
         return tuple(problem for check in self.checks for problem in check.problems)
 
 
 def verify_index(
     indexes: Path, name: str, generation: int | None = None, report: ProgressCallback = lambda stage, done: None
 ) -> Verification:
-    """Check one generation of ``name``, by default the current one, and go on after what is found.
+    """Run all checks of a generation, also after problems were found.
 
-    In this order: ``CURRENT`` and the manifest; every file's size and SHA-256; Lucene's CheckIndex; the SQLite files;
-    that the index opens; every stored record read back; the golden queries asked again; a sample of the records
-    analysed again. The last four need whole files and are skipped where damage was found before.
+    In this order: ``CURRENT`` and the manifest; size and SHA-256 of every file; Lucene's CheckIndex; SQLite's integrity
+    check; opening the index; every stored record; the golden queries; the analysis of a sample of records. The last
+    four need intact files.
 
-    Raises :class:`~shrag.indexing.errors.IndexMissing` where there is no such index or generation, ``IndexMismatch``
-    where it is of a format that this SHRAG cannot read.
+    Args:
+        indexes: The folder of all indexes.
+        name: The index.
+        generation: The generation, None for the current one.
+        report: Called with the progress.
+
+    Raises:
+        IndexMissing: There is no such index or generation.
+        IndexMismatch: It has another format.
     """
     index = indexes / check_name(name)
     number, manifest, first = _find(index, generation)
@@ -90,9 +97,9 @@ def verify_index(
     reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
     try:
         contents = IndexContents(folder, manifest, reader, uncached_analyzer(folder), report)
-        for what, look in _CONTENTS:
+        for what, check in _CONTENTS:
             report(f"checking {what}", 0)
-            checks.append(_guarded(what, look, contents))
+            checks.append(_run(what, check, contents))
     finally:
         reader.close()
     return Verification(name, number, tuple(checks))
@@ -106,16 +113,16 @@ def _opening(folder: Path, manifest: IndexManifest) -> IndexCheck:
     return IndexCheck("opening", 1, ())
 
 
-def _guarded(what: str, look: Callable[[IndexContents], IndexCheck], contents: IndexContents) -> IndexCheck:
-    """Make it a problem found where a check cannot be made: whole files can hold what nobody can read."""
+def _run(what: str, check: Callable[[IndexContents], IndexCheck], contents: IndexContents) -> IndexCheck:
+    """Run a check; an error is a problem too, since intact files may have unreadable content."""
     try:
-        return look(contents)
+        return check(contents)
     except (IndexingError, msgspec.MsgspecError, OSError) as error:
         return IndexCheck(what, 0, (CheckFailure(contents.folder.name, f"{what} cannot be checked ({error})"),))
 
 
 def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | None, IndexCheck]:
-    """Return the generation to look at, its manifest where that can be read, and what is wrong with the way there."""
+    """Return the generation's number, its manifest if it can be read, and the check of ``CURRENT`` and manifest."""
     problems: list[CheckFailure] = []
     digest = ""
     try:
@@ -133,10 +140,10 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
     try:
         manifest = read_generation(index, number)
         if number == current and digest and hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            says = f"{index / CURRENT_FILE} has another digest than {path}, which is as it was published"
-            problems.append(CheckFailure(CURRENT_FILE, says))
+            message = f"{index / CURRENT_FILE} has another digest than {path}, which is as it was published"
+            problems.append(CheckFailure(CURRENT_FILE, message))
     except IndexDamaged as damage:
-        # The manifest stands between two digests of it: the one that agrees with it says which of the others is wrong.
+        # There are two digests of the manifest: if one of them fits, the other one is wrong, else the manifest is.
         intact = (
             number == current and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
         )  # an empty digest, of a damaged CURRENT, is none
@@ -148,7 +155,7 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
 
 
 def _readable(path: Path) -> IndexManifest | None:
-    """Return a manifest whose seal is broken, to find what else is: it is believed in nothing but that."""
+    """Return a manifest with a wrong checksum, to find further damage."""
     try:
         return decode_manifest(path.read_bytes(), path)
     except (OSError, IndexDamaged, IndexMismatch):

@@ -1,8 +1,8 @@
-"""Index folder: numbered generations and the CURRENT pointer.
+"""Folder of an index: its numbered generations, and the file CURRENT that names the current one.
 
 indexes/NAME/CURRENT            "gen-000007 SHA-256-of-its-manifest", replaced by one rename
-indexes/NAME/gen-000007/        sealed, never written again
-indexes/NAME/build-000008/      private to the builder, opened by nobody
+indexes/NAME/gen-000007/        published, never written again
+indexes/NAME/build-000008/      workspace of a build
 indexes/NAME/old-000005/        a generation being removed
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from shrag.corpora.files import sync_file, write_atomically
 from shrag.indexing.errors import IndexDamaged, IndexMissing
-from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, find_damage, find_file_damage
+from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, file_damage, find_damage
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest, encode_manifest
 
 CURRENT_FILE = "CURRENT"
@@ -26,26 +26,26 @@ _GENERATION = re.compile(r"gen-(\d{6})")
 
 
 def list_generations(index: Path) -> list[int]:
-    """Return the numbers of the generations there are, the oldest first."""
+    """Return the numbers of all generations, ascending."""
     matches = (_GENERATION.fullmatch(path.name) for path in index.glob("gen-*"))
     return sorted(int(match.group(1)) for match in matches if match)
 
 
 def generation_folder(index: Path, number: int) -> Path:
-    """Return where a generation lies, or would."""
+    """Return the folder of a generation, which need not exist."""
     return index / f"gen-{number:06d}"
 
 
 def next_generation(index: Path) -> int:
-    """Return the number after the highest there is, from 1: after a step back, too, no number comes twice."""
+    """Return the number after the highest one, from 1; it is unused even after a rollback."""
     return max(list_generations(index), default=0) + 1
 
 
 def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
-    """Seal ``build`` with its manifest and make it the current generation; return its folder.
+    """Write the manifest of ``build`` and make it the current generation; return its new folder.
 
-    Every file is on the disk before the manifest is, the manifest before the folder gets its name, the name before
-    ``CURRENT`` points to it: whenever this ends, the old generation is current or the new one is, whole.
+    The files are flushed to the disk before the manifest, the manifest before the folder is renamed, the folder before
+    ``CURRENT`` names it: after a crash at any point either the old or the complete new generation is current.
     """
     for name in manifest.files:
         sync_file(build / name)
@@ -63,9 +63,9 @@ def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
 
 
 def set_current(index: Path, number: int) -> IndexManifest:
-    """Make a generation the current one, by one rename; return its manifest.
+    """Make a generation the current one by one rename; return its manifest.
 
-    Raises as :func:`read_generation` does. Whoever asks has checked the generation's files.
+    Its files are not verified. Raises as :func:`read_generation`.
     """
     manifest = read_generation(index, number)
     data = (generation_folder(index, number) / MANIFEST_FILE).read_bytes()
@@ -76,63 +76,63 @@ def set_current(index: Path, number: int) -> IndexManifest:
 
 
 def prune_generations(index: Path, current: int, before: int | None, keep: int = KEPT_GENERATIONS) -> None:
-    """Remove all generations but ``keep``: the current one, the one that was current ``before`` it, then the newest.
+    """Delete all generations but ``keep``: the current one, the one that was current ``before``, then the newest.
 
-    After a step back, ``before`` is not the newest but the one that was thought better of. A process that has a removed
-    generation open keeps reading it: the system frees a file when the last one who has it open lets go.
+    A process that has a deleted generation open can still read it: the system frees a file when it is closed.
     """
     others = sorted(list_generations(index), key=lambda number: (number == current, number == before, number))
     for number in others[: max(len(others) - keep, 0)]:
-        # One rename, so that a removal cut short leaves nothing that looks like a generation.
+        # Renamed first, so that an interrupted deletion leaves nothing that looks like a generation.
         generation_folder(index, number).rename(index / f"old-{number:06d}")
-    for going in index.glob("old-*"):
-        shutil.rmtree(going)
+    for old in index.glob("old-*"):
+        shutil.rmtree(old)
 
 
 def current_generation(index: Path) -> tuple[Path, IndexManifest]:
     """Return the current generation's folder and manifest.
 
-    Raises :class:`IndexMissing` where nothing was published yet, :class:`IndexDamaged` where ``CURRENT``, the folder or
-    the manifest is not as it was published, ``IndexMismatch`` where the manifest is of another format.
+    Raises:
+        IndexMissing: There is no generation.
+        IndexDamaged: ``CURRENT``, the folder or the manifest is missing or damaged.
+        IndexMismatch: The manifest has another format.
     """
     number, digest = read_current(index)
     return generation_folder(index, number), _read_manifest(index, number, digest, index / CURRENT_FILE)
 
 
 def read_generation(index: Path, number: int) -> IndexManifest:
-    """Return the manifest of any generation; raises as :func:`current_generation` does."""
+    """Return the manifest of any generation; raises as :func:`current_generation`."""
     folder = generation_folder(index, number)
     if not folder.is_dir():
-        there = ", ".join(map(str, list_generations(index))) or "none"
-        raise IndexMissing(f"Index {index.name} has no generation {number}: there is {there}.")
+        existing = ", ".join(map(str, list_generations(index))) or "none"
+        raise IndexMissing(f"Index {index.name} has no generation {number}: there is {existing}.")
     path = folder / MANIFEST_CHECKSUM_FILE
     try:
-        digest, _, sealed = path.read_bytes().decode("ascii", "replace").removesuffix("\n").partition("  ")
+        digest, _, name = path.read_bytes().decode("ascii", "replace").removesuffix("\n").partition("  ")
     except OSError as error:
-        with suppress(OSError):  # an older format has no such seal, and is to be named as that
+        with suppress(OSError):  # a manifest of an older format has no such file, and raises here
             decode_manifest((folder / MANIFEST_FILE).read_bytes(), folder / MANIFEST_FILE)
         raise IndexDamaged(f"{path} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None
-    if sealed != MANIFEST_FILE:
-        raise IndexDamaged(f"{path} is not the seal of a manifest: {recovery_hint(index)}.")
+    if name != MANIFEST_FILE:
+        raise IndexDamaged(f"{path} is not the checksum of a manifest: {recovery_hint(index)}.")
     return _read_manifest(index, number, digest, path)
 
 
 def check_files(folder: Path, manifest: IndexManifest, *, contents: bool = True) -> None:
-    """Compare every file with its seal; raises :class:`IndexDamaged` naming the first that differs."""
+    """Verify all files; raises :class:`IndexDamaged` for the first that differs."""
     for damage in find_damage(folder, manifest.files, contents=contents):
         raise IndexDamaged(f"{damage.message}: {recovery_hint(folder.parent)}.")
 
 
 def check_file(folder: Path, manifest: IndexManifest, name: str) -> None:
-    """Compare one file with its seal; raises :class:`IndexDamaged` where it was not sealed or differs."""
-    seal = manifest.files.get(name)
-    says = find_file_damage(folder, name, seal) if seal else f"{folder / name} is not part of the index"
-    if says:
-        raise IndexDamaged(f"{says}: {recovery_hint(folder.parent)}.")
+    """Verify one file; raises :class:`IndexDamaged` if it differs or is not in the manifest."""
+    message = file_damage(folder / name, manifest.files.get(name))
+    if message:
+        raise IndexDamaged(f"{message}: {recovery_hint(folder.parent)}.")
 
 
 def recovery_hint(index: Path) -> str:
-    """Return what can be done about a damaged generation."""
+    """Return what a user can do about a damaged generation, as part of a sentence."""
     again = f"build it again with `shrag index {index.name}`"
     if len(list_generations(index)) < 2:
         return again
@@ -140,7 +140,7 @@ def recovery_hint(index: Path) -> str:
 
 
 def read_current(index: Path) -> tuple[int, str]:
-    """Return the number of the current generation and its manifest's SHA-256; raises as the above."""
+    """Return the current generation's number and its manifest's SHA-256; raises as :func:`current_generation`."""
     pointer = index / CURRENT_FILE
     try:
         line = pointer.read_bytes().decode("ascii", "replace")
@@ -148,9 +148,9 @@ def read_current(index: Path) -> tuple[int, str]:
         if list_generations(index):
             raise IndexDamaged(f"{pointer} is missing: {recovery_hint(index)}.") from None
         others = sorted(path.parent.name for path in index.parent.glob(f"*/{CURRENT_FILE}"))
-        there = f" (there is {', '.join(others)})" if others else ""
+        known = f" (there is {', '.join(others)})" if others else ""
         raise IndexMissing(
-            f"There is no index {index.name!r} under {index.parent}{there}: build it with `shrag index {index.name}`."
+            f"There is no index {index.name!r} under {index.parent}{known}: build it with `shrag index {index.name}`."
         ) from None
     except OSError as error:
         raise IndexDamaged(f"{pointer} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None
@@ -161,7 +161,7 @@ def read_current(index: Path) -> tuple[int, str]:
 
 
 def current_number(index: Path) -> int | None:
-    """Return the number ``CURRENT`` names, None where it names none."""
+    """Return the current generation's number, None if there is none."""
     try:
         return read_current(index)[0]
     except (IndexMissing, IndexDamaged):

@@ -1,4 +1,4 @@
-"""IndexManifest: read, write, check."""
+"""Manifest of an index: encode, decode and check it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shrag.indexing.storage.checksums import FileChecksum
 from shrag.indexing.storage.vector_card import VectorCard
 
 FORMAT_VERSION = 3
-"""Raised whenever what is stored, or how its terms are cut, changes."""
+"""Increased when the stored files, or the terms of a text, change."""
 
 
 class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,17 +51,17 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def encode_manifest(manifest: IndexManifest) -> bytes:
-    """Return the manifest as it is written: indented JSON, one key order."""
+    """Return the manifest as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
 
 
 def manifest_digest(manifest: IndexManifest) -> str:
-    """Return the SHA-256 of the manifest as it is written: it names one generation of one index and no other."""
+    """Return the SHA-256 of the encoded manifest, which identifies a generation."""
     return hashlib.sha256(encode_manifest(manifest)).hexdigest()
 
 
 def decode_manifest(data: bytes, path: Path) -> IndexManifest:
-    """Read a manifest; raises :class:`IndexMismatch` for another format and :class:`IndexDamaged` for none."""
+    """Decode a manifest; raises :class:`IndexMismatch` for another format, :class:`IndexDamaged` for invalid data."""
     index = path.parent.parent.name
     again = f"build it again with `shrag index {index}`"
     try:
@@ -76,16 +76,16 @@ def decode_manifest(data: bytes, path: Path) -> IndexManifest:
     try:
         manifest = msgspec.json.decode(data, type=IndexManifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise IndexDamaged(f"{path} is not a whole manifest ({error}): {again}.") from None
+        raise IndexDamaged(f"{path} is not a complete manifest ({error}): {again}.") from None
     for name in manifest.files:
-        place = PurePosixPath(name)
-        if place.is_absolute() or ".." in place.parts or "\0" in name:
-            raise IndexDamaged(f"{path} names the file {name!r}, which lies outside the index: {again}.")
+        relative = PurePosixPath(name)
+        if relative.is_absolute() or ".." in relative.parts or "\0" in name:
+            raise IndexDamaged(f"{path} names the file {name!r}, which is outside the index: {again}.")
     return manifest
 
 
 class _AnyFormat(msgspec.Struct):
-    """What a manifest of any format has, from the first one on."""
+    """The fields of manifests of all formats."""
 
     format_version: int
     versions: dict[str, str] = {}

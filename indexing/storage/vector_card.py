@@ -1,4 +1,4 @@
-"""What an index says of its vectors."""
+"""VectorCard: the manifest's description of an index's vectors; choices of encoders."""
 
 from __future__ import annotations
 
@@ -12,25 +12,29 @@ from shrag.models.encoders.catalog import read_catalog
 from shrag.models.encoders.choice import LsaOptions, canonical_choice, choose_encoder, settings_format
 
 FOLDER = "vectors"
-"""Where in an index's folder vectors lie."""
+"""Name of the folder of vectors in an index's folder."""
 
 FILE = "passages.f16"
-"""The file of the vectors themselves."""
+"""Name of the file of vectors."""
 
 NO_ENCODER = "none"
-"""What ``shrag index --encoder`` calls an index without vectors."""
+"""The choice of no vectors."""
 
 LSA = "lsa"
-"""The encoder that is counted from the index itself; every other one is a model."""
+"""The encoder that is computed from the index itself; every other one is a model."""
 
 _CARD = "vector-card.json"
 
 
 class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an index's manifest says of its vectors.
+    """The vectors of an index.
 
-    ``encoder`` is what was chosen (:func:`canonical_encoder`); ``settings`` and ``digest`` are the encoder's own words
-    for what it is (:class:`~shrag.models.encoder.Encoder`); ``rows`` are as many as the index has documents.
+    Attributes:
+        encoder: The user's choice (:func:`canonical_encoder`).
+        settings: The encoder's settings (:class:`~shrag.models.encoder.Encoder`).
+        digest: The encoder's digest.
+        dimension: Numbers of a vector.
+        rows: Number of vectors, one for each document.
     """
 
     encoder: str
@@ -41,20 +45,21 @@ class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def save_vector_card(stage: Path, card: VectorCard) -> None:
-    """Keep, in a build's ``stage``, the card of its vectors until it becomes part of the manifest."""
+    """Write the card of a build's vectors to its ``stage``."""
     write_atomically(stage / _CARD, msgspec.json.encode(card))
 
 
 def load_vector_card(stage: Path) -> VectorCard | None:
-    """Return the card kept in a build's ``stage``, None where its index has no vectors."""
+    """Read the card in a build's ``stage``, None if the index has no vectors."""
     path = stage / _CARD
     return msgspec.json.decode(path.read_bytes(), type=VectorCard) if path.is_file() else None
 
 
 def canonical_encoder(choice: str) -> str:
-    """Return the one way to write a choice of encoder: ``none``, ``lsa``, a name of the catalogue, or a full path.
+    """Return the canonical form of a choice: ``none``, ``lsa``, a name of the catalogue, or a full path.
 
-    Raises :class:`UnknownEncoder`, naming those there are.
+    Raises:
+        UnknownEncoder: There is no such encoder.
     """
     known = choice if choice in {NO_ENCODER, LSA} else canonical_choice(choice)
     if known is None:
@@ -64,10 +69,14 @@ def canonical_encoder(choice: str) -> str:
 
 
 def encoder_settings(encoder: str, weights: Path) -> str:
-    """Return the settings such an encoder has now, empty for none: others make another index.
+    """Return the settings of a chosen encoder, empty for ``none``.
 
-    ``weights`` is the folder of the models that are chosen by name. Raises
-    :class:`~shrag.models.errors.WeightsMissing` and ``WeightsRejected``.
+    Args:
+        encoder: A canonical choice.
+        weights: The folder of the models that are chosen by name.
+
+    Raises:
+        ModelError: The weights are missing or invalid.
     """
     if encoder == NO_ENCODER:
         return ""
@@ -75,25 +84,25 @@ def encoder_settings(encoder: str, weights: Path) -> str:
 
 
 def weights_folder(indexes: Path) -> Path:
-    """Return the folder of models' weights in the home that has ``indexes``."""
+    """Return the folder of models' weights beside the folder ``indexes``."""
     return indexes.parent / "weights"
 
 
 def derived_folder(indexes: Path) -> Path:
-    """Return the folder, in the home that has ``indexes``, of what is made again when it is missing."""
+    """Return the folder, beside ``indexes``, of files that are computed again when missing."""
     return indexes.parent / "derived"
 
 
 def check_vector_card(name: str, card: VectorCard) -> None:
-    """Raise :class:`IndexMismatch` where this SHRAG has no encoder of the kind that made the vectors of ``name``.
+    """Raise :class:`IndexMismatch` if this SHRAG has no encoder of the same kind and format.
 
-    Whether its weights are here is asked when they are needed: words are searched without.
+    The weights are not needed until vectors are searched.
     """
-    here = [_kind_and_format(LsaOptions().settings), settings_format()]
-    if _kind_and_format(card.settings) != here[card.encoder != LSA]:
+    known = [_kind_and_format(LsaOptions().settings), settings_format()]
+    if _kind_and_format(card.settings) != known[card.encoder != LSA]:
         raise IndexMismatch(
-            f"Index {name} has vectors by the encoder [{card.settings}], this SHRAG has {', '.join(here)}: build it "
-            f"again with `shrag index {name} --encoder {LSA}`, or with `--encoder {NO_ENCODER}` to do without."
+            f"Index {name} has vectors by the encoder [{card.settings}], this SHRAG has {', '.join(known)}: build it "
+            f"again with `shrag index {name} --encoder {LSA}`, or with `--encoder {NO_ENCODER}`."
         )
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.analyzer import fold
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.serving.events import Answer, Citation, Issue, Section, Sentence

@@ -13,7 +13,7 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
-from shrag.serving.answering.answer import answer
+from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.model_keywords import extract_keywords
@@ -39,7 +39,7 @@ from shrag.serving.retrieval.ranking import (
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
+from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
 """Hits of each query, as in the paper, unless more records are wanted."""
@@ -62,7 +62,7 @@ class ShragStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
-        source = choose_candidates(request, self._candidates)
+        source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
         if self._cosine_weight or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
         return self._run(request, resources, source)
@@ -143,7 +143,9 @@ def _choose_keywords(
         own = choose_phrases(searchable(terms), question.text, settings.words)
     by_model = None
     if model is not None and any(term.keyword for term in terms):
-        by_model = yield from extract_keywords(request.question, question.terms, index, model, settings.words, timer)
+        with timer.stage("keywords"):
+            by_model, events = extract_keywords(request.question, question.terms, index, model, settings.words)
+        yield from events
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
     candidates = by_model.keywords if by_model else own
     additional = without_terms(own, by_model.excluded) if by_model else []

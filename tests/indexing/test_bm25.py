@@ -5,7 +5,7 @@ import math
 import pytest
 
 from shrag.indexing.bm25 import Bm25, byte_length, idf
-from shrag.indexing.lexical.jvm import lucene
+from shrag.indexing.lexical.jvm import lucene_class
 from shrag.indexing.search_engine import FieldStatistics
 from tests.indexing.bm25_score import bm25_score
 
@@ -33,7 +33,7 @@ def test_nothing_in_common_scores_nothing() -> None:
 
 
 def test_lengths_are_remembered_as_lucene_does() -> None:
-    small_float = lucene("util.SmallFloat")
+    small_float = lucene_class("util.SmallFloat")
     lengths = [*range(300), 1000, 4095, 5000, 65_537, 1_000_000, 2**31 - 1]
     assert [byte_length(n) for n in lengths] == [
         int(small_float.byte4ToInt(small_float.intToByte4(n))) for n in lengths

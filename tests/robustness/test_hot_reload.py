@@ -200,7 +200,7 @@ def test_new_damaged_and_earlier_generations_under_64_clients_mix_no_answer_and_
                 taken_up(swap)
             publish_copy(index, first, change=flip("glossary.sqlite"))
             wait_until(lambda: health()["index_problem"] != "", 30)
-            assert "gen-000005/glossary.sqlite has changed since it was sealed" in health()["index_problem"]
+            assert "gen-000005/glossary.sqlite has changed since it was published" in health()["index_problem"]
             assert health()["index_generation"] == 4
             assert "shrag_index_refused 1.0" in server.ask("GET", "/metrics")[2]
             taken_up(4)

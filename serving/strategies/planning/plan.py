@@ -6,14 +6,14 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from shrag.serving.answering.answer import answer
+from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Answer, Budget, Event, Node, Timings, Truncated
 from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
 from shrag.serving.request import Question, Request
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find
-from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
+from shrag.serving.strategy import Resources, require_vectors
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class PlanStrategy:
                 f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
                 "another strategy."
             )
-        if choose_candidates(request, "lexical") != "lexical":
+        if request.settings.candidates in {"dense", "hybrid"}:
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
 
     def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:

@@ -226,11 +226,11 @@ def test_an_index_opened_quickly_is_read_through_while_it_answers(home: Path) ->
         _flip(path, random.Random(1))
         opened = open_index(home / "indexes", "demo", verify="quick")
         assert opened.checksums.wait(30) == "damaged"
-        with pytest.raises(IndexDamaged, match=r"golden\.json has changed since it was sealed"):
+        with pytest.raises(IndexDamaged, match=r"golden\.json has changed since it was published"):
             opened.checksums.raise_if_damaged()
         opened.close()
         _cut(path, random.Random(1))
-        with pytest.raises(IndexDamaged, match=r"golden\.json has \d+ bytes where"):
+        with pytest.raises(IndexDamaged, match=r"golden\.json has \d+ bytes instead of"):
             open_index(home / "indexes", "demo", verify="quick")
 
 

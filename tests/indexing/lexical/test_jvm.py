@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.indexing.lexical.jvm import detach_thread, java, start_java
+from shrag.indexing.lexical.jvm import detach_thread, java_class, start_java
 
 
 def test_java_leaves_no_socket_and_no_counters_that_others_could_open() -> None:
@@ -19,21 +19,21 @@ def test_java_leaves_no_socket_and_no_counters_that_others_could_open() -> None:
 
 def test_java_forgets_a_thread_that_says_it_ends() -> None:
     def visit() -> None:
-        java("java.lang.System").nanoTime()
+        java_class("java.lang.System").nanoTime()
         detach_thread()
 
-    known = java("java.lang.Thread").getAllStackTraces().size()
+    known = java_class("java.lang.Thread").getAllStackTraces().size()
     for _ in range(8):
         thread = threading.Thread(target=visit)
         thread.start()
         thread.join()
     # Java's own threads come and go.
-    assert java("java.lang.Thread").getAllStackTraces().size() < known + 4
+    assert java_class("java.lang.Thread").getAllStackTraces().size() < known + 4
 
 
 def _collections() -> int:
     """Return how often Java has collected all it has."""
-    beans = java("java.lang.management.ManagementFactory").getGarbageCollectorMXBeans()
+    beans = java_class("java.lang.management.ManagementFactory").getGarbageCollectorMXBeans()
     return int(sum(bean.getCollectionCount() for bean in beans if bean.getName() == "MarkSweepCompact"))
 
 
@@ -48,12 +48,12 @@ def test_neither_collector_sets_off_the_other() -> None:
     # The bridge's is called that: told of each run, it has Java collect all it has now and then.
     assert [told for told in gc.callbacks if getattr(told, "__name__", "") == "_collect"] == []
     before = _collections()
-    java("java.lang.System").gc()
+    java_class("java.lang.System").gc()
     time.sleep(0.2)  # the bridge hears of the first only
     gc.callbacks.append(note)
     try:
         for _ in range(3):
-            java("java.lang.System").gc()
+            java_class("java.lang.System").gc()
             time.sleep(0.2)
     finally:
         gc.callbacks.remove(note)

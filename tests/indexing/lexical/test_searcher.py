@@ -8,9 +8,9 @@ from shrag.indexing.lexical.searcher import RecordCache
 def test_what_was_asked_for_the_longest_ago_makes_room_for_what_is_new() -> None:
     recent = RecordCache(most_bytes=100)
     for place in range(10):
-        recent.keep(place, b"x" * 10)
+        recent.put(place, b"x" * 10)
     assert recent.get([0]) == {0: b"x" * 10}
-    recent.keep(10, b"y" * 10)
+    recent.put(10, b"y" * 10)
     assert recent.get([1]) == {1: None}
     assert recent.get([0, 10]) == {0: b"x" * 10, 10: b"y" * 10}
     assert recent.bytes == 100
@@ -18,21 +18,21 @@ def test_what_was_asked_for_the_longest_ago_makes_room_for_what_is_new() -> None
 
 def test_a_record_of_more_than_a_tenth_of_the_room_is_not_kept_and_pushes_nothing_out() -> None:
     recent = RecordCache(most_bytes=100)
-    recent.keep(1, b"small")
-    recent.keep(2, b"x" * 11)
+    recent.put(1, b"small")
+    recent.put(2, b"x" * 11)
     assert (recent.get([1, 2]), recent.bytes) == ({1: b"small", 2: None}, 5)
 
 
 def test_a_record_kept_twice_takes_its_room_once() -> None:
     recent = RecordCache(most_bytes=100)
-    recent.keep(1, b"same")
-    recent.keep(1, b"same")
+    recent.put(1, b"same")
+    recent.put(1, b"same")
     assert recent.bytes == 4
 
 
 def test_without_room_nothing_is_kept() -> None:
     recent = RecordCache(most_bytes=0)
-    recent.keep(1, b"x")
+    recent.put(1, b"x")
     assert (recent.get([1]), recent.bytes) == ({1: None}, 0)
 
 
@@ -43,7 +43,7 @@ def test_threads_that_keep_and_ask_at_once_leave_it_within_its_bounds_and_never_
     def work(first: int) -> None:
         for place in range(first, first + 2_000):
             number = place % 97
-            recent.keep(number, bytes([number]) * 20)
+            recent.put(number, bytes([number]) * 20)
             found = recent.get([number])[number]
             if found is not None and found != bytes([number]) * 20:
                 wrong.append(number)

@@ -53,7 +53,7 @@ def test_one_step_back_another_and_forward_again(home: Path) -> None:
 def test_a_damaged_generation_is_passed_over_and_never_made_current(home: Path) -> None:
     indexes = home / "indexes"
     (indexes / "demo" / "gen-000002" / "tokens.sqlite").write_bytes(b"x")
-    with pytest.raises(IndexDamaged, match=r"gen-000002/tokens.sqlite has 1 bytes where"):
+    with pytest.raises(IndexDamaged, match=r"gen-000002/tokens.sqlite has 1 bytes instead of"):
         roll_back(indexes, "demo", to=2)
     assert _current(home) == 3
     assert roll_back(indexes, "demo").generation == 1

@@ -95,7 +95,7 @@ def test_no_bytes_give_another_error(data: bytes) -> None:
 @pytest.mark.parametrize("name", ["../tokens.sqlite", "/etc/passwd", "lucene/../../x", "a\0b"])
 def test_a_manifest_that_names_files_outside_the_index_is_refused(name: str) -> None:
     data = json.loads(encode_manifest(SMALL)) | {"files": {name: {"bytes": 1, "sha256": "a" * 64}}}
-    with pytest.raises(IndexDamaged, match="lies outside the index"):
+    with pytest.raises(IndexDamaged, match="is outside the index"):
         decode_manifest(json.dumps(data).encode(), PATH)
 
 
@@ -103,18 +103,18 @@ def test_seals_tell_each_difference_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "lucene").mkdir()
     for name in ("a", "b", "lucene/c", "lucene/d", "MANIFEST.json"):
         (tmp_path / name).write_bytes(name.encode() * 3)
-    seals = compute_checksums(tmp_path)
-    assert list(seals) == ["a", "b", "lucene/c", "lucene/d"]
-    assert list(find_damage(tmp_path, seals)) == []
+    checksums = compute_checksums(tmp_path)
+    assert list(checksums) == ["a", "b", "lucene/c", "lucene/d"]
+    assert list(find_damage(tmp_path, checksums)) == []
     (tmp_path / "a").write_bytes(b"b" * 3)
     (tmp_path / "b").unlink()
     (tmp_path / "lucene/d").write_bytes(b"")
     (tmp_path / "lucene/e").write_bytes(b"")
-    found = {damage.file: damage.message.removeprefix(str(tmp_path)) for damage in find_damage(tmp_path, seals)}
+    found = {damage.file: damage.message.removeprefix(str(tmp_path)) for damage in find_damage(tmp_path, checksums)}
     assert found == {
-        "a": "/a has changed since it was sealed",
+        "a": "/a has changed since it was published",
         "b": "/b is missing",
-        "lucene/d": "/lucene/d has 0 bytes where 24 were sealed",
+        "lucene/d": "/lucene/d has 0 bytes instead of 24",
         "lucene/e": "/lucene/e is not part of the index",
     }
-    assert [damage.file for damage in find_damage(tmp_path, seals, contents=False)] == ["b", "lucene/d", "lucene/e"]
+    assert [damage.file for damage in find_damage(tmp_path, checksums, contents=False)] == ["b", "lucene/d", "lucene/e"]

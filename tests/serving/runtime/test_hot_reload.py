@@ -178,7 +178,7 @@ def test_a_damaged_generation_is_refused_with_its_reason_and_a_whole_one_taken_u
     assert not current.refresh()
     standing = current.status
     assert (standing.generation, standing.swaps) == (1, 0)
-    assert "gen-000002/glossary.sqlite has changed since it was sealed: build it again with" in standing.problem
+    assert "gen-000002/glossary.sqlite has changed since it was published: build it again with" in standing.problem
     assert open_files(index) == {"gen-000001"}
     with current.use() as engine:
         assert engine.ask(QUESTIONS[0]).search.generation == 1
