@@ -17,7 +17,7 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.citations import make_citations
-from shrag.serving.events import Answer, Part, Section, Sentence
+from shrag.serving.events import Answer, AnswerPart, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
 
@@ -153,7 +153,7 @@ class _Arrangement:
             else:
                 introduction, body = [], introduction
         body.sort(key=lambda candidate: (candidate.number != best.number, candidate.number, candidate.order))
-        parts: list[tuple[Part, list[_Candidate]]] = [
+        parts: list[tuple[AnswerPart, list[_Candidate]]] = [
             ("introduction", introduction),
             ("body", body),
             ("conclusion", conclusion),

@@ -13,7 +13,7 @@ from shrag.models.language_model import LanguageModel, Message
 from shrag.serving.answering.answer_parser import AnswerParser
 from shrag.serving.answering.citations import citation_precision, make_citations, verify_support
 from shrag.serving.answering.multiple_choice import question_values
-from shrag.serving.events import Answer, AnswerSentence, Event, Part, Reason, Section, Sentence
+from shrag.serving.events import Answer, AnswerPart, AnswerSentence, EmptyReason, Event, Section, Sentence
 from shrag.serving.llm.structured_call import call_event, evidence_values, render_messages
 from shrag.serving.request import LETTERS, Question
 
@@ -23,7 +23,7 @@ LONGEST_ANSWER = 1_500
 LONGEST_WRITTEN = 8 * LONGEST_ANSWER
 """Characters that are read of an answer, since an endpoint may ignore the limit of tokens."""
 
-_ORDER: tuple[Part, ...] = ("title", "introduction", "body", "conclusion")
+_ORDER: tuple[AnswerPart, ...] = ("title", "introduction", "body", "conclusion")
 
 
 def generate_answer(
@@ -85,7 +85,7 @@ class _Written:
     complete: bool
 
     def answer(
-        self, kind: Literal["generated", "closed_book"], refusal: Reason, question: Question, choice: str
+        self, kind: Literal["generated", "closed_book"], refusal: EmptyReason, question: Question, choice: str
     ) -> Answer:
         """Return the answer, its parts in their usual order, without citations."""
         parts = {part: tuple(each.sentence for each in self.sentences if each.part == part) for part in _ORDER}

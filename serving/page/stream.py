@@ -15,6 +15,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
+    AnswerPart,
     AnswerSentence,
     Event,
     Fallback,
@@ -22,7 +23,6 @@ from shrag.serving.events import (
     Keywords,
     ModelCall,
     Node,
-    Part,
     Queries,
     Ranking,
     Timings,
@@ -80,7 +80,7 @@ class PageStream:
         self._asked = asked
         self._analyzer = engine.open_index.analyzer
         self._seen = seen
-        self._part: Part | None = None
+        self._part: AnswerPart | None = None
         self._counted = ""
 
     def fragments(self, event: Event) -> Iterator[PageEvent]:

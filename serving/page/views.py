@@ -10,7 +10,7 @@ from typing import Any
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_text
-from shrag.serving.events import Answer, Hits, Part, RankedRecord, Sentence
+from shrag.serving.events import Answer, AnswerPart, Hits, RankedRecord, Sentence
 from shrag.serving.page.citation_export import reference_line
 from shrag.serving.page.diagrams import bar_lengths, model_work, ranking_lines, stage_shares
 from shrag.serving.page.facets import facets_of, kind_of
@@ -77,7 +77,7 @@ def answer_view(seen: PageState, asked: PageRequest) -> dict[str, Any] | None:
     }
 
 
-def sentence_view(part: Part, sentence: Sentence, language: AnswerLanguage) -> dict[str, Any]:
+def sentence_view(part: AnswerPart, sentence: Sentence, language: AnswerLanguage) -> dict[str, Any]:
     """Return a sentence as it is shown before the answer is whole: its citations lead nowhere yet."""
     return {
         "part": part,

@@ -9,7 +9,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
-from shrag.serving.events import Event, Node, Ranking, Reason
+from shrag.serving.events import EmptyReason, Event, Node, Ranking
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Question, Request
 from shrag.serving.retrieval.query_terms import QueryTerm
@@ -60,7 +60,7 @@ class RankedList:
             self._rerank(text, stage.argument)
         return []
 
-    def ranking(self, reason: Reason) -> Ranking:
+    def ranking(self, reason: EmptyReason) -> Ranking:
         """Return the list as a ranking; ``reason`` says why the search found nothing, where it found nothing."""
         return Ranking(
             records=rank_records(self._records, self._request),
