@@ -179,7 +179,7 @@ class Engine:
         """
         if self._index.checksums.state == "damaged":
             self._index.checksums.raise_if_damaged()
-        strategy = find_strategy(request.strategy)
+        strategy = STRATEGIES.get(request.strategy) or find_strategy(request.strategy)
         resources = self._resources if request.settings.glossary else self._resources.without_glossary()
         cancel = _nothing
         if resources.model is not None:

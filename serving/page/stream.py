@@ -11,6 +11,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
+    AnswerPart,
     AnswerSentence,
     Event,
     Fallback,
@@ -18,7 +19,6 @@ from shrag.serving.events import (
     Keywords,
     ModelCall,
     Node,
-    Part,
     Queries,
     Ranking,
     Timings,
@@ -78,7 +78,7 @@ class PageStream:
         self._texts = interface_texts()[request.language]
         self._analyzer = engine.open_index.analyzer
         self._state = state
-        self._part: Part | None = None
+        self._part: AnswerPart | None = None
         self._announced = ""
 
     def page_events(self, event: Event) -> Iterator[PageEvent]:

@@ -114,10 +114,10 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
 
     Without a pair it is minus infinity, so that nothing is dropped.
     """
-    passages = [to_passage(analysed) for analysed in sample]
+    passages = [to_passage(analyzed) for analyzed in sample]
     values: list[float] = []
-    for position, analysed in enumerate(sample):
-        text = analysed.record.text
+    for position, analyzed in enumerate(sample):
+        text = analyzed.record.text
         spans = split_sentences(text)[:_QUERY_SENTENCES]
         if spans:
             others = passages[:position] + passages[position + 1 :]
