@@ -39,7 +39,7 @@ NodeState = Literal["open", "answered", "unanswered", "skipped"]
 """The state of a question of a plan; ``skipped`` was not searched for because a budget was used up."""
 
 Budget = Literal["depth", "nodes", "calls", "seconds"]
-"""What a plan has a budget of."""
+"""Budgets of a plan: levels of a tree, its nodes, model calls, and seconds in which calls may start."""
 
 
 @dataclass(frozen=True, slots=True)
