@@ -41,12 +41,8 @@ class CosineSimilarity:
     """Implements :class:`Similarity` by the cosine of an index's vectors, from -1 to 1, as the RAISE paper does."""
 
     def __init__(self, dense: VectorIndex) -> None:
+        self.name = f"{dense.encoder.name} cosine"
         self._dense = dense
-
-    @property
-    def name(self) -> str:
-        """See :class:`Similarity`."""
-        return f"{self._dense.encoder.name} cosine"
 
     def of(self, text: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`Similarity`."""
@@ -64,13 +60,9 @@ class ShareOfBest:
     """
 
     def __init__(self, reranker: Reranker, analyzer: Analyzer) -> None:
+        self.name = f"{reranker.name}, share of the text's own"
         self._reranker = reranker
         self._analyzer = analyzer
-
-    @property
-    def name(self) -> str:
-        """See :class:`Similarity`."""
-        return f"{self._reranker.name}, share of the text's own"
 
     def of(self, text: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`Similarity`."""
@@ -114,10 +106,10 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
 
     Without a pair it is minus infinity, so that nothing is dropped.
     """
-    passages = [to_passage(analysed) for analysed in sample]
+    passages = [to_passage(analyzed) for analyzed in sample]
     values: list[float] = []
-    for position, analysed in enumerate(sample):
-        text = analysed.record.text
+    for position, analyzed in enumerate(sample):
+        text = analyzed.record.text
         spans = split_sentences(text)[:_QUERY_SENTENCES]
         if spans:
             others = passages[:position] + passages[position + 1 :]

@@ -7,15 +7,15 @@ from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS
 from shrag.serving.errors import Lack
 from shrag.serving.events import (
     Answer,
+    AnswerPart,
     Budget,
+    EmptyReason,
     Fallback,
-    Issue,
     KeywordOrder,
     NodeKind,
     NodeState,
-    Part,
     Purpose,
-    Reason,
+    SentenceIssue,
 )
 from shrag.serving.page.facets import RECORD_KINDS
 from shrag.serving.page.rendering import PAGE_FOLDER, PROBLEM_CODES, interface_texts
@@ -77,7 +77,7 @@ def test_every_strategy_has_its_texts_in_both_languages_and_stands_in_its_group(
 
 
 def test_every_part_and_reason_has_its_phrase_in_both_languages() -> None:
-    parts, reasons, issues = (set(get_args(kind)) - {""} for kind in (Part, Reason, Issue))
+    parts, reasons, issues = (set(get_args(kind)) - {""} for kind in (AnswerPart, EmptyReason, SentenceIssue))
     causes = set(get_args(get_type_hints(Fallback)["cause"]))
     languages: tuple[AnswerLanguage, ...] = ("ko", "en")
     for language in languages:
