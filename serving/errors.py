@@ -80,7 +80,7 @@ class UnknownReranker(ServingError):
 class ServiceUnavailable(ServingError):
     """A question is not answered now; it may be after ``retry_after`` seconds."""
 
-    code = "not_served"
+    code = "service_unavailable"
 
     def __init__(self, message: str, retry_after: int = 1) -> None:
         super().__init__(message)
@@ -102,7 +102,7 @@ class DeadlineExceeded(ServiceUnavailable):
 class ShuttingDown(ServiceUnavailable):
     """The server is shutting down."""
 
-    code = "stopping"
+    code = "shutting_down"
 
     def __init__(
         self, message: str = "The server is being stopped: ask again once it is back.", retry_after: int = 5
@@ -117,7 +117,7 @@ class ClientDisconnected(ServingError):
 class QuestionAbandoned(ServiceUnavailable):
     """A run that several callers waited for was cancelled by the caller who started it."""
 
-    code = "abandoned"
+    code = "cancelled"
 
 
 class IndexClosed(ShuttingDown):

@@ -124,7 +124,7 @@ def _templates() -> jinja2.Environment:
 
 
 PROBLEM_CODES = (
-    *("overloaded", "stopping", "deadline_exceeded", "unexpected"),
+    *("overloaded", "shutting_down", "deadline_exceeded", "unexpected"),
     *("document_missing", "index_damaged", "strategy_unavailable", "unknown_strategy"),
 )
 """The codes that the page has words of its own for; any other is shown with the words of the error."""
