@@ -8,8 +8,8 @@ from typing import Literal
 from shrag.models.errors import InvalidOutput, ModelUnavailable
 from shrag.serving.events import Budget, ModelCall
 
-Lack = Literal["model", "vectors"]
-"""What a strategy may need and not have."""
+Requirement = Literal["model", "vectors"]
+"""What a strategy may require."""
 
 
 class ServingError(Exception):
@@ -35,7 +35,7 @@ class KeyRejected(ServingError):
 class StrategyUnavailable(ServingError):
     """The index lacks what the strategy needs: vectors, or their encoder."""
 
-    lacks: Lack = "vectors"
+    lacks: Requirement = "vectors"
 
 
 class ModelNeeded(StrategyUnavailable):
