@@ -18,7 +18,7 @@ from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey
 from shrag.serving.concurrency import CancellationToken
-from shrag.serving.errors import Lack, StrategyUnavailable
+from shrag.serving.errors import Requirement, StrategyUnavailable
 from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.llm.request_model import RequestModel
@@ -170,10 +170,10 @@ class Engine:
         return self._run_cached(self.cache, request, name, begin, cancel)
 
     @cached_property
-    def lacking(self) -> Mapping[str, Lack | None]:
+    def lacking(self) -> Mapping[str, Requirement | None]:
         """What each strategy, by name, needs that is missing; None where it can be used."""
         request = parse_request("?", answered=False, k=1)
-        lacking: dict[str, Lack | None] = {}
+        lacking: dict[str, Requirement | None] = {}
         for name, strategy in STRATEGIES.items():
             try:
                 strategy.run(request, self.resources).close()
