@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shrag.corpora.text.sentences import detect_language
 from shrag.serving.answering.formats import HEADINGS
-from shrag.serving.events import Part
+from shrag.serving.events import AnswerPart
 from shrag.serving.request import AnswerLanguage
 
 _HEADING = re.compile(r"^##[ \t]*(.+?)[ \t]*##[ \t]*$", re.MULTILINE)
@@ -22,7 +22,7 @@ class AnswerForm(NamedTuple):
     which the ScienceON challenge forbids.
     """
 
-    missing: tuple[Part, ...]
+    missing: tuple[AnswerPart, ...]
     ordered: bool
     language: bool
     signs: int
@@ -34,7 +34,7 @@ class AnswerForm(NamedTuple):
 
 
 def answer_form(
-    text: str, language: AnswerLanguage, parts: tuple[Part, ...] = ("title", "introduction", "body")
+    text: str, language: AnswerLanguage, parts: tuple[AnswerPart, ...] = ("title", "introduction", "body")
 ) -> AnswerForm:
     """Return the form of an answer, in the format ``cited`` or ``scienceon``, to a question in ``language``.
 
@@ -53,11 +53,11 @@ def answer_form(
     )
 
 
-def _sections(text: str, language: AnswerLanguage) -> list[tuple[Part, str]]:
+def _sections(text: str, language: AnswerLanguage) -> list[tuple[AnswerPart, str]]:
     """Return part and text of each section in order; an unknown heading belongs to the section around it."""
     named = {heading.casefold(): part for part, heading in HEADINGS[language].items()}
-    sections: list[tuple[Part, str]] = []
-    current: tuple[Part, int] | None = None
+    sections: list[tuple[AnswerPart, str]] = []
+    current: tuple[AnswerPart, int] | None = None
     for number, match in enumerate(_HEADING.finditer(text)):
         part = named.get(match.group(1).casefold())
         if part is None and number == 0:

@@ -47,12 +47,8 @@ def answer(
 ) -> Iterator[Event]:
     """Yield the answer's events, if one is wanted, and the timings, which end every stream.
 
-    Args:
-        request: The request.
-        found: The ranking to answer from.
-        resources: The index, and the model if there is one.
-        timer: Has the time of the stages so far.
-        notes: What a strategy worked out, for the model that writes the answer.
+    ``timer`` has the time of the stages so far; ``notes`` is what a strategy worked out, for the model that writes the
+    answer.
     """
     if request.answered:
         yield from _timed(timer, _answer(request.question, found, resources, notes))

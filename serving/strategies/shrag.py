@@ -51,10 +51,8 @@ COSINE_WEIGHT = 2.0
 class ShragStrategy:
     """Implements :class:`~shrag.serving.strategy.Strategy`.
 
-    Args:
-        name: The strategy's name.
-        candidates: Where candidates come from unless the settings of a request say otherwise.
-        cosine_weight: Weight of the cosine in the ranking score; 0 leaves it out.
+    ``candidates`` says where candidates come from unless the settings of a request do; ``cosine_weight`` is the weight
+    of the cosine in the ranking score.
     """
 
     def __init__(self, name: str = "shrag", candidates: Candidates = "lexical", cosine_weight: float = 0.0) -> None:
@@ -85,13 +83,8 @@ def retrieve(
 ) -> Generator[Event, None, RetrievalResult]:
     """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
 
-    Args:
-        request: The request.
-        resources: The index, which has vectors where they are wanted
-            (:func:`~shrag.serving.strategy.require_vectors`); the re-ranker; the model that chooses keywords, if any.
-        source: Where candidates come from: words, vectors, or both.
-        timer: Adds up the time of each stage.
-        cosine_weight: Weight of the cosine in the ranking score; 0 leaves it out.
+    ``source`` says where candidates come from. Where vectors are needed, by ``source`` or by a ``cosine_weight`` in the
+    ranking score, the index must have them (:func:`~shrag.serving.strategy.require_vectors`).
     """
     index, settings = resources.index, request.settings
     question, terms, chosen = yield from _choose_keywords(request, resources, timer)

@@ -70,14 +70,7 @@ Steps = Callable[[Plan], Generator[Event, None, None]]
 
 
 class PlanStrategy:
-    """Implements :class:`~shrag.serving.strategy.Strategy` by the ``steps`` of a plan.
-
-    Args:
-        name: The strategy's name.
-        steps: What the plan does.
-        needs_model: Whether it does nothing without a language model.
-        budget: The plan's budget; None for the usual one.
-    """
+    """Implements :class:`~shrag.serving.strategy.Strategy` by the ``steps`` of a plan."""
 
     def __init__(self, name: str, steps: Steps, *, needs_model: bool = False, budget: CallBudget | None = None) -> None:
         self.name = name
