@@ -61,10 +61,8 @@ def build_vectors(
         stage: The folder of working files.
         choice: As for :func:`~shrag.indexing.vectors.encoders.make_encoder`, like the arguments up to ``report``.
         documents: The documents of the Lucene index.
-        analyzer: The index's analyzer.
         source: Identifies the documents and their terms.
         weights: The folder of models' weights.
-        report: Called with the progress.
         index: The index's folder, whose current generation may have vectors to reuse.
     """
     folder = build / FOLDER

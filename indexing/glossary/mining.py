@@ -70,18 +70,15 @@ def mine_glossary(records: Records, analyzer: Analyzer, scratch: Path) -> list[E
     Args:
         records: The records.
         analyzer: The index's analyzer.
-        scratch: Path of a temporary file, which is overwritten and removed.
+        scratch: Path of a temporary file, which is overwritten.
 
     Returns:
         The entries, sorted by their terms.
     """
-    evidence = EvidenceCollector(analyzer, scratch)
-    try:
+    with EvidenceCollector(analyzer, scratch) as evidence:
         for record in records:
             evidence.add(record)
         return _Miner(evidence, analyzer).entries()
-    finally:
-        evidence.close()
 
 
 class _Meaning(NamedTuple):

@@ -92,10 +92,7 @@ def write_vectors(
     Args:
         folder: The index's folder for vectors.
         stage: The build's folder for intermediate files.
-        documents: The documents.
-        encoder: The encoder.
         source: Identifies the documents.
-        report: Called with the name and count of progress.
         shard_rows: Rows of a shard.
         reusable: Vectors to copy instead of encoding them.
 
