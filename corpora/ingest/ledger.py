@@ -27,6 +27,8 @@ class ScratchDatabase:
     """
 
     def __init__(self, path: Path, *tables: str) -> None:
+        self._path = path
+        self._path.unlink(missing_ok=True)
         self._database = sqlite3.connect(path, isolation_level=None)
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -65536"):
             self._database.execute(f"PRAGMA {pragma}")
@@ -39,6 +41,7 @@ class ScratchDatabase:
 
     def __exit__(self, *_: object) -> None:
         self._database.close()
+        self._path.unlink()
 
 
 class SeenIds(ScratchDatabase):

@@ -48,7 +48,6 @@ class EvidenceCollector(ScratchDatabase):
     """Collects evidence: call :meth:`add` for every record, then read the results."""
 
     def __init__(self, analyzer: Analyzer, scratch: Path) -> None:
-        scratch.unlink(missing_ok=True)
         super().__init__(
             scratch,
             "contexts (terms TEXT, words TEXT, english TEXT, exact INTEGER, count INTEGER, "

@@ -70,7 +70,7 @@ def mine_glossary(records: Records, analyzer: Analyzer, scratch: Path) -> list[E
     Args:
         records: The records.
         analyzer: The index's analyzer.
-        scratch: Path of a temporary file, which is overwritten.
+        scratch: Path of a temporary file, which is overwritten and removed.
 
     Returns:
         The entries, sorted by their terms.
