@@ -48,56 +48,23 @@ from shrag.serving.errors import (
 )
 
 COMMANDS = {
-    "agreement": "shrag.cli.commands.agreement",
-    "ask": "shrag.cli.commands.ask",
-    "compare": "shrag.cli.commands.compare",
-    "corpus": "shrag.cli.commands.corpus",
-    "doctor": "shrag.cli.commands.doctor",
-    "evaluate": "shrag.cli.commands.evaluate",
-    "experiment": "shrag.cli.commands.experiment",
-    "glossary": "shrag.cli.commands.glossary",
-    "index": "shrag.cli.commands.index",
-    "judge": "shrag.cli.commands.judge",
-    "key": "shrag.cli.commands.key",
-    "mcp": "shrag.cli.commands.mcp",
-    "openapi": "shrag.cli.commands.openapi",
-    "plan": "shrag.cli.commands.plan",
-    "report": "shrag.cli.commands.report",
-    "run": "shrag.cli.commands.run",
-    "search": "shrag.cli.commands.search",
-    "serve": "shrag.cli.commands.serve",
+    name: f"shrag.cli.commands.{name}"
+    for name in (
+        *("agreement", "ask", "compare", "corpus", "doctor", "evaluate", "experiment", "glossary", "index", "judge"),
+        *("key", "mcp", "openapi", "plan", "report", "run", "search", "serve"),
+    )
 }
 """Command → its module, in which it is the object ``command``."""
 
-EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
-    (UnknownStrategy, 2),
-    (UnknownReranker, 2),
-    (SettingRejected, 2),
-    (UnknownEncoder, 2),
-    (AddressTaken, 2),
-    (StrategyUnavailable, 4),
-    (CorpusError, 3),
-    (PlotLibraryMissing, 6),
-    (ResultsMismatch, 4),
-    (EvaluationError, 3),
-    (ServingError, 3),
-    (TooManyRejectedRecords, 3),
-    (DictionaryRejected, 3),
-    (GlossaryRejected, 3),
-    (IndexMissing, 4),
-    (IndexDamaged, 4),
-    (IndexMismatch, 4),
-    (DiskFull, 5),
-    (BudgetTooSmall, 5),
-    (OutOfMemory, 5),
-    (UnknownName, 2),
-    (PlanRejected, 2),
-    (UnknownArchitecture, 3),
-    (WeightsRejected, 3),
-    (ModelRefused, 3),
-    (ModelError, 6),
-    (DependencyMissing, 6),
-    (IndexingError, 1),
+EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
+    (2, (UnknownStrategy, UnknownReranker, SettingRejected, UnknownEncoder, AddressTaken, UnknownName, PlanRejected)),
+    (5, (DiskFull, BudgetTooSmall, OutOfMemory)),
+    (4, (StrategyUnavailable, ResultsMismatch, IndexMissing, IndexDamaged, IndexMismatch)),
+    (6, (PlotLibraryMissing, DependencyMissing)),
+    (3, (CorpusError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
+    (3, (TooManyRejectedRecords, DictionaryRejected, GlossaryRejected)),
+    (6, (ModelError,)),
+    (1, (IndexingError,)),
 )
 """0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or
 GPU, 6 a dependency missing or down, 130 interrupted. The first class that matches decides."""
@@ -166,8 +133,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _failed(error: Exception) -> int:
-    for kind, status in EXIT_STATUS:
-        if isinstance(error, kind):
+    for status, kinds in EXIT_STATUS:
+        if isinstance(error, kinds):
             click.echo(f"shrag: {error}", err=True)
             return status
     if os.environ.get("SHRAG_TRACEBACK"):

@@ -29,13 +29,9 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @contextmanager
 def progress(total: int | None = None) -> Iterator[Callable[[str, int], None]]:
-    """Show progress on stderr: a bar on a terminal, else a line every few seconds.
+    """Yield a function (stage, items done) that shows progress on stderr: a bar on a terminal, else a line at times.
 
-    Args:
-        total: The number of items; None where it is not known.
-
-    Yields:
-        A function (stage, items done) to call with each step.
+    ``total`` is the number of items, None where it is not known.
     """
     console = Console(stderr=True)
     if console.is_terminal:

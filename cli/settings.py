@@ -46,18 +46,11 @@ class Home:
 
 
 def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:
-    """Read the configuration file.
+    """Read the configuration file; a missing one is empty.
 
     Top-level keys are options of ``shrag`` itself (``home``), tables are commands: ``[search]`` with ``k = 5`` means
     ``shrag search -k 5``. ``[llm]`` is the language model of all commands (:mod:`shrag.cli.options.model`). The command
-    line and ``SHRAG_*`` variables take precedence.
-
-    Args:
-        path: The file; a missing one is empty.
-        commands: The names of the commands.
-
-    Raises:
-        click.UsageError: The file is not TOML, or has an unknown key.
+    line and ``SHRAG_*`` variables take precedence. Raises ``click.UsageError`` for invalid TOML or an unknown key.
     """
     if not path.is_file():
         return {}

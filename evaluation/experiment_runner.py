@@ -6,9 +6,9 @@ A killed run is continued by ``resume`` after the last question in its journal, 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -16,17 +16,29 @@ from typing import NamedTuple
 import msgspec
 
 from shrag.corpora.files import FolderBusy, disk_full_errors, lock_folder, write_atomically
+from shrag.corpora.records import Topic
+from shrag.corpora.store.open_corpus import open_corpus
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments.engines import (
     Folders,
     ModelChoice,
     OpenIndexes,
+    ask_topic,
     check_condition,
+    condition_engine,
     index_name,
     prepare_index,
 )
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions, read_questions
-from shrag.evaluation.experiments.part_runner import PartRunner
+from shrag.evaluation.experiments.part import (
+    JOURNAL,
+    ExperimentPart,
+    append_to_journal,
+    is_done,
+    part_path,
+    read_journal,
+    write_part,
+)
 from shrag.evaluation.experiments.provenance import read_code_version, read_hardware
 from shrag.evaluation.experiments.run_card import (
     CARD_FILE,
@@ -37,18 +49,22 @@ from shrag.evaluation.experiments.run_card import (
     check_identity,
     identity_fingerprint,
     read_card,
+    repeat_seed,
     required_indexes,
     uses_model,
     utc_now,
     write_card,
 )
-from shrag.evaluation.experiments.spec import Experiment
-from shrag.evaluation.peers.base import check_peer
+from shrag.evaluation.experiments.spec import Condition, Experiment
+from shrag.evaluation.peers.base import ask_peer, check_peer
+from shrag.evaluation.questions.batch import ask_all
+from shrag.evaluation.questions.outcome import QuestionRecord
 from shrag.evaluation.reports.markdown import table_text
 from shrag.evaluation.reports.plots import check_plots, draw_plots
 from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
 from shrag.evaluation.reports.table import ResultTable, make_table, write_table
 from shrag.evaluation.reports.timings import write_times
+from shrag.models.language_model import LanguageModel
 
 DEFAULT_MAX_THREADS = 4
 """Most questions asked at once by default. More gain nothing under Python's global interpreter lock."""
@@ -58,13 +74,9 @@ DEFAULT_MAX_THREADS = 4
 class RunOptions:
     """Options of a run. None of them changes a result, except its times.
 
-    Attributes:
-        resume: Continue with the results that the folder holds.
-        threads: Questions asked at once; 0 is one for each core, four at most.
-        plots: Draw the experiment's plots.
-        command: The command line, stored in the run card.
-        report: Called with a stage and how many of its questions are done.
-        log: Called with one line of text for each step.
+    ``threads`` is the number of questions asked at once; 0 is one for each core, four at most. ``command`` is stored in
+    the run card. ``report`` is called with a stage and how many of its questions are done, ``log`` with one line per
+    step.
     """
 
     resume: bool = False
@@ -91,20 +103,11 @@ def run_experiment(
 ) -> ExperimentResult:
     """Run ``experiment`` into ``folder``, or continue a run that was stopped.
 
-    Args:
-        experiment: What to run.
-        folder: Where the results are written.
-        folders: Where corpora, indexes and data are.
-        model: The language model for the conditions that use one; None runs without.
-        options: How to run; None is the defaults.
-
     Raises:
         ResultsMismatch: The folder holds results and ``resume`` is off, or they belong to another experiment.
         ExperimentRejected: Data or a language model that the experiment needs is missing.
         PlotLibraryMissing: The experiment has plots and matplotlib is not installed.
-        DiskFull: The disk is full.
-        CorpusError: A corpus cannot be read.
-        IndexingError: An index cannot be built or opened.
+        DiskFull, CorpusError, IndexingError: A corpus cannot be read, or an index cannot be built or opened.
     """
     options = options or RunOptions()
     _check_prerequisites(experiment, folder, model, options)
@@ -211,3 +214,66 @@ def _end_session(folder: Path, card: RunCard) -> None:
     ended = msgspec.structs.replace(card.sessions[-1], ended=utc_now())
     complete = msgspec.structs.replace(card, sessions=(*card.sessions[:-1], ended), files=file_digests(folder))
     write_card(folder, complete)
+
+
+@dataclass(frozen=True, slots=True)
+class PartRunner:
+    """Run parts with the experiment's shared resources.
+
+    ``report`` is called with the part and the number of its questions that are done.
+    """
+
+    folder: Path
+    experiment: Experiment
+    questions: Mapping[str, JudgedQuestions]
+    folders: Folders
+    indexes: OpenIndexes
+    model: ModelChoice | None
+    pool: ThreadPoolExecutor
+    report: Callable[[str, int], None]
+
+    def run(self, part: ExperimentPart, condition: Condition) -> int:
+        """Complete the part; return how many questions were asked for it, 0 where it was complete."""
+        path = part_path(self.folder, part, JOURNAL)
+        if is_done(self.folder, part):
+            path.unlink(missing_ok=True)
+            return 0
+        topics = self.questions[part.set].topics
+        records = read_journal(path, [topic.qid for topic in topics])
+        resumed = len(records)
+        # Closing cancels the questions that no thread has started.
+        with closing(self._ask(part, condition, topics[resumed:])) as answers:
+            for record in append_to_journal(path, answers):
+                records.append(record)
+                self.report(part.stem, len(records))
+        write_part(self.folder, part, records)
+        return len(records) - resumed
+
+    def _ask(
+        self, part: ExperimentPart, condition: Condition, topics: tuple[Topic, ...]
+    ) -> Generator[QuestionRecord, None, None]:
+        """Yield a record for each topic, in their order."""
+        if not topics:
+            return
+        judged = self.questions[part.set].judged
+        choices = {each.qid: each.choices for each in self.questions[part.set].references}
+        judged_set = next(each for each in self.experiment.sets if each.name == part.set)
+        name = index_name(judged_set, condition.encoder)
+        if condition.peer:
+            _, records = open_corpus(self.folders.corpora, name)
+            yield from ask_peer(condition.peer, records, topics, judged, self.experiment.k)
+            return
+        with self._model(part, condition) as model:
+            engine = condition_engine(condition, self.indexes[name], self.folders.indexes, model)
+
+            def ask(topic: Topic) -> QuestionRecord:
+                return ask_topic(
+                    engine, condition, self.experiment.k, topic, judged[topic.qid], choices.get(topic.qid, ())
+                )
+
+            yield from ask_all(ask, topics, self.pool)
+
+    def _model(self, part: ExperimentPart, condition: Condition) -> AbstractContextManager[LanguageModel | None]:
+        if self.model is None or not uses_model(condition, self.model):
+            return nullcontext()
+        return self.model.open(repeat_seed(self.experiment.seed, part.repeat))

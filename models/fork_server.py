@@ -74,11 +74,9 @@ class ForkServer:
     """The fork server as this process sees it. Safe to share between threads."""
 
     def __init__(self, command: Sequence[str], setup: msgspec.Struct) -> None:
-        """Prepare to run ``command``, whose process calls :func:`serve`; it is started by :meth:`start`.
+        """Prepare to run the Python ``command``, whose process calls :func:`serve`; it is started by :meth:`start`.
 
-        Args:
-            command: A Python command line without its arguments; it gets two, for :func:`serve` to read.
-            setup: What the process loads by, as its ``load`` function reads it.
+        The process gets two arguments, for :func:`serve` to read; its ``load`` function reads ``setup``.
         """
         self._command = [*command]
         self._setup = msgspec.json.encode(setup).decode()

@@ -59,10 +59,7 @@ class LanguageModel(Protocol):
     ) -> Completion:
         """Generate a response and wait for all of it.
 
-        Args:
-            messages: The conversation.
-            schema: JSON schema that the endpoint is asked to follow. Some accept one and ignore it: validate the text.
-            max_tokens: Most tokens of the response.
+        Some endpoints accept a JSON ``schema`` and ignore it: validate the text.
         """
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:

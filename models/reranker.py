@@ -31,9 +31,7 @@ class Reranker(Protocol):
         """Whether a trained model computes the scores."""
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """Score each passage for the question.
+        """Score each passage for the question, in order; larger is better, minus infinity must not be shown.
 
-        Returns:
-            One score for each passage, in order; larger is better. Scores of different questions are not comparable.
-            Minus infinity means that the passage must not be shown.
+        Scores of different questions are not comparable.
         """

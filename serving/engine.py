@@ -18,7 +18,7 @@ from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey
 from shrag.serving.concurrency import CancellationToken
-from shrag.serving.errors import Lack, StrategyUnavailable
+from shrag.serving.errors import Requirement, StrategyUnavailable
 from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.llm.request_model import RequestModel
@@ -179,7 +179,7 @@ class Engine:
         """
         if self._index.checksums.state == "damaged":
             self._index.checksums.raise_if_damaged()
-        strategy = find_strategy(request.strategy)
+        strategy = STRATEGIES.get(request.strategy) or find_strategy(request.strategy)
         resources = self._resources if request.settings.glossary else self._resources.without_glossary()
         cancel = _nothing
         if resources.model is not None:
@@ -195,10 +195,10 @@ class Engine:
         return self._run_cached(self._cache, request, name, begin, cancel)
 
     @cached_property
-    def lacking(self) -> Mapping[str, Lack | None]:
+    def lacking(self) -> Mapping[str, Requirement | None]:
         """The strategies by name, each with what it needs that is not here, None where it can be asked."""
         request = parse_request("?", answered=False, k=1)
-        lacking: dict[str, Lack | None] = {}
+        lacking: dict[str, Requirement | None] = {}
         for name, strategy in STRATEGIES.items():
             try:
                 strategy.run(request, self._resources).close()

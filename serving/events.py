@@ -10,17 +10,17 @@ from typing import Literal
 
 from shrag.corpora.records import Record
 
-Part = Literal["title", "introduction", "body", "conclusion"]
+AnswerPart = Literal["title", "introduction", "body", "conclusion"]
 """The parts of an answer, in their order."""
 
-Reason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_fits", "not_searched"]
+EmptyReason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_fits", "not_searched"]
 """Why there is no record or no answer: the question has no word to search for; the index has none of its words; no
 complete record was found; no record found answers; the strategy does not search. Empty where there is one."""
 
 KeywordOrder = Literal["tfidf", "model", "entropy"]
 """What keywords are ranked by: tf-idf, the order of the language model, or log-entropy."""
 
-Issue = Literal["", "no_citation", "no_such_record", "number", "name", "quote", "unrelated"]
+SentenceIssue = Literal["", "no_citation", "no_such_record", "number", "name", "quote", "unrelated"]
 """Why a sentence is not supported: it cites nothing; it cites a record that does not exist; the records cited lack a
 number, a name or a quotation of it; it shares too few words with them. Empty where it is supported."""
 
@@ -39,7 +39,7 @@ NodeState = Literal["open", "answered", "unanswered", "skipped"]
 """The state of a question of a plan; ``skipped`` was not searched for because a budget was used up."""
 
 Budget = Literal["depth", "nodes", "calls", "seconds"]
-"""What a plan has a budget of."""
+"""Budgets of a plan: levels of a tree, its nodes, model calls, and seconds in which calls may start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Ranking:
     records: tuple[RankedRecord, ...]
     reranker: str
     reranker_is_model: bool
-    reason: Reason = ""
+    reason: EmptyReason = ""
     event: Literal["ranking"] = "ranking"
 
 
@@ -212,14 +212,14 @@ class Sentence:
     text: str
     citations: tuple[int, ...]
     supported: bool = True
-    issue: Issue = ""
+    issue: SentenceIssue = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
     """The next sentence of the answer."""
 
-    part: Part
+    part: AnswerPart
     sentence: Sentence
     event: Literal["answer_sentence"] = "answer_sentence"
 
@@ -228,7 +228,7 @@ class AnswerSentence:
 class Section:
     """One part of an answer."""
 
-    part: Part
+    part: AnswerPart
     sentences: tuple[Sentence, ...]
 
 
@@ -256,7 +256,7 @@ class Answer:
     language: Literal["ko", "en"]
     sections: tuple[Section, ...]
     citations: tuple[Citation, ...]
-    reason: Reason = ""
+    reason: EmptyReason = ""
     model: str = ""
     citation_precision: float | None = None
     complete: bool = True

@@ -1,11 +1,9 @@
-"""Strategy protocol, the resources strategies work with, and the timer of their stages."""
+"""Strategy protocol and the resources strategies work with."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from shrag.indexing.errors import EncoderUnavailable
@@ -17,7 +15,6 @@ from shrag.models.reranker import Reranker
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event
 from shrag.serving.request import Request
-from shrag.serving.search_settings import Candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +31,6 @@ class Resources:
         if isinstance(reranker, LexicalReranker):
             reranker = reranker.without_glossary()
         return replace(self, index=replace(self.index, glossary=None), reranker=reranker)
-
-
-@dataclass(slots=True)
-class StageTimer:
-    """Adds up the seconds of named stages; ``seconds`` has them in the order in which the stages first ended."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Add the time that the block takes to the stage ``name``."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
-
-    def add(self, name: str, seconds: float) -> None:
-        """Add ``seconds``, measured elsewhere, to the stage ``name``."""
-        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
 
 class Strategy(Protocol):
@@ -73,11 +50,6 @@ class Strategy(Protocol):
             StrategyUnavailable: The index or the installation lacks what the strategy needs; raised before any event.
             SettingRejected: The request changes a setting that the strategy does not use.
         """
-
-
-def choose_candidates(request: Request, default: Candidates) -> Candidates:
-    """Return where candidates come from: as the settings say, or the strategy's ``default``."""
-    return default if request.settings.candidates == "strategy" else request.settings.candidates
 
 
 def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> VectorIndex:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import gc
+import os
 import shutil
 import subprocess
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,23 +78,43 @@ def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(morphological_analysis, "load_kiwi", _kiwi)
 
 
+def _built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], None]) -> Path:
+    """Return this process's own folder with what ``build`` writes; one of pytest-xdist's workers builds for all."""
+    folder = factory.mktemp(name) / "home"
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        build(folder)
+        return folder
+    shared = factory.getbasetemp().parent / name
+    with shared.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shared.exists():
+            build(folder)
+            folder.rename(shared)
+    shutil.copytree(shared, folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a home with the demonstration corpus added and indexed, vectors too. Tests only read it."""
-    home = tmp_path_factory.mktemp("demo-home")
-    add_corpus(home / "corpora", "demo", "scienceon", [DEMO / "records.jsonl"])
-    build_index(home / "corpora", home / "indexes", "demo", encoder="lsa")
-    return home
+
+    def build(home: Path) -> None:
+        add_corpus(home / "corpora", "demo", "scienceon", [DEMO / "records.jsonl"])
+        build_index(home / "corpora", home / "indexes", "demo", encoder="lsa")
+
+    return _built_once(tmp_path_factory, "demo-home", build)
 
 
 @pytest.fixture(scope="session")
 def three_generations(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a home like it whose index has three generations. Tests only read it."""
-    home = tmp_path_factory.mktemp("three") / "home"
-    shutil.copytree(demo_home, home)
-    for _ in range(2):
-        build_index(home / "corpora", home / "indexes", "demo", force=True, options=BuildOptions(keep=3))
-    return home
+
+    def build(home: Path) -> None:
+        shutil.copytree(demo_home, home)
+        for _ in range(2):
+            build_index(home / "corpora", home / "indexes", "demo", force=True, options=BuildOptions(keep=3))
+
+    return _built_once(tmp_path_factory, "three-generations", build)
 
 
 @pytest.fixture(scope="session")
@@ -162,9 +184,7 @@ def record() -> Record:
 @pytest.fixture(scope="session")
 def contents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an index folder with generations of two contents. Tests only read it."""
-    home = tmp_path_factory.mktemp("contents") / "home"
-    two_contents(home)
-    return home / "indexes" / "demo"
+    return _built_once(tmp_path_factory, "contents", two_contents) / "indexes" / "demo"
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ from bench.analysis.kiwi_options import read_morphemes
 from bench.analysis.rules import KOREAN, Morphemes
 from bench.analysis.variants import ADOPTED, VARIANTS
 from bench.data import DATA
+from shrag.indexing.analysis.analyzer import fold
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.morphemes import Morpheme
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.morphological_analysis import Morpheme
 from shrag.indexing.bm25 import Bm25
 
 

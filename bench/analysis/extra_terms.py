@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 from bench.analysis.rules import NOUNS, Morphemes
-from shrag.indexing.analysis.morphemes import Morpheme
+from shrag.indexing.analysis.morphological_analysis import Morpheme
 
 
 def runs(morphemes: Morphemes, tags: frozenset[str] = NOUNS) -> list[list[Morpheme]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench.analysis.rules import Morphemes
-from shrag.indexing.analysis.morphemes import Morpheme, prepare_for_kiwi
+from shrag.indexing.analysis.morphological_analysis import Morpheme, prepare_for_kiwi
 
 
 def mask_symbols(text: str) -> str:

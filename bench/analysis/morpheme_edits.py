@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.analysis.rules import NOUNS, Morphemes
-from shrag.indexing.analysis.morphemes import Morpheme
+from shrag.indexing.analysis.morphological_analysis import Morpheme
 
 _PARTICLES = frozenset("은 는 이 가 을 를 의 에 와 과 도 로 으로 및 에서 만 나 이나 라 이라 며 이며".split())
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from bench.analysis.judged_sets import PAIR
+from shrag.indexing.analysis.analyzer import fold
 from shrag.indexing.analysis.latin import find_words
-from shrag.indexing.analysis.morphemes import INDEXED_TAGS, Morpheme
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.morphological_analysis import INDEXED_TAGS, Morpheme
 from shrag.indexing.analysis.stopwords import KOREAN_STOPWORDS
 
 Morphemes = Sequence[Morpheme]

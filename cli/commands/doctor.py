@@ -3,13 +3,177 @@
 from __future__ import annotations
 
 import json
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import click
 
-from shrag.cli.doctor_checks import check_indexes, check_language_model, check_machine, check_models, check_parts
 from shrag.cli.options.model import llm_settings
 from shrag.cli.output import json_option
 from shrag.cli.settings import Home
+from shrag.indexing.errors import IndexingError
+from shrag.models.chat.settings import LlmSettings
+from shrag.models.errors import ModelError, WeightsMissing
+
+_DISK_LOW = 2 * 2**30
+_MEMORY_LOW = 2 * 2**30
+
+
+class DoctorFinding(NamedTuple):
+    """The result of one check; ``exit_status`` is the doctor's because of it, 0 without a problem."""
+
+    check: str
+    status: Literal["ok", "note", "fail"]
+    message: str
+    exit_status: int = 0
+
+
+def check_parts() -> Iterator[DoctorFinding]:
+    """Check Python, Java with Lucene, and Kiwi by using them."""
+    enough = sys.version_info >= (3, 11)
+    yield DoctorFinding(
+        "Python",
+        "ok" if enough else "fail",
+        platform.python_version() + ("" if enough else ": 3.11 or newer is needed"),
+        0 if enough else 6,
+    )
+    for what, use in (("Java and Lucene", _use_lucene), ("Kiwi", _use_kiwi)):
+        try:
+            yield DoctorFinding(what, "ok", use())
+        except IndexingError as error:
+            yield DoctorFinding(what, "fail", str(error), 6)
+
+
+def check_machine(home: Path) -> Iterator[DoctorFinding]:
+    """Check free disk space and memory."""
+    folder = next(path for path in (home, *home.absolute().parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    yield DoctorFinding("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
+    memory = _available_memory()
+    if memory is not None:
+        status: Literal["ok", "note"] = "ok" if memory > _MEMORY_LOW else "note"
+        yield DoctorFinding("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
+
+
+def check_indexes(indexes: Path) -> Iterator[DoctorFinding]:
+    """Check every published index against its manifest and the installed analyzer."""
+    from shrag.indexing.open_index import check_index
+    from shrag.indexing.storage.generations import CURRENT_FILE
+
+    names = sorted(path.parent.name for path in indexes.glob(f"*/{CURRENT_FILE}"))
+    if not names:
+        yield DoctorFinding("Indexes", "note", f"none under {indexes}: make one with `make index`")
+    for name in names:
+        try:
+            manifest = check_index(indexes, name)
+        except IndexingError as error:
+            yield DoctorFinding(f"Index {name}", "fail", str(error), 4)
+        else:
+            says = f"generation {manifest.generation}, {manifest.records:,} records, verified"
+            yield DoctorFinding(f"Index {name}", "ok", says)
+
+
+def check_models(weights: Path) -> Iterator[DoctorFinding]:
+    """Report the optional packages of models, and check the weights of the catalogue under ``weights``."""
+    for package, extra, use in (
+        ("sentence_transformers", "models", "encoders and re-rankers"),
+        ("faiss", "cpu", "vector search"),
+    ):
+        if find_spec(package) is None:
+            says = f"not installed ({use}); ranking is by BM25 and sentences. To add it: pip install 'shrag[{extra}]'"
+            yield DoctorFinding(package, "note", says)
+        else:
+            yield DoctorFinding(package, "ok", f"installed ({use})")
+    yield from _check_weights(weights)
+
+
+def check_language_model(settings: LlmSettings) -> Iterator[DoctorFinding]:
+    """Query the configured endpoint, or check that ``shrag-serve`` can start a model server."""
+    what = "Language model"
+    try:
+        if settings.url:
+            yield DoctorFinding(what, "ok", _answering(settings))
+        elif settings.command:
+            from shrag.models.model_server.command import check_server_program, served_name
+
+            check_server_program(settings)
+            yield DoctorFinding(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
+        else:
+            yield DoctorFinding(what, "note", "none: answers are extractive. To add one: docs/language-model.md")
+    except ModelError as error:
+        yield DoctorFinding(what, "fail", f"{error} Until then answers are extractive.", 6)
+
+
+def _answering(settings: LlmSettings) -> str:
+    from shrag.models.chat.client import OpenAIModel
+
+    with closing(OpenAIModel(settings)) as model:
+        health = model.health()
+    context = f"a context of {health.max_model_len:,} tokens" if health.max_model_len else "a context of unknown length"
+    return f"{health.model} at {settings.url} answers, with {context}{f', {health.engine}' if health.engine else ''}"
+
+
+def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
+    from shrag.models.encoders.catalog import read_catalog
+    from shrag.models.encoders.weights import check_weights, find_weights
+
+    found = False
+    for card in (*read_catalog().encoders, *read_catalog().rerankers):
+        try:
+            folder = find_weights(card.name, card, weights)
+        except WeightsMissing:
+            continue
+        except ModelError as error:
+            yield DoctorFinding(card.name, "fail", str(error), 6)
+            continue
+        found = True
+        try:
+            digest = check_weights(card.name, folder, card).digest
+        except ModelError as error:
+            yield DoctorFinding(card.name, "fail", str(error), 6)
+        else:
+            yield DoctorFinding(card.name, "ok", f"verified at {folder}, weights {digest[:16]}")
+    if not found:
+        yield DoctorFinding("Weights", "note", f"none under {weights}: vectors and re-ranking by models need them")
+
+
+def _use_lucene() -> str:
+    from shrag.indexing.lexical.jvm import java_class, lucene_class, lucene_jar
+
+    lucene_version = lucene_class("util.Version").LATEST.toString()
+    java_version = java_class("java.lang.System").getProperty("java.version")
+    return f"Java {java_version}, Lucene {lucene_version} ({lucene_jar().name})"
+
+
+def _use_kiwi() -> str:
+    from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+
+    (terms,) = KoreanEnglishAnalyzer().terms(["형태소를 분석한다"])
+    return f"kiwipiepy {_version('kiwipiepy')}, 형태소를 분석한다 → {' '.join(terms)}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _available_memory() -> int | None:
+    """Return the bytes available without swapping, None where the system does not report them."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
 
 _MARKS = {"ok": ("ok", "green"), "note": ("--", "yellow"), "fail": ("FAIL", "red")}
 

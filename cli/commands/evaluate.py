@@ -13,7 +13,7 @@ from shrag.cli.output import json_line, json_option
 
 if TYPE_CHECKING:
     from shrag.evaluation.measures.judge_run import TopicScores
-    from shrag.evaluation.reports.run_table import RunCell
+    from shrag.evaluation.statistics.comparison import RunCell
 
 
 @click.command()
@@ -42,7 +42,7 @@ def command(
 
     Example: shrag evaluate --qrels corpora/demo/qrels.txt --run demo.run --intervals
     """
-    from shrag.evaluation.reports.run_table import run_table
+    from shrag.evaluation.statistics.comparison import run_table
 
     if per_topic and (intervals or baseline):
         raise click.UsageError("--per-topic excludes --intervals and --baseline.")

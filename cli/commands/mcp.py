@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from shrag.cli.options.model import configured_model, llm_settings, no_model_option
-from shrag.cli.options.search import reranker_options, verify_option
-from shrag.cli.options.server import access_options, cache_options, limit_options, open_cache, read_api_key
+from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.settings import Home
 from shrag.indexing.storage.checksums import Verify
 
@@ -20,12 +17,8 @@ from shrag.indexing.storage.checksums import Verify
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on, with --http; others need an API key."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="Port, with --http.")
-@access_options
-@reranker_options
+@server_options
 @no_model_option
-@verify_option
-@limit_options
-@cache_options
 @click.pass_obj
 def command(
     home: Home,
@@ -33,17 +26,8 @@ def command(
     http: bool,
     host: str,
     port: int,
-    api_key_file: Path | None,
-    names_allowed: tuple[str, ...],
-    reranker: str,
-    min_score: float | None,
     no_model: bool,
-    verify: Verify,
-    asks: int,
-    queued_asks: int,
-    deadline: float,
-    cache_mib: int,
-    no_cache: bool,
+    options: ServerOptions,
 ) -> None:
     """Serve the indexes NAME (default: demo) to agents by the Model Context Protocol.
 
@@ -57,24 +41,30 @@ def command(
     from shrag.serving.runtime.index_registry import ServedIndexes
 
     check_installed()
-    key = read_api_key(api_key_file) if http else None
+    key = read_api_key(options.api_key_file) if http else None
     model = configured_model(no_model=no_model)
-    cache = open_cache(cache_mib, llm_settings(), reranker, min_score, no_cache=no_cache)
-    limits = ServerLimits(asks=asks, queued_asks=queued_asks, deadline=deadline)
+    cache = options.open_cache(llm_settings())
+    limits = ServerLimits(asks=options.asks, queued_asks=options.queued_asks, deadline=options.deadline)
 
     def open_named(name: str, checked: Verify) -> Engine:
         return open_engine(
-            home.indexes, name, verify=checked, model=model, reranker=reranker, min_score=min_score, cache=cache
+            home.indexes,
+            name,
+            verify=checked,
+            model=model,
+            reranker=options.reranker,
+            min_score=options.min_score,
+            cache=cache,
         )
 
-    indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, verify)
+    indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, options.verify)
     if http:
         serve_http(
             indexes,
             host=host,
             port=port,
             key=key,
-            names=names_allowed,
+            names=options.names_allowed,
             limits=limits,
             ready=lambda address: click.echo(f"MCP at {address}", err=True),
         )

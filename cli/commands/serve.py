@@ -5,14 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import click
 
-from shrag.cli.options.search import reranker_options, verify_option
-from shrag.cli.options.server import access_options, cache_options, limit_options, open_cache, read_api_key
+from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.settings import Home
-from shrag.indexing.storage.checksums import Verify
 
 
 @click.command()
@@ -21,10 +18,7 @@ from shrag.indexing.storage.checksums import Verify
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port; 0 takes any free one."
 )
-@access_options
-@reranker_options
-@verify_option
-@limit_options
+@server_options
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
@@ -32,7 +26,6 @@ from shrag.indexing.storage.checksums import Verify
     show_default=True,
     help="Server processes. Each has its own limits, answer cache and metrics, and takes half a gigabyte.",
 )
-@cache_options
 @click.option("--log-questions", is_flag=True, help="Write the text of questions to the log.")
 @click.pass_obj
 def command(
@@ -40,18 +33,9 @@ def command(
     name: str,
     host: str,
     port: int,
-    api_key_file: Path | None,
-    names_allowed: tuple[str, ...],
-    reranker: str,
-    min_score: float | None,
-    verify: Verify,
-    asks: int,
-    queued_asks: int,
-    deadline: float,
     workers: int,
-    cache_mib: int,
-    no_cache: bool,
     log_questions: bool,
+    options: ServerOptions,
 ) -> int:
     """Serve the index NAME (default: demo): the web page at /, the API under /v1, its description at /docs.
 
@@ -70,7 +54,7 @@ def command(
     from shrag.serving.serve import serve
 
     # Created before the workers, so that a browser that signs in at one is signed in at all.
-    access = access_for_host(host, read_api_key(api_key_file), names_allowed)
+    access = access_for_host(host, read_api_key(options.api_key_file), options.names_allowed)
     llm = llm_settings()
     if workers > 1 and llm.command:
         raise click.UsageError(
@@ -79,7 +63,7 @@ def command(
         )
 
     def work(port: int, log: Callable[[str], None]) -> None:
-        cache = open_cache(cache_mib, llm, reranker, min_score, no_cache=no_cache)
+        cache = options.open_cache(llm)
         with running_language_model(llm, home, name) as model:
 
             def ready(engine: Engine, address: str) -> None:
@@ -97,18 +81,18 @@ def command(
                 port=port,
                 access=access,
                 ready=ready,
-                verify=verify,
+                verify=options.verify,
                 model=model,
                 cache=cache,
                 limits=ServerLimits(
-                    searches=searches_at_once(workers, waiting=asks if model else 0),
-                    asks=asks,
-                    queued_asks=queued_asks,
-                    deadline=deadline,
+                    searches=searches_at_once(workers, waiting=options.asks if model else 0),
+                    asks=options.asks,
+                    queued_asks=options.queued_asks,
+                    deadline=options.deadline,
                 ),
                 log_questions=log_questions,
-                reranker=reranker,
-                min_score=min_score,
+                reranker=options.reranker,
+                min_score=options.min_score,
                 shared=workers > 1,
             )
 

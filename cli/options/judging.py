@@ -38,17 +38,9 @@ def split_measures(measures: str) -> list[str]:
 
 
 def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> dict[str, TopicScores]:
-    """Evaluate runs.
+    """Evaluate run files; return path as given → measure → qid → value.
 
     The number of judged topics that a run lacks is printed on stderr.
-
-    Args:
-        qrels: The judgements.
-        runs: The run files.
-        measures: Names of measures.
-
-    Returns:
-        Path as given → measure → qid → value.
     """
     from shrag.corpora.formats.topics import read_qrels
     from shrag.evaluation.measures.judge_run import judge

@@ -80,12 +80,8 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
     """Yield a client of the configured model; with ``command`` set, run the model's server meanwhile.
 
     With a ``budget``, GPU memory is planned for the server, the vectors and the encoder of ``index``; the plan is
-    compared with the memory in use once the server is ready.
-
-    Raises:
-        ServerProgramMissing: The model server is not installed.
-        WeightsMissing: The model's weights are missing.
-        ModelError: The memory cannot be planned.
+    compared with the memory in use once the server is ready. Raises a ``ModelError`` where the server or its weights
+    are missing, or the memory cannot be planned.
     """
     if not settings.command:
         model = open_language_model(settings)

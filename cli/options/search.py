@@ -82,9 +82,24 @@ def reranker_options(command: _Command) -> _Command:
     return reranker(min_score(command))
 
 
+def option_group(
+    kind: type[Any], *options: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds ``options`` to a command, which gets their values as one ``options`` of ``kind``."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - any command's parameters
+            return command(*args, options=kind(**{name: kwargs.pop(name) for name in kind.__slots__}), **kwargs)
+
+        return functools.reduce(lambda decorated, option: option(decorated), reversed(options), wrapped)
+
+    return decorate
+
+
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """The values of :func:`search_options`; each is the command-line option of the same name."""
+    """The values of :data:`search_options`; each is the command-line option of the same name."""
 
     strategy: str
     keyword_order: KeywordOrder | None
@@ -107,17 +122,10 @@ class SearchOptions:
         )
 
 
-def search_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that ``ask``, ``search`` and ``run`` share; pass them as one ``options: SearchOptions``."""
-    names = SearchOptions.__slots__
-
-    @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - any command's parameters
-        options = SearchOptions(**{name: kwargs.pop(name) for name in names})
-        return command(*args, options=options, **kwargs)
-
-    add = (strategy_option, keyword_order_option, reranker_options, no_model_option, verify_option)
-    return functools.reduce(lambda decorated, option: option(decorated), reversed(add), wrapped)
+search_options = option_group(
+    SearchOptions, strategy_option, keyword_order_option, reranker_options, no_model_option, verify_option
+)
+"""Adds the options that ``ask``, ``search`` and ``run`` share, as one ``options: SearchOptions``."""
 
 
 def read_settings(pairs: Sequence[str]) -> SearchSettings:

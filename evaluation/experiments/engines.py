@@ -84,18 +84,9 @@ def ask_topic(
     judged: Mapping[str, int],
     choices: Sequence[str] = (),
 ) -> QuestionRecord:
-    """Ask one question as the condition says.
+    """Return the record of one question, asked as the condition says; an error where it cannot be asked.
 
-    Args:
-        engine: The engine of :func:`condition_engine`.
-        condition: Whether to search or to answer, by which strategy and settings.
-        k: Records at most.
-        topic: The question.
-        judged: docid → relevance of the topic's judged records.
-        choices: The choices of a multiple-choice question.
-
-    Returns:
-        The outcome. A question that cannot be asked has an outcome with its error.
+    ``judged`` is docid → relevance, ``choices`` are those of a multiple-choice question.
     """
     settings, strategy = SearchSettings.from_mapping(condition.settings), condition.strategy
     try:
@@ -134,10 +125,8 @@ def index_name(judged_set: JudgedSet, encoder: str) -> str:
 def prepare_index(judged_set: JudgedSet, encoder: str, folders: Folders) -> str:
     """Build the index of a set with vectors by ``encoder``, and its corpus, where they do not exist; return its name.
 
-    Raises:
-        ResultsMismatch: A corpus of that name was read from other files.
-        CorpusError: The corpus cannot be read.
-        IndexingError: The index cannot be built.
+    Raises :class:`ResultsMismatch` where a corpus of that name was read from other files, and ``CorpusError`` or
+    ``IndexingError`` where corpus or index cannot be built.
     """
     name = index_name(judged_set, encoder)
     if judged_set.corpus is None:

@@ -20,14 +20,9 @@ BUNDLED_PREFIX = "shrag:"
 
 
 def resolve_data_path(given: str, data: Path) -> Path:
-    """Return the file or folder that an experiment names.
+    """Return the file or folder that an experiment names; raise :class:`ExperimentRejected` where it does not exist.
 
-    Args:
-        given: A path relative to ``data``, an absolute one, or one behind :data:`BUNDLED_PREFIX`.
-        data: The folder of the experiment's data.
-
-    Raises:
-        ExperimentRejected: The path does not exist.
+    ``given`` is absolute, relative to ``data``, or behind :data:`BUNDLED_PREFIX`.
     """
     bundled = given.startswith(BUNDLED_PREFIX)
     path = Path(shrag.corpora.__path__[0]) / given.removeprefix(BUNDLED_PREFIX) if bundled else data / given
@@ -43,13 +38,9 @@ def resolve_data_path(given: str, data: Path) -> Path:
 class JudgedQuestions:
     """The questions of a set that can be evaluated.
 
-    Attributes:
-        topics: In the file's order: those that are judged or known to have no answer; in a set without judgements,
-            those that have a reference.
-        qrels: The judgements of these topics.
-        unjudged_topics: Number of topics in the file that have no judgement.
-        missing_topics: Number of judged topics that have no question text.
-        references: The references of those topics that have one.
+    ``topics`` are in the file's order: those that are judged or known to have no answer; in a set without judgements,
+    those that have a reference. ``unjudged_topics`` counts the file's topics without a judgement, ``missing_topics``
+    the judged ones without a question text.
     """
 
     topics: tuple[Topic, ...]
@@ -79,15 +70,9 @@ def qrels_line(qrel: Qrel) -> str:
 
 
 def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuestions:
-    """Read the questions of a set.
+    """Read the questions of a set, with its ``subset`` and ``sample`` (drawn by ``seed``) applied.
 
-    Args:
-        judged_set: The set; its ``subset`` and ``sample`` are applied.
-        data: The folder that its paths are relative to.
-        seed: The seed of the sample.
-
-    Raises:
-        ExperimentRejected: A file is missing, a listed question is not in it, or no question can be evaluated.
+    Raises :class:`ExperimentRejected` where a file is missing, a listed question is not in it, or no question is left.
     """
     topics = read_topics(resolve_data_path(judged_set.topics, data))
     qrels = read_qrels(resolve_data_path(judged_set.qrels, data)) if judged_set.qrels else []

@@ -20,6 +20,9 @@ from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.measures.trec_run import write_topic
 from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord
 
+RUN, OUTCOMES, TIMES, JOURNAL = ".run", ".questions.jsonl", ".times.jsonl", ".journal"
+"""Endings of a part's files."""
+
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
@@ -50,19 +53,14 @@ class QuestionTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens: int
 
 
-def run_path(folder: Path, part: ExperimentPart) -> Path:
-    """Return the path of the part's run file."""
-    return folder / f"{part.stem}.run"
-
-
-def journal_path(folder: Path, part: ExperimentPart) -> Path:
-    """Return the path of the part's journal."""
-    return folder / f"{part.stem}.journal"
+def part_path(folder: Path, part: ExperimentPart, ending: str) -> Path:
+    """Return the path of the part's file with this ending, such as :data:`RUN`."""
+    return folder / f"{part.stem}{ending}"
 
 
 def is_done(folder: Path, part: ExperimentPart) -> bool:
     """Return whether the part is complete: the file that is written last exists."""
-    return _outcomes_path(folder, part).is_file()
+    return part_path(folder, part, OUTCOMES).is_file()
 
 
 def write_part(folder: Path, part: ExperimentPart, records: Sequence[QuestionRecord]) -> None:
@@ -70,31 +68,23 @@ def write_part(folder: Path, part: ExperimentPart, records: Sequence[QuestionRec
     run = io.StringIO()
     for each in records:
         write_topic(run, each.outcome.qid, each.hits, part.tag)
-    write_atomically(run_path(folder, part), run.getvalue().encode())
+    write_atomically(part_path(folder, part, RUN), run.getvalue().encode())
     write_atomically(
-        _times_path(folder, part),
+        part_path(folder, part, TIMES),
         _lines(QuestionTime(each.outcome.qid, each.seconds, each.tokens) for each in records),
     )
-    write_atomically(_outcomes_path(folder, part), _lines(each.outcome for each in records))
-    journal_path(folder, part).unlink(missing_ok=True)
+    write_atomically(part_path(folder, part, OUTCOMES), _lines(each.outcome for each in records))
+    part_path(folder, part, JOURNAL).unlink(missing_ok=True)
 
 
 def read_outcomes(folder: Path, part: ExperimentPart) -> list[QuestionOutcome]:
     """Return the outcomes of a part; raise :class:`ResultsMismatch` where the file is missing or damaged."""
-    return _read(_outcomes_path(folder, part), QuestionOutcome)
+    return _read(part_path(folder, part, OUTCOMES), QuestionOutcome)
 
 
 def read_times(folder: Path, part: ExperimentPart) -> list[QuestionTime]:
     """Return the times of a part; raise :class:`ResultsMismatch` where the file is missing or damaged."""
-    return _read(_times_path(folder, part), QuestionTime)
-
-
-def _outcomes_path(folder: Path, part: ExperimentPart) -> Path:
-    return folder / f"{part.stem}.questions.jsonl"
-
-
-def _times_path(folder: Path, part: ExperimentPart) -> Path:
-    return folder / f"{part.stem}.times.jsonl"
+    return _read(part_path(folder, part, TIMES), QuestionTime)
 
 
 def _lines(values: Iterable[msgspec.Struct]) -> bytes:
@@ -113,14 +103,10 @@ def _read(path: Path, kind: type[_Struct]) -> list[_Struct]:
 
 
 def read_journal(path: Path, qids: Sequence[str]) -> list[QuestionRecord]:
-    """Return the records of a journal, and truncate it behind the last valid one.
+    """Return the records of a journal, and truncate it behind the last valid one; a missing journal is empty.
 
-    A line that is incomplete, invalid, or of another question than the one expected at its position is dropped with
+    A line that is incomplete, invalid, or of another question than the one at its position in ``qids`` is dropped with
     all lines after it.
-
-    Args:
-        path: The journal; a missing one is empty.
-        qids: The questions of the part, in the order in which they are asked.
     """
     records: list[QuestionRecord] = []
     valid_bytes = 0

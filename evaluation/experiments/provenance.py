@@ -32,12 +32,9 @@ _SUFFIXES = (".py", ".toml", ".tsv", ".txt")
 
 
 class CodeVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The code that produced a result.
+    """The code that produced a result: SHA-256 of the files that affect it (:func:`code_digest`), and git's commit.
 
-    Attributes:
-        digest: SHA-256 of the files that affect a result (:func:`code_digest`).
-        commit: The git commit; empty where the code is not a git checkout.
-        dirty: Whether the checkout has uncommitted changes; None where it is not a git checkout.
+    Where the code is not a git checkout, ``commit`` is empty and ``dirty`` None.
     """
 
     digest: str

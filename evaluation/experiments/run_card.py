@@ -85,11 +85,7 @@ class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One call of ``shrag experiment`` on the folder.
-
-    Times are in UTC, ISO 8601; ``ended`` is empty where the session was stopped. ``threads`` is the number of questions
-    asked at once, which affects times.
-    """
+    """One call of ``shrag experiment`` on the folder; times in UTC, ISO 8601, ``ended`` empty where it was stopped."""
 
     command: tuple[str, ...]
     started: str
@@ -98,10 +94,10 @@ class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The run card.
+    """The run card; ``fingerprint`` is the SHA-256 of the identity.
 
     ``files`` has the SHA-256 of every file that is the same, byte for byte, in any run of this identity; it is empty
-    until the run is complete. ``fingerprint`` is the SHA-256 of the identity.
+    until the run is complete.
     """
 
     identity: RunIdentity

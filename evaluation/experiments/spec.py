@@ -13,12 +13,9 @@ DEFAULT_MEASURES = ("nDCG@10", "R@100", "Success@10")
 
 
 class CorpusSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The files that a set's corpus is read from.
+    """The files or folders that a set's corpus is read from, in a format of :mod:`shrag.corpora.formats.registry`.
 
-    Attributes:
-        format: A name of :mod:`shrag.corpora.formats.registry`.
-        paths: Files or folders, relative to the data folder.
-        max_rejects: Most lines that may be rejected; with more the corpus is not stored.
+    With more than ``max_rejects`` rejected lines the corpus is not stored.
     """
 
     format: str
@@ -34,12 +31,10 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A corpus with questions, judgements and reference answers.
+    """A corpus with questions, judgements and reference answers; files are named after its ``name``.
 
     Attributes:
-        name: The set's name; files are named after it.
-        topics: The questions' file.
-        qrels: The judgements' file. It may be empty for a set with ``references``, whose answers alone are evaluated.
+        qrels: May be empty for a set with ``references``, whose answers alone are evaluated.
         corpus: Source files, indexed under ``name``. Exactly one of ``corpus`` and ``index`` is given.
         index: The name of an existing index.
         encoder: The encoder of the vectors of the index built from ``corpus``; empty for none.
@@ -73,9 +68,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: The condition's name; files are named after it.
         label: The name shown in reports; ``name`` where empty.
         strategy: A strategy or a pipeline.
-        settings: Its search settings.
         peer: The name of another system (:mod:`shrag.evaluation.peers.base`) to ask instead.
-        reranker: As the option ``--reranker``.
         encoder: Ask the set's index with vectors by this encoder; empty for the set's own.
         model: None uses a language model if one is configured, true needs one, false uses none.
         answers: Answer the questions, not only search.
@@ -124,17 +117,13 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An experiment: every set is asked under every condition.
 
     Attributes:
-        title: Its title in reports.
         question: The research question, in one sentence.
-        sets: The judged sets.
-        conditions: The conditions, grids expanded.
         source: Where the question comes from, such as a paper.
         measures: Measures in ir-measures' notation.
         k: Records per question.
         seed: Of samples, intervals, tests and the language model.
         repeats: Runs of each condition that uses a language model, each with a seed of its own.
         baseline: The condition that the others are compared with; empty for no comparison.
-        plots: The plots of the results.
         claims: Hypotheses about the baseline.
     """
 

@@ -31,13 +31,9 @@ def built_in_experiments() -> dict[str, Path]:
 
 
 def find_experiment(given: str) -> Path:
-    """Return the file of an experiment.
+    """Return the file of an experiment: ``given`` as a path, or a name of :func:`built_in_experiments`.
 
-    Args:
-        given: A path, or a name of :func:`built_in_experiments`.
-
-    Raises:
-        ExperimentRejected: There is neither.
+    Raises :class:`ExperimentRejected` where it is neither.
     """
     if Path(given).is_file():
         return Path(given)
@@ -90,18 +86,10 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
 def narrow_experiment(
     experiment: Experiment, sets: Sequence[str], conditions: Sequence[str], sample: int | None
 ) -> Experiment:
-    """Return the experiment limited to some sets and conditions.
+    """Return the experiment limited to the sets, and the conditions or groups, of these names; empty for all.
 
-    The baseline is always included. Plots and claims about what is left out are dropped.
-
-    Args:
-        experiment: The experiment.
-        sets: Names of the sets to include; empty for all.
-        conditions: Names of conditions or of groups to include; empty for all.
-        sample: Questions of each set; None leaves it as the experiment says.
-
-    Raises:
-        ExperimentRejected: There is no set or condition of a given name.
+    The baseline is always included. Plots and claims about what is left out are dropped. ``sample`` is the number of
+    questions of each set; None leaves it. Raises :class:`ExperimentRejected` for an unknown name.
     """
     _check_known("set", sets, [each.name for each in experiment.sets])
     _check_known("condition", conditions, [name for each in experiment.conditions for name in (each.name, each.group)])

@@ -46,12 +46,8 @@ def judge_results(
 ) -> list[JudgedCondition]:
     """Have ``model`` judge every answer it has not judged before, and return the means.
 
-    Each judgement is stored at once. Of a repeated condition, the first repeat is judged.
-
-    Args:
-        results: The results.
-        model: The judge.
-        report: Called with the judge, set and condition, and how many answers are judged.
+    Each judgement is stored at once. Of a repeated condition, the first repeat is judged. ``report`` is called with
+    judge, set and condition, and how many answers are judged.
 
     Raises:
         EvaluationError: No condition has answers.

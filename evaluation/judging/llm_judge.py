@@ -57,12 +57,10 @@ class JudgeSummary(NamedTuple):
 def judge_answer(
     model: LanguageModel, question: str, answer: str, language: Language, references: Sequence[str] = ()
 ) -> Judgement:
-    """Have ``model`` mark one answer by a prompt in ``language``, with reference answers if there are any.
+    """Have ``model`` score one answer by a prompt in ``language``, with reference answers if there are any.
 
-    JudgeScores that cannot be parsed are requested once more, then left out with the reason.
-
-    Raises:
-        ModelUnavailable, ModelRefused: The model fails.
+    Scores that cannot be parsed are requested once more, then left out with the reason. Raises ``ModelUnavailable`` or
+    ``ModelRefused`` where the model fails.
     """
     values = {"question": question, "answer": answer, "references": "\n".join(references)}
     # The text to judge must not contain the marks that delimit it in the prompt.
@@ -75,11 +73,7 @@ def judge_answer(
 
 
 def summarise_judgements(judge: str, given: Iterable[Judgement], seed: int = 0) -> JudgeSummary:
-    """Return the means of one judge's scores.
-
-    Raises:
-        ValueError: A judgement is by another judge.
-    """
+    """Return the means of one judge's scores; raise ``ValueError`` for a judgement by another judge."""
     judgements = list(given)
     if others := {each.judge for each in judgements} - {judge}:
         raise ValueError(

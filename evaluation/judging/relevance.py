@@ -40,14 +40,11 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """Agreement of two judges.
+    """Agreement of two judges over ``pairs`` records.
 
-    Attributes:
-        pairs: Number of records that both judged.
-        same_level: Share with the same level.
-        same_usefulness: Share on which both or neither judge says that the record helps.
-        kappa: Cohen's kappa with quadratic weights (Cohen 1968); 1 is perfect agreement, 0 that of chance. None where a
-            judge gave only one level.
+    ``same_level`` is the share with the same level, ``same_usefulness`` that on which both or neither judge says that
+    the record helps. ``kappa`` is Cohen's with quadratic weights (Cohen 1968); 1 is perfect agreement, 0 that of
+    chance; None where a judge gave only one level.
     """
 
     pairs: int
@@ -78,14 +75,9 @@ def judge_relevance(question: Question, record: Record, model: LanguageModel, st
 
 
 def judge_agreement(one: Sequence[RelevanceLevel], other: Sequence[RelevanceLevel]) -> JudgeAgreement:
-    """Return the agreement of two judges.
+    """Return the agreement of two judges' levels of the same records, in the same order.
 
-    Args:
-        one: One judge's levels.
-        other: The other judge's levels of the same records, in the same order.
-
-    Raises:
-        ValueError: There are no levels, or not as many of both.
+    Raises ``ValueError`` where there are no levels, or not as many of both.
     """
     if not one or len(one) != len(other):
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shrag.corpora.text.sentences import detect_language
 from shrag.serving.answering.formats import HEADINGS
-from shrag.serving.events import Part
+from shrag.serving.events import AnswerPart
 from shrag.serving.request import AnswerLanguage
 
 _HEADING = re.compile(r"^##[ \t]*(.+?)[ \t]*##[ \t]*$", re.MULTILINE)
@@ -17,14 +17,12 @@ _SIGN = re.compile(r"[*-]")
 class AnswerForm(NamedTuple):
     """The form of a written answer.
 
-    Attributes:
-        missing: Sections that it lacks or leaves empty.
-        ordered: Whether the sections it has are in the required order.
-        language: Whether its text is in the language of the question.
-        signs: Number of ``*`` and ``-`` in it, which the ScienceON challenge forbids.
+    ``missing`` are the sections that it lacks or leaves empty; ``ordered`` is whether the others are in the required
+    order; ``language`` whether its text is in the language of the question. ``signs`` counts the ``*`` and ``-`` in it,
+    which the ScienceON challenge forbids.
     """
 
-    missing: tuple[Part, ...]
+    missing: tuple[AnswerPart, ...]
     ordered: bool
     language: bool
     signs: int
@@ -36,15 +34,12 @@ class AnswerForm(NamedTuple):
 
 
 def answer_form(
-    text: str, language: AnswerLanguage, parts: tuple[Part, ...] = ("title", "introduction", "body")
+    text: str, language: AnswerLanguage, parts: tuple[AnswerPart, ...] = ("title", "introduction", "body")
 ) -> AnswerForm:
-    """Return the form of an answer in the formats ``cited`` and ``scienceon`` (docs/answers.md).
+    """Return the form of an answer, in the format ``cited`` or ``scienceon``, to a question in ``language``.
 
-    Args:
-        text: The answer. Its title may itself be the first heading, as in the challenge's English answers.
-        language: The language of the question.
-        parts: The required sections. The SHRAG paper requires a title, an introduction and a main body; its prompt
-            also requires a conclusion.
+    Its title may itself be the first heading, as in the challenge's English answers. ``parts`` are the required
+    sections: the SHRAG paper requires a title, an introduction and a main body; its prompt also requires a conclusion.
     """
     sections = _sections(text, language)
     order = list(HEADINGS[language])
@@ -58,11 +53,11 @@ def answer_form(
     )
 
 
-def _sections(text: str, language: AnswerLanguage) -> list[tuple[Part, str]]:
+def _sections(text: str, language: AnswerLanguage) -> list[tuple[AnswerPart, str]]:
     """Return part and text of each section in order; an unknown heading belongs to the section around it."""
     named = {heading.casefold(): part for part, heading in HEADINGS[language].items()}
-    sections: list[tuple[Part, str]] = []
-    current: tuple[Part, int] | None = None
+    sections: list[tuple[AnswerPart, str]] = []
+    current: tuple[AnswerPart, int] | None = None
     for number, match in enumerate(_HEADING.finditer(text)):
         part = named.get(match.group(1).casefold())
         if part is None and number == 0:

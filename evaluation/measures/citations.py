@@ -10,11 +10,9 @@ from shrag.serving.events import Answer
 
 
 class CitationSupport(NamedTuple):
-    """Citation precision and recall of one answer, each from 0 to 1.
+    """Shares of the citations whose sentence is supported (precision) and of the supported sentences (recall).
 
-    Attributes:
-        precision: Share of the citations whose sentence is supported; None where nothing is cited.
-        recall: Share of the sentences that are supported; None where there is no sentence besides the title.
+    Precision is None where nothing is cited, recall where there is no sentence besides the title.
     """
 
     precision: float | None
@@ -62,11 +60,9 @@ class Refusals(NamedTuple):
 
 
 def refusals(outcomes: Iterable[tuple[bool, bool]]) -> Refusals:
-    """Count refusals and answers.
+    """Count refusals and answers, given pairs (refused, answerable), one per question.
 
-    Args:
-        outcomes: Pairs (refused, answerable), one per question. An :class:`~shrag.serving.events.Answer` is a refusal
-            if its ``reason`` is not empty.
+    An :class:`~shrag.serving.events.Answer` is a refusal if its ``reason`` is not empty.
     """
     counts = {(refused, answerable): 0 for refused in (True, False) for answerable in (True, False)}
     for refused, answerable in outcomes:

@@ -13,22 +13,14 @@ TopicScores = dict[str, dict[str, float]]
 
 
 def judge(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str]) -> TopicScores:
-    """Return each measure's value on every judged topic.
+    """Return each measure's value on every judged topic, in the order of ``measures`` and of ``qrels``.
 
     All measures use the same order of the documents, that of trec_eval
-    (:func:`shrag.evaluation.measures.trec_run.trec_order`).
+    (:func:`shrag.evaluation.measures.trec_run.trec_order`). A judged topic that the run lacks scores 0; topics without
+    judgements are ignored. ``measures`` are names in ir-measures' notation (``nDCG@10``, ``QSR(level='article')@50``).
 
-    Args:
-        qrels: The judgements.
-        run: The run. A judged topic that it lacks scores 0; topics without judgements are ignored.
-        measures: Names in ir-measures' notation (``nDCG@10``, ``R@100``, ``QSR(level='article')@50``).
-
-    Returns:
-        Measures in the given order, each with the topics in the order of ``qrels``.
-
-    Raises:
-        EvaluationError: There is no judgement, a measure is unknown, or a document or grade of the run or the
-            judgements is invalid.
+    Raises :class:`EvaluationError` where there is no judgement, a measure is unknown, or a document or grade is
+    invalid.
     """
     from shrag.evaluation.measures.providers import calculate, parse_measure
 

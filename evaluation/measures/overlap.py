@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shrag.evaluation.measures.short_answers import SplitMorphemes
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.analyzer import fold
 
 
 class Overlap(NamedTuple):

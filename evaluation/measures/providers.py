@@ -31,39 +31,23 @@ _PARAMETERS = {
 }
 
 
-class _QSR(measures.Measure):  # type: ignore[misc]
-    """1 if the run has a relevant document, else 0; the mean is the Query Success Rate."""
-
-    __name__ = "QSR"
-    NAME = __name__
-    PRETTY_NAME = "Query Success Rate"
-    SHORT_DESC = "Whether at least one relevant document is retrieved."
-    SUPPORTED_PARAMS = _PARAMETERS
-
-
-class _EvidenceRecall(measures.Measure):  # type: ignore[misc]
-    """Share of the relevant documents that the run has."""
-
-    __name__ = "EvidenceRecall"
-    NAME = __name__
-    PRETTY_NAME = "Evidence Recall"
-    SHORT_DESC = "Share of the relevant documents that are retrieved."
-    SUPPORTED_PARAMS = _PARAMETERS
+def _measure_class(name: str, title: str, summary: str) -> Any:  # noqa: ANN401
+    """Return a subclass of ir-measures' Measure, as its own measures are written."""
+    body = {
+        "__name__": name,
+        "NAME": name,
+        "PRETTY_NAME": title,
+        "SHORT_DESC": summary,
+        "SUPPORTED_PARAMS": _PARAMETERS,
+    }
+    return type(name, (measures.Measure,), body)
 
 
-class _AllRecall(measures.Measure):  # type: ignore[misc]
-    """1 if the run has all relevant documents, else 0."""
-
-    __name__ = "AllRecall"
-    NAME = __name__
-    PRETTY_NAME = "All-Recall"
-    SHORT_DESC = "Whether all relevant documents are retrieved."
-    SUPPORTED_PARAMS = _PARAMETERS
-
-
-QSR = _QSR()
-EvidenceRecall = _EvidenceRecall()
-AllRecall = _AllRecall()
+QSR = _measure_class("QSR", "Query Success Rate", "Whether at least one relevant document is retrieved.")()
+EvidenceRecall = _measure_class(
+    "EvidenceRecall", "Evidence Recall", "Share of the relevant documents that are retrieved."
+)()
+AllRecall = _measure_class("AllRecall", "All-Recall", "Whether all relevant documents are retrieved.")()
 
 _COMPUTED: dict[str, Callable[[Sequence[str], frozenset[str], int | None], float]] = {
     QSR.NAME: success,
@@ -93,7 +77,7 @@ class _Provider(providers.Provider):  # type: ignore[misc]
     NAME = "shrag"
     SUPPORTED_MEASURES = [  # noqa: RUF012
         kind(cutoff=providers.base.Any(), rel=providers.base.Any(), level=providers.base.Any())
-        for kind in (_QSR, _EvidenceRecall, _AllRecall)
+        for kind in map(type, (QSR, EvidenceRecall, AllRecall))
     ]
 
     def _evaluator(self, requested: Iterable[Measure], qrels: Judgements) -> _Evaluator:
@@ -128,8 +112,7 @@ LARGEST_GRADE = 10_000
 def parse_measure(name: str) -> Measure:
     """Return the measure named in ir-measures' notation; ``str`` of it is the notation again.
 
-    Raises:
-        EvaluationError: The name or a parameter is invalid, or nothing installed computes the measure.
+    Raises :class:`EvaluationError` where the name or a parameter is invalid, or nothing installed computes the measure.
     """
     try:
         measure = ir_measures.parse_measure(name)
@@ -160,17 +143,11 @@ def _check_numbers(name: str, parameters: Mapping[str, Any]) -> None:
 def calculate(
     requested: Iterable[Measure], qrels: Sequence[Qrel], rankings: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[Measure, str, float]]:
-    """Yield (measure, qid, value) for every judged topic.
+    """Yield (measure, qid, value) for every judged topic; one that is missing in ``rankings`` has the value 0.
 
-    The tools behind ir-measures break ties differently, so they are given scores without ties, made of the ranks.
-
-    Args:
-        requested: Measures of :func:`parse_measure`.
-        qrels: The judgements.
-        rankings: qid → docids, best first. A judged topic that is missing has the value 0.
-
-    Raises:
-        EvaluationError: A grade is larger than :data:`LARGEST_GRADE`.
+    ``rankings`` is qid → docids, best first. The tools behind ir-measures break ties differently, so they are given
+    scores without ties, made of the ranks. Raises :class:`EvaluationError` for a grade larger than
+    :data:`LARGEST_GRADE`.
     """
     run = {
         qid: dict(zip(ranking, map(float, range(len(ranking), 0, -1)), strict=True))

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
-from shrag.indexing.analysis.morphemes import Morpheme
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.analyzer import fold
+from shrag.indexing.analysis.morphological_analysis import Morpheme
 
 SplitMorphemes = Callable[[str], Sequence[Morpheme]]
 """Folded text → its morphemes, such as :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`."""

@@ -36,10 +36,8 @@ def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None
     """Write the hits of one topic; their order is the ranking, whatever the scores are.
 
     Evaluation tools sort by score, as 32-bit numbers, and break ties by docid in different ways. So scores are written
-    strictly decreasing: one that is not below its predecessor is lowered to the next smaller 32-bit number.
-
-    Raises:
-        EvaluationError: ``tag`` is not one word.
+    strictly decreasing: one that is not below its predecessor is lowered to the next smaller 32-bit number. Raises
+    :class:`EvaluationError` where ``tag`` is not one word.
     """
     if not _TAG.fullmatch(tag):
         raise EvaluationError(f"{tag!r} cannot be the tag of a run: use one word without spaces.")
@@ -52,9 +50,8 @@ def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None
 def read_run(path: Path) -> list[RunLine]:
     """Read a run file, plain or gzip, in its order. An empty file is an empty run.
 
-    Raises:
-        EvaluationError: A line is not a run line, has a score that is not a number, or repeats a document of a topic.
-            The message names the first such line.
+    Raises :class:`EvaluationError`, naming the first line that is not a run line, has a score that is not a number, or
+    repeats a document of a topic.
     """
     return list(_parse(path))
 
@@ -105,10 +102,8 @@ def _run_line(text: str) -> RunLine | None:
 def trec_order(run: Iterable[RunLine]) -> dict[str, list[str]]:
     """Return qid → docids, best first, in the order of trec_eval 9.
 
-    trec_eval ignores the rank column. It sorts by score as a 32-bit number, and ties by decreasing docid.
-
-    Raises:
-        EvaluationError: A topic has a document twice, or a score is not a number.
+    trec_eval ignores the rank column. It sorts by score as a 32-bit number, and ties by decreasing docid. Raises
+    :class:`EvaluationError` where a topic has a document twice, or a score is not a number.
     """
     topics: dict[str, tuple[list[str], list[float]]] = {}
     for line in run:

@@ -30,17 +30,11 @@ class Peer(Protocol):
         """Its name in experiments."""
 
     def open(self, contents: Sequence[tuple[str, str]]) -> AbstractContextManager[Callable[[str, int], list[Hit]]]:
-        """Index records and return a search function.
-
-        Args:
-            contents: Pairs of docid and text, each docid once.
+        """Index pairs of docid and text, each docid once; raise ``PartMissing`` where the peer is not installed.
 
         Returns:
             A context with a function (question, k) → at most ``k`` hits, best first, ties by docid. A record without a
             term of the question is not a hit.
-
-        Raises:
-            DependencyMissing: The peer is not installed.
         """
 
 
@@ -68,9 +62,7 @@ def find_peer(name: str) -> Peer:
 def open_peer(peer: str, records: Sequence[Record]) -> Iterator[Callable[[str, int], list[Hit]]]:
     """Index ``records`` by the peer called ``peer`` and yield its search function (see :meth:`Peer.open`).
 
-    Raises:
-        EvaluationError: There is no such peer, or two records have the same docid.
-        DependencyMissing: The peer is not installed.
+    Raises :class:`EvaluationError` where there is no such peer, or two records have the same docid.
     """
     chosen = find_peer(peer)
     contents = {record.docid: f"{record.title}\n{record.text}" for record in records}
@@ -102,12 +94,7 @@ STAGE = "ranking"
 
 
 def check_peer(peer: str) -> None:
-    """Have the peer rank one record, to fail early where it cannot be used.
-
-    Raises:
-        EvaluationError: There is no such peer.
-        DependencyMissing: It is not installed.
-    """
+    """Have the peer rank one record, to fail early; raise ``EvaluationError`` or ``PartMissing`` where it cannot."""
     with find_peer(peer).open([("d", "a word")]) as search:
         search("word", 1)
 
@@ -118,13 +105,7 @@ def ask_peer(
     """Yield a record of the peer's ranking for each topic, asked one after the other, with its seconds.
 
     The time of indexing is not included. Questions do not affect each other, so a part can be resumed behind any.
-
-    Args:
-        peer: The peer's name.
-        records: The records to rank.
-        topics: The questions.
-        judged: qid → docid → relevance.
-        k: Records per question at most.
+    ``judged`` is qid → docid → relevance.
     """
     with open_peer(peer, list(records)) as search:
         for topic in topics:

@@ -41,20 +41,9 @@ def write_run(
     """Write the ranking of every topic to the run file ``output``, tagged ``shrag-STRATEGY``.
 
     Duplicates of a paper are ranked under each of their docids, since judgements may name any of them. The file appears
-    by one rename when it is complete; it is compressed if its name ends in ``.gz``.
-
-    Args:
-        engine: The engine to ask.
-        topics: The questions.
-        output: The run file.
-        k: Records per topic at most.
-        strategy: A strategy or a pipeline.
-        keyword_order: What keywords are ranked by; None for the default.
-        settings: Search settings.
-        report: Called with the stage and the number of topics done.
-
-    Raises:
-        EvaluationError: A topic cannot be asked, or the file cannot be written.
+    by one rename when it is complete; it is compressed if its name ends in ``.gz``. ``report`` is called with the stage
+    and the number of topics done. Raises :class:`EvaluationError` where a topic cannot be asked, or the file not be
+    written.
     """
     tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # the columns of a run are separated by spaces
     draft = output.with_name(f".part-{output.name}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from statistics import fmean
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ class _Case(NamedTuple):
 class _Figure(NamedTuple):
     """A figure: ``over`` selects references, ``value`` scores an answer, ``refused`` is the score of a refusal."""
 
-    over: Callable[[Reference], bool]
+    over: Callable[[Reference], object]
     value: Callable[[_Case], float]
     refused: Callable[[Reference], float] = lambda _: 0.0
 
@@ -61,21 +62,9 @@ def _is_right(case: _Case) -> float:
     return float(case.answer.choice == case.reference.choice)
 
 
-def _has_choices(reference: Reference) -> bool:
-    return bool(reference.choice)
-
-
-def _has_answers(reference: Reference) -> bool:
-    return bool(reference.answers)
-
-
-def _has_short(reference: Reference) -> bool:
-    return bool(reference.short_answers)
-
-
-def _is_answerable(reference: Reference) -> bool:
-    return reference.answerable
-
+_has_choices, _has_answers, _has_short, _is_answerable = map(
+    attrgetter, ("choice", "answers", "short_answers", "answerable")
+)
 
 _FIGURES: Mapping[str, _Figure] = {
     "rouge_l": _Figure(_has_answers, _rouge),
@@ -129,11 +118,8 @@ def answer_figures(
 ) -> dict[str, dict[str, float]]:
     """Return figure → qid → value over the outcomes that have a reference; figures without a question are left out.
 
-    Args:
-        outcomes: The outcomes of one part. Without answers they have the retrieval ratio only.
-        references: The references by qid.
-        k: Records requested per question.
-        split: The splitter of Korean, :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`.
+    Outcomes without answers have the retrieval ratio only. ``k`` is the number of records requested per question;
+    ``split`` is the splitter of Korean, :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`.
     """
     known = [(outcome, references[outcome.qid]) for outcome in outcomes if outcome.qid in references]
     answered = [pair for pair in known if pair[0].answer is not None or pair[0].error]

@@ -28,17 +28,9 @@ class RelevantRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class AnswerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An answer as stored with an outcome.
 
-    Attributes:
-        text: The answer with headings and citation numbers.
-        plain: The same without them.
-        language: Its language.
-        kind: Extractive or generated (:class:`~shrag.serving.events.Answer`).
-        model: The language model's name; empty for an extractive answer.
-        precision: Citation precision (:mod:`shrag.evaluation.measures.citations`).
-        recall: Citation recall.
-        reason: Why the question was refused; empty where it was answered.
-        cited: The docids of the cited records.
-        choice: The letter of the choice that was made; empty for none.
+    ``text`` has headings and citation numbers, ``plain`` has neither. ``citation_precision`` and ``recall`` are those
+    of :mod:`shrag.evaluation.measures.citations`. ``reason`` says why the question was refused, empty where it was
+    answered; ``cited`` are the docids of the cited records, ``choice`` is the letter of the choice made.
     """
 
     text: str
@@ -57,13 +49,10 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The outcome of one question. It has no times, so it is the same in every run of the same identity.
 
     Attributes:
-        qid: The question.
         error: Why it could not be asked; empty where it was asked.
         reason: Why nothing was found; empty where something was.
         keywords: The keywords, with the first translation behind an arrow.
         queries: The keywords of each query.
-        num_candidates: Number of candidates.
-        num_relevant_candidates: Number of relevant candidates.
         num_retrieved: Number of ranked records.
         relevant: The relevant records, by rank.
         top_docids: The first docids of the ranking.

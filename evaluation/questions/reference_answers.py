@@ -20,13 +20,11 @@ class Reference(msgspec.Struct, frozen=True):
     """The reference of one question.
 
     Attributes:
-        qid: The question.
         answers: Complete right answers.
         short_answers: Short right answers; an answer should contain one of them.
         yes_no: True or false, the answer to a yes-or-no question; None for other questions.
         answerable: False where the corpus has no answer, so that refusing is right.
-        choices: The choices of a multiple-choice question.
-        choice: The letter of the right choice.
+        choice: The letter of the right one of ``choices``.
     """
 
     qid: str
@@ -55,21 +53,13 @@ _DEFAULT_KEYS = ReferenceSource("")
 
 
 def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict[str, Reference]:
-    """Read a file of references.
+    """Read a file of references by qid, in the file's order; ``source`` may name other fields.
 
     A line is a JSON object with the fields of :class:`Reference` (others are ignored), or a qid and its answers
     separated by tabs. An object may list several questions under ``qas``. ``answers`` may be one string, and ``choice``
     a letter or the text of the choice. If all answers are the one word for yes, or for no, ``yes_no`` is set.
 
-    Args:
-        path: The file.
-        source: Other names of the fields ``answers``, ``choices`` and ``choice``.
-
-    Returns:
-        The references by qid, in the file's order.
-
-    Raises:
-        ExperimentRejected: A line is invalid or repeats a qid, or there is no reference.
+    Raises :class:`ExperimentRejected` where a line is invalid or repeats a qid, or there is no reference.
     """
     references: dict[str, Reference] = {}
     for number, text in read_text_lines(path):

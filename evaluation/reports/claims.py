@@ -10,18 +10,11 @@ from shrag.evaluation.reports.table import BaselineDifference, ResultRow, Result
 
 
 class Verdict(NamedTuple):
-    """The result of a claim on one set.
+    """The result of a claim on one set. "Better" is in the claim's direction: lower where the claim expects less.
 
-    "Better" is in the claim's direction: lower where the claim expects less.
-
-    Attributes:
-        set: The set.
-        baseline_mean: The baseline's mean.
-        rival: The best of the other conditions.
-        margin: How much better the baseline is than the rival (negative if worse), from ``low`` to ``high``.
-        better: Number of conditions that the baseline is significantly better than.
-        worse: Number of conditions that it is significantly worse than.
-        compared: Number of conditions that it was compared with.
+    ``rival`` is the best of the other conditions; ``margin`` is how much better the baseline's mean is (negative if
+    worse), from ``low`` to ``high``. ``better`` and ``worse`` count the conditions, of ``compared``, that the baseline
+    is significantly better or worse than.
     """
 
     set: str

@@ -35,12 +35,10 @@ def is_results_path(given: str) -> bool:
 
 
 def choose_condition(given: str) -> ChosenCondition:
-    """Return the condition that ``FOLDER:CONDITION`` names.
+    """Return the condition that ``FOLDER:CONDITION`` names; ``FOLDER`` alone names its baseline, or its only condition.
 
-    ``FOLDER`` alone names its baseline, or its only condition.
-
-    Raises:
-        ResultsMismatch: The folder has no complete results or no such condition, or the condition is ambiguous.
+    Raises :class:`ResultsMismatch` where there are no complete results, no such condition, or several without a
+    baseline.
     """
     folder, name = Path(given), ""
     if not (folder / CARD_FILE).is_file():
@@ -59,17 +57,11 @@ def choose_condition(given: str) -> ChosenCondition:
 def compare_conditions(
     a: ChosenCondition, b: ChosenCondition, *, count: int, by: str | None = None, level: float = 0.95
 ) -> Iterator[SetComparison]:
-    """Yield the comparison over each set that both have, in A's order, by the measures that both have.
+    """Yield the comparison of B with A over each set that both have, in A's order, by the measures that both have.
 
-    Args:
-        a: The first condition.
-        b: The second one, compared with it.
-        count: Number of questions with the largest changes to return.
-        by: The measure of these changes; None for the first. Sets without it are left out.
-        level: Confidence level of the intervals.
-
-    Raises:
-        ResultsMismatch: They have no set or measure in common, or the questions or judgements of a set differ.
+    ``count`` is the number of questions to return, those that changed most in the measure ``by`` (None: the first).
+    Sets without it are left out. Raises :class:`ResultsMismatch` where they have no set or measure in common, or the
+    questions or judgements of a set differ.
     """
     shared_measures: dict[str, None] = {}
     any_compared = False

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from shrag.corpora.records import Topic
 from shrag.corpora.text.sentences import detect_language
 from shrag.evaluation.experiments.run_card import IndexIdentity, RunCard
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.reports.markdown import cell_text, choice_baselines_text, counts_text
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results
-from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable, read_table
+from shrag.evaluation.reports.table import BaselineDifference, ResultTable, SetTable, read_table
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
 from shrag.serving.page.rendering import PAGE_FOLDER, open_templates
 
@@ -64,47 +65,19 @@ def _index(index: IndexIdentity) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CellView:
-    """A cell as text: mean with interval, difference from the baseline, its test; ``value`` is the sort key."""
-
-    text: str
-    difference: str
-    test: str
-    sign: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class RowView:
-    """The row of one condition."""
-
-    label: str
-    name: str
-    is_baseline: bool
-    cells: tuple[CellView, ...]
-    counts: str
-
-
-@dataclass(frozen=True, slots=True)
 class TraceView:
-    """The trace of one question under one condition: how its ranking and answer came about.
-
-    ``relevant`` has rank (or ``–``), docid, title and relevance, ``top`` docid and title.
-    """
+    """The trace of one question under one condition: how its ranking and answer came about; ``value`` is its score."""
 
     label: str
     value: float
     outcome: QuestionOutcome
-    relevant: tuple[tuple[str, str, str, int], ...]
-    top: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """A question, its language, the largest value of a condition and the spread between the conditions."""
+    """A question with a trace for each condition, and the spread between their values."""
 
-    qid: str
-    text: str
+    topic: Topic
     language: str
     spread: float
     best: float
@@ -113,37 +86,23 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True)
 class SetView:
-    """The table of one set, and those of its ``total`` questions that differ most by the measure ``primary``.
+    """The table of one set, and those of its questions that differ most by the measure ``primary``."""
 
-    ``choice_baselines`` are the baselines of choice accuracy in words, empty without choices.
-    """
-
-    name: str
-    total: int
+    table: SetTable
     columns: tuple[str, ...]
-    rows: tuple[RowView, ...]
-    choice_baselines: str
     primary: str
     questions: tuple[QuestionView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlotView:
-    """A plot as a ``data:`` URL, with its alternative text."""
-
-    address: str
-    alt: str
+    titles: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """The results of one folder."""
+    """The results of one folder. A plot is a ``data:`` URL with its alternative text."""
 
     anchor: str
-    name: str
     table: ResultTable
     sets: tuple[SetView, ...]
-    plots: tuple[PlotView, ...]
+    plots: tuple[tuple[str, str], ...]
     times: tuple[PartTimes, ...]
     facts: tuple[tuple[str, str], ...]
 
@@ -153,10 +112,9 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
     table = read_table(results.folder)
     return ResultView(
         anchor=anchor,
-        name=results.name,
         table=table,
         sets=tuple(_set_view(results, table, each, questions) for each in table.sets),
-        plots=_plots(results, table),
+        plots=tuple(_plots(results, table)),
         times=tuple(read_times_file(results)),
         facts=tuple(_card_facts(card)),
     )
@@ -166,31 +124,12 @@ def _set_view(results: ResultFolder, table: ResultTable, each: SetTable, count: 
     columns = table.columns_of(each)
     # A set without judgements has figures of answers only, and conditions that only search have none of these.
     primary = next((name for name in columns if all(name in row.cells for row in each.rows)), columns[0])
-    return SetView(
-        name=each.set,
-        total=each.questions,
-        columns=columns,
-        rows=tuple(_row_view(row, columns, table.baseline) for row in each.rows),
-        choice_baselines=choice_baselines_text(each.choice_baselines) if each.choice_baselines else "",
-        primary=primary,
-        questions=_questions(results, each.set, primary, count),
-    )
+    return SetView(each, columns, primary, _questions(results, each.set, primary, count), results.titles(each.set))
 
 
-def _row_view(row: ResultRow, columns: Sequence[str], baseline: str) -> RowView:
-    cells = tuple(_cell_view(row.cells.get(column)) for column in columns)
-    return RowView(row.label, row.condition, row.condition == baseline, cells, counts_text(row))
-
-
-def _cell_view(cell: ResultCell | None) -> CellView:
-    if cell is None:
-        return CellView("–", "", "", "", -1.0)
-    difference = cell.difference
-    if difference is None:
-        return CellView(cell_text(cell), "", "", "", cell.mean)
-    shown = f"Δ {difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]".replace("-", "−")
-    test = f"p {difference.p_holm:.2g}; {difference.wins} / {difference.ties} / {difference.losses}"
-    return CellView(cell_text(cell), shown, test, difference.sign, cell.mean)
+def difference_text(difference: BaselineDifference) -> str:
+    """Return a difference from the baseline with its interval."""
+    return f"Δ {difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]".replace("-", "−")
 
 
 def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -> tuple[QuestionView, ...]:
@@ -203,41 +142,28 @@ def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -
         parts = results.parts(set_name, condition)
         values[condition.name] = mean_values([results.values(part) for part in parts]).get(primary, {})
         outcomes[condition.name] = {outcome.qid: outcome for outcome in results.outcomes(parts[0])}
-    titles = results.titles(set_name)
     views = []
     for topic in results.topics(set_name):
         traces = tuple(
-            _trace(each.display_name, values[each.name].get(topic.qid, 0.0), outcomes[each.name][topic.qid], titles)
+            TraceView(each.display_name, values[each.name].get(topic.qid, 0.0), outcomes[each.name][topic.qid])
             for each in conditions
         )
         scores = [trace.value for trace in traces]
         spread = max(scores) - min(scores)
-        views.append(QuestionView(topic.qid, topic.text, detect_language(topic.text), spread, max(scores), traces))
+        views.append(QuestionView(topic, detect_language(topic.text), spread, max(scores), traces))
     return tuple(sorted(views, key=lambda view: -round(view.spread, 9))[:count])
 
 
-def _trace(label: str, value: float, outcome: QuestionOutcome, titles: dict[str, str]) -> TraceView:
-    relevant = tuple(
-        (str(each.rank or "–"), each.docid, titles.get(each.docid, ""), each.relevance) for each in outcome.relevant
-    )
-    return TraceView(
-        label, value, outcome, relevant, tuple((docid, titles.get(docid, "")) for docid in outcome.top_docids)
-    )
-
-
-def _plots(results: ResultFolder, table: ResultTable) -> tuple[PlotView, ...]:
-    """Return the plots as images; a browser does not run scripts in an image."""
-    views = []
+def _plots(results: ResultFolder, table: ResultTable) -> Iterator[tuple[str, str]]:
+    """Yield the plots as images; a browser does not run scripts in an image."""
     for number, plot in enumerate(results.experiment.plots, 1):
         path = results.folder / "plots" / f"plot-{number}.svg"
-        if not path.is_file():
-            continue
-        encoded = base64.b64encode(path.read_bytes()).decode()
-        along = f"against {plot.x}" if plot.x else "by condition"
-        sets = ", ".join(each.set for each in table.sets)
-        alt = f"{plot.title or table.title}: {', '.join(plot.y)} {along}, for {sets}. The table below has the figures."
-        views.append(PlotView(f"data:image/svg+xml;base64,{encoded}", alt))
-    return tuple(views)
+        if path.is_file():
+            encoded = base64.b64encode(path.read_bytes()).decode()
+            along = f"against {plot.x}" if plot.x else "by condition"
+            shown = f"{', '.join(plot.y)} {along}, for {', '.join(each.set for each in table.sets)}"
+            alt = f"{plot.title or table.title}: {shown}. The table below has the figures."
+            yield f"data:image/svg+xml;base64,{encoded}", alt
 
 
 PAGE = Path(__file__).parent / "page"
@@ -247,14 +173,9 @@ DEFAULT_QUESTIONS = 100
 
 
 def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS) -> str:
-    """Return the HTML page of complete results.
+    """Return the HTML page of complete results; raise :class:`ResultsMismatch` where a folder has none.
 
-    Args:
-        folders: Results folders, in the order of the page.
-        questions: Questions of each set that are shown, those with the largest spread between the conditions.
-
-    Raises:
-        ResultsMismatch: A folder has no complete results.
+    ``questions`` of each set are shown, those with the largest spread between the conditions.
     """
     views = [
         result_view(*open_results(folder), anchor=f"result-{number}", questions=questions)
@@ -272,6 +193,10 @@ def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS
             script=script,
             policy=_policy(style, script),
             version=version("shrag"),
+            cell_text=cell_text,
+            counts_text=counts_text,
+            difference_text=difference_text,
+            choice_baselines_text=choice_baselines_text,
         )
     )
 

@@ -99,11 +99,7 @@ the machine."""
 
 
 def render_document(folders: Sequence[Path]) -> str:
-    """Return a Markdown document of complete results, one section for each folder in the given order.
-
-    Raises:
-        ResultsMismatch: A folder has no complete results.
-    """
+    """Return a Markdown document of complete results, one section a folder; raises as :func:`open_results` does."""
     lines = [_INTRODUCTION]
     for folder in folders:
         lines += ["", *_section(*open_results(folder))]

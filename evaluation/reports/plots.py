@@ -130,11 +130,7 @@ _PANEL = (4.8, 3.6)
 
 
 def check_plots() -> None:
-    """Check that plots can be drawn.
-
-    Raises:
-        PlotLibraryMissing: matplotlib, or the package with its Korean font, is not installed.
-    """
+    """Raise :class:`PlotLibraryMissing` where matplotlib, or the package with its Korean font, is not installed."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -146,12 +142,9 @@ def check_plots() -> None:
 
 
 def korean_font_file() -> Path:
-    """Return the path of the NanumGothic file in the installed package koreanize-matplotlib.
+    """Return the path of the NanumGothic file in the installed package koreanize-matplotlib, or raise as above.
 
     The package is not imported: that would change matplotlib's settings, and needs distutils, which Python 3.12 lacks.
-
-    Raises:
-        PlotLibraryMissing: the package is not installed.
     """
     try:
         package = distribution("koreanize-matplotlib")

@@ -14,7 +14,15 @@ from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.records import Qrel, Topic
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions, qrels_line
-from shrag.evaluation.experiments.part import ExperimentPart, QuestionTime, is_done, read_outcomes, read_times, run_path
+from shrag.evaluation.experiments.part import (
+    RUN,
+    ExperimentPart,
+    QuestionTime,
+    is_done,
+    part_path,
+    read_outcomes,
+    read_times,
+)
 from shrag.evaluation.experiments.run_card import RunCard, read_card
 from shrag.evaluation.experiments.spec import Condition, Experiment
 from shrag.evaluation.measures.judge_run import judge
@@ -114,14 +122,13 @@ class ResultFolder:
             name: {outcome.qid: figure(outcome) for outcome in outcomes if outcome.qid in qids}
             for name, figure in PROCESS_FIGURES.items()
         }
-        return {**judge(qrels, read_run(run_path(self.folder, part)), self.experiment.measures), **figures}
+        return {**judge(qrels, read_run(part_path(self.folder, part, RUN)), self.experiment.measures), **figures}
 
 
 def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
-    """Open a folder of complete results and verify its files against the card.
+    """Open a folder of results and verify its files against the card.
 
-    Raises:
-        ResultsMismatch: The folder has no results, they are incomplete, or a file was changed.
+    Raises :class:`ResultsMismatch` where there are no results, they are incomplete, or a file was changed.
     """
     card = read_card(folder)
     experiment = card.identity.experiment

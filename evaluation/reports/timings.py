@@ -48,10 +48,8 @@ def read_times_file(results: ResultFolder) -> list[PartTimes]:
 def summarise_times(part: str, stages: Sequence[dict[str, float]], tokens: int) -> PartTimes:
     """Return mean, median and 95th percentile (nearest rank) of the questions' total seconds.
 
-    Args:
-        part: The part's name.
-        stages: The seconds of each stage, per question. Questions without stages could not be asked and do not count.
-        tokens: Tokens of the language model.
+    ``stages`` are the seconds of each stage, per question. Questions without stages could not be asked and do not
+    count.
     """
     timed = [each for each in stages if each]
     totals = sorted(sum(each.values()) for each in timed)

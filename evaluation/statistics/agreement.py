@@ -6,20 +6,80 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from math import atanh, sqrt, tanh
+from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
 
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.statistics.annotations import Annotations
-from shrag.evaluation.statistics.correlation import Correlation, kendall, pearson, spearman
-from shrag.evaluation.statistics.intervals import Interval, item_interval
+from shrag.evaluation.statistics.intervals import Interval, check_level, item_interval
+
+
+class Correlation(NamedTuple):
+    """A coefficient from -1 to 1; the interval is None where there are too few items for one."""
+
+    coefficient: float
+    interval: Interval | None
+
+
+def pearson(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> Correlation | None:
+    """Return Pearson's r, computed by SciPy; None where the scores of one side are all equal.
+
+    The interval is Fisher's: tanh(atanh r ± z / √(n - 3)). There is none for fewer than five items.
+    """
+    return _correlate("pearsonr", a, b, level, lambda n, _: 1 / (n - 3))
+
+
+def spearman(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> Correlation | None:
+    """Return Spearman's rho, computed by SciPy, tied scores sharing their mean rank; None as :func:`pearson`.
+
+    The interval is Fisher's with the variance (1 + rho² / 2) / (n - 3) (Bonett and Wright, Sample Size Requirements
+    for Estimating Pearson, Kendall and Spearman Correlations, Psychometrika 65, 2000).
+    """
+    return _correlate("spearmanr", a, b, level, lambda n, rho: (1 + rho * rho / 2) / (n - 3))
+
+
+def kendall(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> Correlation | None:
+    """Return Kendall's tau-b, computed by SciPy; None as :func:`pearson`.
+
+    The interval is Fisher's with the variance 0.437 / (n - 4) (Bonett and Wright, 2000).
+    """
+    return _correlate("kendalltau", a, b, level, lambda n, _: 0.437 / (n - 4))
+
+
+def _correlate(
+    name: str, a: Sequence[float], b: Sequence[float], level: float, variance: Callable[[int, float], float]
+) -> Correlation | None:
+    from scipy import stats
+
+    check_level(level)
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if len(x) != len(y):
+        raise EvaluationError(f"A correlation needs scores of the same items, got {len(x)} and {len(y)}.")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise EvaluationError("A score is not finite: a correlation is one of finite numbers.")
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    coefficient = float(getattr(stats, name)(x, y).statistic)
+    if abs(coefficient) > 1 - 1e-12:  # one but for rounding, of which atanh would make a wide interval
+        coefficient = 1.0 if coefficient > 0 else -1.0
+    if len(x) < 5:
+        return Correlation(coefficient, None)
+    if abs(coefficient) == 1:
+        return Correlation(coefficient, Interval(coefficient, coefficient))
+    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(variance(len(x), coefficient))
+    middle = atanh(coefficient)
+    return Correlation(coefficient, Interval(tanh(middle - half), tanh(middle + half)))
 
 
 def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
     """Return (Po - Pe) / (1 - Pe) of two annotators' labels of the same items, in the same order.
 
-    Po is the share of items labelled the same, Pe the share expected were each annotator to draw labels as often as
-    they gave them (Cohen, A Coefficient of Agreement for Nominal Scales, 1960). 1 is perfect, 0 is chance; None where
-    both gave one label throughout, so that nothing is left to chance.
+    Po is the share of items labelled the same, Pe the share expected if each annotator drew labels as often as they
+    gave them (Cohen, A Coefficient of Agreement for Nominal Scales, 1960). 1 is perfect, 0 is chance; None where both
+    gave one label throughout.
     """
     if len(a) != len(b) or not a:
         raise EvaluationError(f"Cohen's kappa needs labels of the same items, got {len(a)} and {len(b)}.")
@@ -31,10 +91,11 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
 
 
 def fleiss_kappa(items: Sequence[Sequence[str]]) -> float | None:
-    """Return Fleiss' kappa of items that each have the labels of as many annotators, whoever those are.
+    """Return Fleiss' kappa of items that have the same number of labels, by any annotators.
 
-    The mean share of agreeing pairs of an item's labels, against that of labels drawn as often as they were given
-    over all items (Fleiss, Measuring Nominal Scale Agreement Among Many Raters, 1971). None where all labels are one.
+    The mean share of agreeing pairs of an item's labels, corrected by that of labels drawn as often as they were given
+    over all items (Fleiss, Measuring Nominal Scale Agreement Among Many Raters, 1971). None where all labels are the
+    same.
     """
     sizes = {len(labels) for labels in items}
     if len(sizes) != 1 or min(sizes) < 2:
@@ -58,19 +119,19 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 
 def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
-    """Return alpha of labels; an item with fewer than two of them says nothing and is left out.
+    """Return alpha of labels; items with fewer than two labels are left out.
 
-    1 - Do / De: the disagreement seen between values of one item, over that between all values whichever item they
-    are of (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance; None where
-    there is no pair of values, or all values are the same.
+    1 - Do / De: the disagreement between values of the same item, over that between all values (Krippendorff, Computing
+    Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance; None where no item has two values, or all values
+    are the same.
     """
     return _alpha(items, _nominal)
 
 
 def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale = "interval") -> float | None:
-    """Return alpha of scores, as :func:`krippendorff_alpha` does.
+    """Return alpha of scores, as :func:`krippendorff_alpha` does, with the distance of the given ``scale``.
 
-    They differ as labels do (nominal), by their ranks (ordinal) or by their squared differences (interval).
+    Two scores differ as labels do (nominal), by their ranks (ordinal) or by their squared difference (interval).
     """
     if scale == "nominal":
         return _alpha(items, _nominal)
@@ -84,7 +145,7 @@ def _nominal(_: Mapping[_Value, int]) -> Callable[[_Value, _Value], float]:
 
 
 def _ordinal(total: Mapping[float, int]) -> Callable[[float, float], float]:
-    """Return the square of how many values lie between two, those at either end counted half."""
+    """Return the squared number of values between two, with half of those at either end."""
     middle, below = dict[float, float](), 0
     for value in sorted(total):
         middle[value] = below + total[value] / 2
@@ -105,7 +166,7 @@ def _alpha(
 
 
 def _disagreement(values: Counter[_Value], distance: Callable[[_Value, _Value], float]) -> float:
-    """Return the distances of all ordered pairs of values, added up."""
+    """Return the sum of the distances of all ordered pairs of values."""
     return sum(
         count * other_count * distance(one, other)
         for one, count in values.items()
@@ -126,7 +187,7 @@ _CORRELATIONS: dict[str, Callable[..., Correlation | None]] = {
 
 
 class Agreement(NamedTuple):
-    """One statistic over ``items`` items. ``value`` is None where it is not defined, such as all labels being one."""
+    """One statistic over ``items`` items; ``value`` is None where it is undefined, as where all labels are the same."""
 
     statistic: str
     annotators: tuple[str, ...]
@@ -136,12 +197,11 @@ class Agreement(NamedTuple):
 
 
 def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list[Agreement]:
-    """Return the figures of labels, or of scores.
+    """Return the statistics of labels, or of scores; raise :class:`EvaluationError` for fewer than two annotators.
 
-    Labels: Krippendorff's alpha (nominal) over the items with two labels or more, Fleiss' kappa over those that all
-    annotators labelled, Cohen's kappa of each two annotators. Scores: alpha by ranks (ordinal) and by differences
-    (interval), then Pearson, Spearman and Kendall of each two. Intervals of alpha and kappa are bootstrapped over
-    items, those of correlations are Fisher's.
+    Labels: Krippendorff's alpha (nominal) over the items with at least two labels, Fleiss' kappa over those that all
+    annotators labelled, Cohen's kappa of each pair. Scores: alpha (ordinal and interval), then Pearson, Spearman and
+    Kendall of each pair. Intervals of alpha and kappa are bootstrapped over items, those of correlations are Fisher's.
     """
     if len(given.annotators()) < 2:
         raise EvaluationError("Agreement is between annotators, and there is one only: give the lines of two or more.")

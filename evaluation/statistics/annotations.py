@@ -25,7 +25,7 @@ class Annotations(NamedTuple):
     scored: bool
 
     def scores(self) -> dict[str, dict[str, float]]:
-        """Return the labels as the numbers they are where ``scored``."""
+        """Return the scores as numbers."""
         return {item: {who: float(value) for who, value in given.items()} for item, given in self.labels.items()}
 
     def annotators(self) -> list[str]:
@@ -38,11 +38,11 @@ class Annotations(NamedTuple):
 
 
 def read_annotations(path: Path) -> Annotations:
-    """Read a table with a header (tabs, commas or semicolons) or JSON objects, one a line; gzip as well.
+    """Read a table with a header (tabs, commas or semicolons) or JSON Lines; gzip as well.
 
-    The columns are ``item``, ``annotator``, and ``label`` or ``score``. A line without a label says that the annotator
-    gave none. Raises :class:`EvaluationError` naming the line that lacks a column, has a score that is no number, or
-    annotates an item a second time by the same annotator.
+    The columns are ``item``, ``annotator``, and ``label`` or ``score``; an empty label is ignored. Raises
+    :class:`EvaluationError` naming the line that lacks a column, has a score that is not a number, or annotates an item
+    a second time by the same annotator.
     """
     labels: dict[str, dict[str, str]] = {}
     column = ""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.statistics.intervals import Interval, bootstrap_interval
+from shrag.evaluation.measures.judge_run import TopicScores, means
+from shrag.evaluation.statistics.intervals import Interval, bootstrap_interval, mean_interval
 from shrag.evaluation.statistics.significance import holm, paired_randomisation
 
 _SAME = 1e-9
@@ -14,9 +15,9 @@ _SAME = 1e-9
 
 
 class Difference(NamedTuple):
-    """What a measure says of run B against run A. ``difference`` is B's mean less A's, ``interval`` is its interval.
+    """Run B compared with run A by one measure: the difference of the means (B - A) with its interval.
 
-    ``p`` is the two-sided p of a paired randomisation test; ``p_holm`` is the same corrected for all tests of the
+    ``p`` is the two-sided p of a paired randomisation test, ``p_holm`` the same corrected for all tests of the
     comparison. ``wins`` counts the topics on which B is better.
     """
 
@@ -49,8 +50,7 @@ def compare(
 ) -> list[Difference]:
     """Return how run B differs from run A by each measure, in A's order; p corrected over the measures (Holm).
 
-    Both are what :func:`shrag.evaluation.measures.judge_run.judge` gives: measure → qid → value. Raises
-    :class:`EvaluationError` where their measures or topics are not the same.
+    Both map measure → qid → value. Raises :class:`EvaluationError` where their measures or topics are not the same.
     """
     return compare_all(judged_a, {"": judged_b}, seed=seed, level=level)[""]
 
@@ -72,10 +72,7 @@ def compare_all(
 
 
 def largest_changes(a: Mapping[str, float], b: Mapping[str, float], count: int) -> list[Change]:
-    """Return the ``count`` topics whose value changed most, the largest change first, ties in the topics' order.
-
-    A topic whose value is the same in both is no change.
-    """
+    """Return the ``count`` topics whose value changed most, the largest change first, ties in the topics' order."""
     changes = [Change(qid, a[qid], b[qid]) for qid in a if abs(b[qid] - a[qid]) > _SAME]
     # Rounded, since changes of the same size that were computed differently are tied.
     return sorted(changes, key=lambda change: -round(abs(change.b - change.a), 9))[:count]
@@ -120,3 +117,44 @@ def _difference(
         ties=len(changes) - wins - losses,
         losses=losses,
     )
+
+
+class RunCell(NamedTuple):
+    """A run's mean by one measure; ``interval`` and ``difference`` are None where they were not requested."""
+
+    mean: float
+    interval: Interval | None
+    difference: Difference | None
+
+
+def run_table(
+    judged: Mapping[str, TopicScores],
+    *,
+    intervals: bool = False,
+    baseline: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> dict[str, dict[str, RunCell]]:
+    """Return run → measure → cell, in the given order, from run → measure → qid → value.
+
+    With ``intervals`` every mean has one. ``baseline`` is the run that all others are tested against, with p corrected
+    over all of them (:func:`shrag.evaluation.statistics.comparison.compare_all`); :class:`EvaluationError` where it is
+    not one of the runs. ``seed`` is that of bootstrap and tests.
+    """
+    differences: dict[str, list[Difference]] = {}
+    if baseline is not None:
+        if baseline not in judged:
+            raise EvaluationError(f"{baseline} is not one of the runs: give it as a run.")
+        others = {name: each for name, each in judged.items() if name != baseline}
+        differences = compare_all(judged[baseline], others, seed=seed, level=level)
+    return {
+        name: {
+            measure: RunCell(
+                mean,
+                mean_interval(list(each[measure].values()), seed=seed, level=level) if intervals else None,
+                next((each for each in differences.get(name, ()) if each.measure == measure), None),
+            )
+            for measure, mean in means(each).items()
+        }
+        for name, each in judged.items()
+    }

@@ -33,24 +33,15 @@ def check_level(level: float) -> None:
 def bootstrap_interval(
     values: Iterable[float], *, seed: int = 0, samples: int = 10_000, level: float = 0.95
 ) -> Interval:
-    """Return the bias-corrected and accelerated (BCa) bootstrap interval of a mean.
+    """Return the bias-corrected and accelerated (BCa) bootstrap interval of the mean of ``values``, one for each topic.
 
     Efron, Better Bootstrap Confidence Intervals, JASA 82, 1987; computed by :func:`scipy.stats.bootstrap`. Values of
     measures are skewed, with many at 0 or 1. The percentile interval is then too close to where most values are; BCa
-    corrects both ends by the skew.
+    corrects both ends by the skew. The order of the values makes no difference. The interval has no width where all
+    values are equal, which overstates the certainty of a proportion: :func:`mean_interval` has another interval for
+    those.
 
-    Args:
-        values: One value for each topic, in any order.
-        seed: The same seed gives the same interval.
-        samples: How many samples to draw.
-        level: The confidence level, such as 0.95.
-
-    Returns:
-        The interval. It has no width where all values are equal, which overstates the certainty of a proportion:
-        :func:`shrag.evaluation.statistics.intervals.mean_interval` has another interval for those.
-
-    Raises:
-        EvaluationError: There is no value, a value is not finite, or ``samples`` or ``level`` is out of range.
+    Raises :class:`EvaluationError` for no value, one that is not finite, and ``samples`` or ``level`` out of range.
     """
     from scipy import stats
 
@@ -98,8 +89,8 @@ def item_interval(
 ) -> Interval | None:
     """Return the percentile interval of ``figure`` over samples of ``items``, drawn with replacement.
 
-    Efron and Tibshirani, An Introduction to the Bootstrap (1993), section 13.3. A sample without the figure is left
-    out; None where that is more than a tenth of them, as it is of few items.
+    Efron and Tibshirani, An Introduction to the Bootstrap (1993), section 13.3. Samples for which the figure is
+    undefined are left out; None where these are more than a tenth.
     """
     check_level(level)
     random = np.random.default_rng(seed)
@@ -118,8 +109,7 @@ def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = 0.95
     """Return the confidence interval of the mean of ``values``, one for each topic.
 
     Values that are all 0 or 1 (QSR, Success) are a proportion and get :func:`wilson_interval`: a bootstrap of 25
-    successes draws 25 successes each time and would give [1, 1]. All others get
-    :func:`shrag.evaluation.statistics.intervals.bootstrap_interval`.
+    successes draws 25 successes each time and would give [1, 1]. All others get :func:`bootstrap_interval`.
     """
     if len(values) and all(value in (0.0, 1.0) for value in values):
         return wilson_interval(int(sum(values)), len(values), level=level)
@@ -129,10 +119,8 @@ def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = 0.95
 def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
     """Return the score interval of a proportion (Wilson, JASA 22, 1927), which stays inside [0, 1] and has a width.
 
-    Brown, Cai and DasGupta (Interval Estimation for a Binomial Proportion, 2001) recommend it for few trials.
-
-    Raises:
-        EvaluationError: There is no trial, or ``successes`` is not between 0 and ``trials``.
+    Brown, Cai and DasGupta (Interval Estimation for a Binomial Proportion, 2001) recommend it for few trials. Raises
+    :class:`EvaluationError` where there is no trial, or ``successes`` is not between 0 and ``trials``.
     """
     from scipy import stats
 

@@ -17,7 +17,7 @@ _DECIMALS = 12
 
 
 def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 0, samples: int = 100_000) -> float:
-    """Return the two-sided p of the difference between the means of ``a`` and ``b``.
+    """Return the two-sided p of the difference between the means of ``a`` and ``b``, paired by topic.
 
     If the systems were equal, each topic's two values could be exchanged: p is the share of exchanges whose difference
     is at least as large as the observed one (Fisher's test; Smucker, Allan and Carterette, CIKM 2007, recommend it for
@@ -26,14 +26,7 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
     (samples + 1), which is never zero (Phipson and Smyth, 2010; :func:`scipy.stats.monte_carlo_test`, which here is
     ten times as fast as drawing by permutation_test).
 
-    Args:
-        a: One value for each topic.
-        b: The other system's values, in the same order.
-        seed: The same seed gives the same p.
-        samples: How many exchanges to count or to draw.
-
-    Raises:
-        EvaluationError: The lengths differ, a value is not finite, or ``samples`` is less than 1.
+    Raises :class:`EvaluationError` where the lengths differ, a value is not finite, or ``samples`` is less than 1.
     """
     from scipy import stats
 

@@ -1,7 +1,12 @@
-"""Analyzer protocol: texts → tokens."""
+"""Analyzer protocol: texts → tokens; and the folded form in which texts are matched.
+
+Records store their text as written (NFC). Matching uses its NFKC form with unified dashes and apostrophes, in which
+``Ａ₃`` equals ``A3``, ``㎏`` equals ``kg`` and ``‐`` equals ``-``.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
@@ -10,6 +15,10 @@ TokenKind = Literal["noun", "bound noun", "predicate", "modifier", "compound", "
 
 KEYWORD_KINDS: frozenset[TokenKind] = frozenset({"noun", "foreign", "number"})
 """Kinds that can be keywords; the others are only matched."""
+
+
+VARIANTS = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-") | {"\u2019": "'"})
+"""Translation table of the dashes and apostrophes that are matched as one."""
 
 
 class Token(NamedTuple):
@@ -36,3 +45,12 @@ class Analyzer(Protocol):
 
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the terms of each text, in the order of :meth:`tokens`."""
+
+
+def fold(text: str) -> str:
+    """Return the form of ``text`` that is matched.
+
+    >>> fold("Ａ₃‐㎏")
+    'A3-kg'
+    """
+    return unicodedata.normalize("NFKC", text).translate(VARIANTS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -16,17 +17,16 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from shrag.indexing.analysis.analyzer import Token
+from shrag.indexing.analysis.analyzer import VARIANTS, Token, fold
 from shrag.indexing.analysis.latin import STEMMER, find_words, plain_word_terms
-from shrag.indexing.analysis.morphemes import INDEXED_TAGS, Morpheme, korean_tokens, prepare_for_kiwi
 from shrag.indexing.analysis.morphological_analysis import (
-    ASCII_LOWER,
+    INDEXED_TAGS,
     MAX_KIWI_LENGTH,
     SURROGATE,
     SharedKiwi,
+    korean_tokens,
     share_kiwi,
 )
-from shrag.indexing.analysis.normalization import fold_with_offsets
 from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS, KOREAN_STOPWORDS
 from shrag.indexing.analysis.token_store import TokenStore, decode_tokens
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
@@ -42,6 +42,11 @@ _EOJEOL = re.compile(r"\S+")
 _MAX_UNBROKEN = 20_000
 # Folding takes quadratic time in a run of combining marks.
 _MAX_EOJEOL = 500
+# Characters that compose under NFKC: conjoining, compatibility and half-width letters of Hangul, and a base character
+# with its combining marks. They are folded together.
+_CLUSTER = re.compile(
+    "[\u1100-\u11ff\u3131-\u318e\uffa0-\uffdc]+|.[\u0300-\u036f\u1ab0-\u1aff\u20d0-\u20ff]*", re.DOTALL
+)
 _KOREAN = re.compile("[\uac00-\ud7a3\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _EDGE = "\"'()[]{}<>.,:;!?·…「」『』《》〈〉“”‘’-~/"
 
@@ -157,28 +162,16 @@ class KoreanEnglishAnalyzer:
             self._added_tokens.update(words)
 
     def _analyze_new(self, eojeol: str) -> tuple[Token, ...]:
-        folded, origins = fold_with_offsets(eojeol)
+        folded, starts, ends = fold_with_offsets(eojeol)
         found = find_words(folded)
         if self._dictionary.words:
             found.extend(token for token in self._matcher.find(folded) if token not in found)
         if _KOREAN.search(folded):
-            found.extend(self._morphemes(folded))
+            kiwi = self._load() if self._kiwi is None else self._kiwi
+            matcher = self._matcher if self._dictionary.words else None
+            found.extend(korean_tokens(folded, kiwi, matcher, self._before_kiwi))
         found.sort(key=itemgetter(1, 2))  # by start, then end
-        return tuple(Token(term, origins[start], _origin_end(origins, end), kind) for term, start, end, kind in found)
-
-    def _morphemes(self, folded: str) -> Iterator[Token]:
-        kiwi = self._load() if self._kiwi is None else self._kiwi
-        for begin in range(0, len(folded), MAX_KIWI_LENGTH):
-            if self._before_kiwi is not None:
-                self._before_kiwi()
-            piece = folded[begin : begin + MAX_KIWI_LENGTH]
-            mixed = bool(self._dictionary.words) and self._matcher.holds_mixed(piece)
-            readable = piece.translate(ASCII_LOWER) if mixed else prepare_for_kiwi(piece)
-            morphemes = [
-                Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
-                for found in kiwi.tokenize(SURROGATE.sub(" ", readable))
-            ]
-            yield from korean_tokens(morphemes)
+        return tuple(Token(term, starts[start], ends[end], kind) for term, start, end, kind in found)
 
     def _load(self) -> Kiwi:
         if self._kiwi is None:
@@ -246,8 +239,24 @@ def _split_unbroken(unbroken: str, start: int) -> Iterator[tuple[int, str]]:
             yield offset, core
 
 
-def _origin_end(origins: Sequence[int], end: int) -> int:
-    """Return the end in the original text of a range that ends at ``end`` in the folded one."""
-    origin = origins[end]
-    # A range that ends inside a character which folds to several (㎏ → kg) includes all of it.
-    return origin if end == 0 or origins[end - 1] != origin else origin + 1
+def fold_with_offsets(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """Fold ``text`` as :func:`~shrag.indexing.analysis.analyzer.fold` does, with offsets into the original.
+
+    Returns:
+        The folded text; then, for each position of it, where in ``text`` a range begins that begins there, and where
+        one ends that ends there. A range that ends inside a character which folds to several includes all of it.
+
+    >>> fold_with_offsets("a㎏b")
+    ('akgb', [0, 1, 1, 2, 3], [0, 1, 2, 2, 3])
+    """
+    if text.isascii() or (unicodedata.is_normalized("NFKC", text) and text.translate(VARIANTS) == text):
+        return text, range(len(text) + 1), range(len(text) + 1)
+    folded: list[str] = []
+    starts: list[int] = []
+    for cluster in _CLUSTER.finditer(text):
+        part = fold(cluster.group())
+        folded.append(part)
+        starts.extend([cluster.start()] * len(part))
+    starts.append(len(text))
+    ends = [start + (position > 0 and starts[position - 1] == start) for position, start in enumerate(starts)]
+    return "".join(folded), starts, ends

@@ -17,8 +17,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.analyzer import Token, fold
 from shrag.indexing.errors import DictionaryRejected
 
 FILE = "dictionary.tsv"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.analyzer import fold
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _LATIN_WORD = re.compile("[A-Za-z]{2,}")

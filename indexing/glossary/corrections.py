@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.analyzer import Analyzer, fold
 from shrag.indexing.errors import GlossaryRejected
 from shrag.indexing.glossary.store import MOST_TERMS, Entry, phrase_terms
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.analyzer import fold
 
 
 class TermMention(NamedTuple):

@@ -47,10 +47,7 @@ class CircuitBreaker:
 
     @property
     def name(self) -> str:
-        """See :class:`~shrag.models.language_model.LanguageModel`.
-
-        Cached after the first success and while the circuit is open: reading it takes a request.
-        """
+        """The model's name, cached after the first success and while the circuit is open: it takes a request."""
         if not (self._name_is_current or (self._name and self.state == "open")):
             self._name = self._model.name
         return self._name
@@ -94,15 +91,9 @@ class CircuitBreaker:
         return self._stream(messages, max_tokens)
 
     def check(self, seconds: float) -> bool:
-        """Request one token, also while the circuit is open.
+        """Request one token, also while the circuit is open; return whether the model answered in time.
 
-        Without a token in time the request is closed and the circuit opens.
-
-        Args:
-            seconds: Time limit.
-
-        Returns:
-            Whether the model answered in time; a refusal counts as an answer.
+        A refusal counts as an answer. Without a token in time the request is closed and the circuit opens.
         """
         outcomes: list[bool] = []
         streams: list[CompletionStream] = []

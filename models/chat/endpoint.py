@@ -48,8 +48,7 @@ class EndpointHealth(NamedTuple):
 def parse_address(given: str) -> Address:
     """Parse ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``; ``/v1`` is the default path.
 
-    Raises:
-        ValueError: The address is invalid; the message says why.
+    Raises ``ValueError`` with the reason for an invalid one.
     """
     if given.startswith("unix:"):
         path = given.removeprefix("unix:")

@@ -31,12 +31,7 @@ _decode_version = msgspec.json.Decoder(_Version).decode
 
 
 def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) -> EndpointHealth:
-    """Request the endpoint's models and version.
-
-    Args:
-        client: Client of the endpoint.
-        model: Name of the model to use; empty for the only one it serves.
-        seconds: Time limit of each request.
+    """Request the endpoint's models and version, each within ``seconds``; ``model`` empty is the only one it serves.
 
     Raises:
         ModelUnavailable: Nothing answers, or the server is starting.

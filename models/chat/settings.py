@@ -17,28 +17,23 @@ _RESERVED_FLAGS = {"--uds", "--host", "--port", "--model", "--served-model-name"
 class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The ``[llm]`` table. Without ``url`` and ``command`` there is no language model, and answers are extractive.
 
+    Raises ``ValueError`` where settings contradict each other or a value is out of range; decoding raises its subclass
+    ``msgspec.ValidationError``.
+
     Attributes:
         url: Address of a running endpoint: ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``.
         model: Name of the model; empty for the only one the endpoint serves.
-        api_key: Key that is sent to that endpoint only.
         command: Command that starts a model server: a list, or one line that is split as a shell does.
         weights: Folder of the weights that the started server loads.
         flags: Further options of that server, after those SHRAG sets.
-        log: The server's log file.
         budget: GPU memory for all of SHRAG (``50GB``), from which vLLM's memory options follow.
         card: GPU card to plan for; empty for the one of this machine.
-        connect_timeout: Seconds to connect.
         read_timeout: Seconds to wait for the next piece of a response.
         keyword_timeout: Seconds for a complete keyword response, which searches wait for.
         timeout: Seconds for any complete response.
         start_timeout: Seconds until a started server must be ready.
         retries: Repetitions of a failed request, 0 to 10.
         max_tokens: Upper limit of the tokens of one response.
-        seed: Seed of the sampler.
-
-    Raises:
-        ValueError: Two settings contradict each other or a value is out of range; decoding raises its subclass
-            ``msgspec.ValidationError``.
     """
 
     url: str = ""

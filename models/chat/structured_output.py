@@ -31,19 +31,10 @@ class Structured(Generic[T]):
 def complete_structured(
     model: LanguageModel, messages: Sequence[Message], kind: type[T], *, max_tokens: int = 1024
 ) -> Structured[T]:
-    """Request a value of a msgspec struct; its fields, bounds and descriptions become the JSON schema.
+    """Request a value of the msgspec struct ``kind``; its fields, bounds and descriptions become the JSON schema.
 
-    An invalid response is sent back to the model once, with the error.
-
-    Args:
-        model: The language model.
-        messages: The conversation.
-        kind: The struct's class.
-        max_tokens: Most tokens of each response.
-
-    Raises:
-        InvalidOutput: The second response is invalid too.
-        ModelError: As :meth:`LanguageModel.complete`.
+    An invalid response is sent back to the model once, with the error. Raises :class:`InvalidOutput` where the second
+    response is invalid too, and as :meth:`LanguageModel.complete` does.
     """
     schema = output_schema(kind)
     first = model.complete(messages, schema, max_tokens=max_tokens)
@@ -73,10 +64,8 @@ def complete_structured(
 def output_schema(kind: type[Any]) -> dict[str, Any]:
     """Return the strict JSON schema of a struct, as servers with constrained decoding need it.
 
-    References are inlined, every property is required and no other is allowed (OpenAI's "strict").
-
-    Raises:
-        TypeError: The struct contains itself: its length would have no bound.
+    References are inlined, every property is required and no other is allowed (OpenAI's "strict"). Raises ``TypeError``
+    where the struct contains itself: its length would have no bound.
     """
     schema = msgspec.json.schema(kind)
     definitions = schema.pop("$defs", {})
@@ -86,13 +75,10 @@ def output_schema(kind: type[Any]) -> dict[str, Any]:
 
 
 def decode_output(completion: Completion, kind: type[T]) -> T:
-    """Decode the JSON object in a response.
+    """Decode the JSON object in a response; raise ``ValueError``, with a brief reason, where there is no valid one.
 
     Raw control characters in strings are accepted, since xgrammar's grammar permits them, and so is text or a code
     fence around the object, which endpoints that ignore the schema often write.
-
-    Raises:
-        ValueError: There is no valid value; the message says briefly why.
     """
     start = completion.text.find("{")
     if start < 0:

@@ -62,9 +62,8 @@ def canonical_choice(choice: str) -> str | None:
 def choose_encoder(choice: str, home: Path) -> EncoderChoice:
     """Find and check the weights of a choice; names are folders below ``home``.
 
-    Raises:
-        WeightsMissing: The name or the folder does not exist, or a file is missing.
-        WeightsRejected: A file is damaged or not the card's, or the dimension is impossible.
+    Raises :class:`WeightsMissing` where the name, folder or a file does not exist, and :class:`WeightsRejected` where a
+    file is damaged or not the card's, or the dimension is impossible.
     """
     name, length = _split(choice)
     card = None if is_path(name) else find_encoder_card(name)

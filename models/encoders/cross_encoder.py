@@ -47,13 +47,9 @@ class CrossEncoderReranker:
 def load_cross_encoder(
     choice: str, home: Path, threshold: float | None = None, device: str | None = None
 ) -> CrossEncoderReranker:
-    """Load a re-ranker and check its scores.
+    """Load a re-ranker and check its scores; ``device`` None is a GPU where there is one.
 
-    Args:
-        choice: A name of the catalogue, or a folder's path.
-        home: Folder of the weights of named models.
-        threshold: See :class:`CrossEncoderReranker`.
-        device: Torch device; None for a GPU where there is one.
+    ``choice`` is a name of the catalogue, with weights below ``home``, or a folder's path.
 
     Raises:
         WeightsMissing: The name or the folder does not exist, or a file is missing.

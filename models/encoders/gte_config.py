@@ -38,8 +38,7 @@ _MUST_BE: Mapping[str, object] = {
 def native_config(config: Mapping[str, Any], architecture: str) -> dict[str, Any]:
     """Convert a published configuration to that of the native class ``architecture``.
 
-    Raises:
-        WeightsRejected: The configuration has an option that the native class does not implement.
+    Raises :class:`WeightsRejected` for an option that the native class does not implement.
     """
     for key, value in _MUST_BE.items():
         if config.get(key, value) != value:

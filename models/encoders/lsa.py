@@ -97,11 +97,7 @@ class LsaEncoder:
 
 
 def load_lsa(folder: Path, terms: TermsFunction, settings: str) -> LsaEncoder:
-    """Open the files of :meth:`LsaEncoder.save`; the array is memory-mapped.
-
-    Raises:
-        ValueError: The two files do not fit together.
-    """
+    """Open the files of :meth:`LsaEncoder.save`, the array memory-mapped; raise ``ValueError`` for a mismatch."""
     vocabulary = msgspec.json.decode((folder / VOCABULARY_FILE).read_bytes(), type=list[str])
     rows = np.load(folder / TERMS_FILE, mmap_mode="r", allow_pickle=False)
     if rows.dtype != np.float16 or rows.ndim != 2 or len(rows) != len(vocabulary):
@@ -112,10 +108,8 @@ def load_lsa(folder: Path, terms: TermsFunction, settings: str) -> LsaEncoder:
 def fit_lsa(documents: Iterable[Sequence[str]], terms: TermsFunction, options: LsaOptions) -> LsaEncoder:
     """Fit an encoder. Equal documents in equal order give equal bits on one kind of processor.
 
-    Args:
-        documents: The terms of each document; ``options.documents`` are read, the first 2,000 terms of each.
-        terms: Analyzes the texts of queries.
-        options: The dimension is smaller where the documents' matrix has a lower rank.
+    Of ``documents`` (their terms) the first ``options.documents`` are read, the first 2,000 terms of each; ``terms``
+    analyzes the texts of queries. The dimension is smaller where the documents' matrix has a lower rank.
     """
     sample = _TermCounts()
     for terms_of_one, _ in zip(documents, range(options.documents), strict=False):

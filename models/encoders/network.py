@@ -49,18 +49,10 @@ class TorchNetwork:
         self.budget = TokenBudget(_GPU_TOKENS if self.on_gpu else _CPU_TOKENS)
 
     def run(self, tokens: Sequence[Tokens], width: int, *, unit: bool) -> NDArray[np.float32]:
-        """Compute the outputs of texts, in batches with the longest texts first.
+        """Compute the outputs of texts, in batches with the longest texts first, cut to ``width`` numbers.
 
-        Args:
-            tokens: The tokens of each text.
-            width: How many numbers of an output to keep.
-            unit: Whether to normalise the rows to unit length.
-
-        Returns:
-            ``float32[n, width]``, in the order of ``tokens``.
-
-        Raises:
-            OutOfMemory: One text alone does not fit into memory.
+        ``unit`` normalises the rows to unit length. Returns ``float32[n, width]``, in the order of ``tokens``. Raises
+        :class:`OutOfMemory` where one text alone does not fit into memory.
         """
         torch = self._torch
         if not tokens:
@@ -104,13 +96,7 @@ class TorchNetwork:
 
 
 def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchNetwork:
-    """Load an encoder's network.
-
-    Args:
-        weights: Checked weights.
-        pooling: How a text's vector is made of its tokens' vectors.
-        dimension: The vectors' length by the model's card.
-        device: Torch device; None for a GPU where there is one.
+    """Load an encoder's network; ``dimension`` is that of its card. ``device`` None is a GPU where there is one.
 
     Raises:
         PackageMissing: torch or sentence-transformers is not installed.

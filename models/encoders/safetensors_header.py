@@ -79,9 +79,8 @@ class _Index(msgspec.Struct, frozen=True):
 def read_folder(folder: Path) -> WeightSizes:
     """Sum up a folder's weights: the files that its index names, or its single file.
 
-    Raises:
-        WeightsMissing: The folder, its weights or a file of the index do not exist.
-        WeightsRejected: A file is no complete safetensors file or contradicts the index.
+    Raises :class:`WeightsMissing` where folder, weights or a file of the index do not exist, :class:`WeightsRejected`
+    where a file is no complete safetensors file or contradicts the index.
     """
     if not folder.is_dir():
         raise WeightsMissing(f"There is no folder {folder}: put the model's weights and config.json there.")
@@ -109,9 +108,7 @@ def read_folder(folder: Path) -> WeightSizes:
 def read_header(path: Path) -> dict[str, _Tensor]:
     """Return a file's tensors by name, checked for gaps and overlaps and against the file's length.
 
-    Raises:
-        WeightsMissing: The file does not exist.
-        WeightsRejected: The file is truncated, damaged or no safetensors file.
+    Raises :class:`WeightsMissing` where there is no file, :class:`WeightsRejected` where it is truncated or damaged.
     """
     try:
         length = path.stat().st_size

@@ -45,16 +45,10 @@ def next_batch(lengths: Sequence[int], start: int, budget: int) -> range:
 def run_batches(
     lengths: Sequence[int], budget: TokenBudget, run: Callable[[range], None], out_of_memory: type[BaseException]
 ) -> None:
-    """Call ``run`` with the indices of one batch after another.
+    """Call ``run`` with the indices of one batch after another; ``lengths`` are the texts' numbers of tokens.
 
-    Args:
-        lengths: Tokens of each text.
-        budget: Most tokens of a batch; halved, with a retry, when ``run`` raises ``out_of_memory``.
-        run: Processes one batch.
-        out_of_memory: The exception that ``run`` raises when memory runs out.
-
-    Raises:
-        OutOfMemory: One text alone does not fit.
+    Where ``run`` raises ``out_of_memory``, the budget is halved and the batch run again. Raises :class:`OutOfMemory`
+    where one text alone does not fit.
     """
     start = 0
     while start < len(lengths):

@@ -65,11 +65,9 @@ def is_path(choice: str) -> bool:
 def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
     """Return the folder of a model: ``home/NAME`` for a name of the catalogue, else the path ``choice``.
 
-    Both may also be in the layout of a hub's cache: ``models--ORG--NAME/snapshots/REVISION``.
-
-    Raises:
-        WeightsMissing: There is no such folder.
-        WeightsRejected: A cache has several snapshots and no revision to choose by.
+    Both may also be in the layout of a hub's cache: ``models--ORG--NAME/snapshots/REVISION``. Raises
+    :class:`WeightsMissing` where there is no such folder, :class:`WeightsRejected` for several snapshots without a
+    revision to choose by.
     """
     names = [choice]
     if card is not None:
@@ -91,9 +89,8 @@ def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
 def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Weights:
     """Check the files of a model's folder, also against its card where there is one.
 
-    Raises:
-        WeightsMissing: A file does not exist.
-        WeightsRejected: A file is pickled, truncated, or has not the size or SHA-256 of the card.
+    Raises :class:`WeightsMissing` where a file does not exist, :class:`WeightsRejected` where one is pickled,
+    truncated, or has not the size or SHA-256 of the card.
     """
     names = [CONFIG, TOKENIZER, *_tensor_files(folder)]
     for each in names:
@@ -188,17 +185,10 @@ _TOKENIZER_CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast"}
 
 @contextmanager
 def stage_weights(weights: Weights, gte_class: str) -> Iterator[Path]:
-    """Stage weights in a temporary folder of links with a rewritten configuration.
+    """Yield a temporary folder of links to the weights with a rewritten configuration.
 
-    Args:
-        weights: Checked weights.
-        gte_class: Native class for an mGTE with its published configuration.
-
-    Yields:
-        The folder to load from; it is removed afterwards.
-
-    Raises:
-        WeightsRejected: As :func:`~shrag.models.encoders.gte_config.native_config`.
+    ``gte_class`` is the native class for an mGTE with its published configuration; raises as
+    :func:`~shrag.models.encoders.gte_config.native_config` does.
     """
     config = weights.config()
     if config.get("model_type") == ORIGINAL:

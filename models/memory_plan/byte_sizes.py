@@ -14,8 +14,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?B)", re.IGNORECASE | re.ASCII)
 def parse_size(text: str) -> int:
     """Parse a number with a decimal (``GB``) or binary unit (``GiB``) to bytes, rounded down.
 
-    Raises:
-        ValueError: There is no such unit. ``50G`` is rejected since its two readings differ by 7 %.
+    Raises ``ValueError`` for any other unit: ``50G`` has two readings, which differ by 7 %.
 
     >>> parse_size("50GB"), parse_size("1.5 GiB")
     (50000000000, 1610612736)

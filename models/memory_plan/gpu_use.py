@@ -108,15 +108,9 @@ def start_obstacle(plan: MemoryPlan, use: GpuUse) -> str | None:
 
 
 def compare_use(plan: MemoryPlan, use: GpuUse, processes: Collection[int] = ()) -> UseDifference:
-    """Compare a plan with the actual use, once everything planned is loaded.
+    """Compare a plan with the actual use of ``processes`` (empty: the whole GPU), once everything planned is loaded.
 
-    Args:
-        plan: The plan.
-        use: The GPU's memory.
-        processes: Ids of the processes to count; empty for the whole GPU.
-
-    Raises:
-        GpuMissing: The driver does not report the use of one of the processes.
+    Raises :class:`GpuMissing` where the driver does not report the use of one of the processes.
     """
     hidden = sorted(set(processes) - use.by_process.keys())
     if hidden:

@@ -47,15 +47,9 @@ class VectorTable(NamedTuple):
 def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, weights: Path) -> tuple[MemoryPart, ...]:
     """Return the memory parts of the retrieval process; empty where it needs no GPU.
 
-    Args:
-        encoder: A name of the catalogue, a folder, or one of :data:`CPU_ENCODERS`.
-        reranker: As ``encoder``.
-        vectors: The vectors to search on the GPU, None for none.
-        weights: Folder of the weights of named models.
-
-    Raises:
-        UnknownName: A name has neither weights nor a known size.
-        ModelError: As :func:`~shrag.models.encoders.safetensors_header.read_folder`.
+    ``encoder`` and ``reranker`` are names of the catalogue, with weights below ``weights``, folders, or one of
+    :data:`CPU_ENCODERS`; ``vectors`` are those to search on the GPU. Raises :class:`UnknownName` where a name has
+    neither weights nor a known size, and as :func:`~shrag.models.encoders.safetensors_header.read_folder` does.
     """
     parts = [
         MemoryPart(f"{role} {Path(name).name}", *encoder_weights(name, weights))

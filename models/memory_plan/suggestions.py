@@ -33,12 +33,7 @@ class PlanChange(NamedTuple):
 def plan_memory(
     request: PlanRequest, models: Sequence[LanguageModelSize] = (), cards: Iterable[GpuCard] = ()
 ) -> MemoryPlan:
-    """Plan a request, or raise with the changes that would make it fit.
-
-    Args:
-        request: The request.
-        models: Other models that the error may propose, in order of preference.
-        cards: Other cards that the error may propose, in order of preference.
+    """Plan a request; the error for one that does not fit proposes changes, also other ``models`` and ``cards``.
 
     Raises:
         BudgetTooSmall: The request does not fit; the message lists :func:`fitting_changes`.

@@ -20,20 +20,10 @@ from shrag.models.model_server.command import memory_flags
 def plan_server(
     settings: LlmSettings, retrieval: Sequence[MemoryPart], weights: Path, query: NvidiaSmi = ask_nvidia_smi
 ) -> MemoryPlan | None:
-    """Plan the memory of a server with ``settings.budget``.
+    """Plan the memory of a server with ``settings.budget`` beside the parts ``retrieval``; None where no budget is set.
 
-    Args:
-        settings: Settings of the server.
-        retrieval: The memory parts of encoder, re-ranker and vectors.
-        weights: Folder of the weights of named models.
-        query: Runs ``nvidia-smi``.
-
-    Returns:
-        The plan, None where no budget is set.
-
-    Raises:
-        ModelError: As :func:`~shrag.models.memory_plan.suggestions.plan_memory`;
-            :class:`~shrag.models.errors.GpuMissing` where no card is configured and no GPU can be read.
+    Raises as :func:`~shrag.models.memory_plan.suggestions.plan_memory` does, and
+    :class:`~shrag.models.errors.GpuMissing` where no card is configured and no GPU can be read.
     """
     if not settings.budget:
         return None

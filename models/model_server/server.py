@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shrag.models.chat.endpoint import Timeouts, parse_address
+from shrag.models.chat.endpoint_probe import to_one_line
 from shrag.models.chat.http_client import EndpointClient
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
 from shrag.models.model_server.command import check_server_program, server_command, server_environment
-from shrag.models.model_server.log import last_error_line, rotate_log
 
 LOG_FILE = "vllm.log"
 Phase = Literal["starting", "ready", "down", "stopped"]
@@ -62,14 +62,9 @@ class SupervisionPolicy(NamedTuple):
 class ModelServer:
     """Context manager that runs ``settings.command`` with ``settings.weights`` on a Unix socket of this user only.
 
-    On exit, and also when this process is killed, the server ends with all its children. Entering raises
+    Its log and compile cache are in ``folder``. On exit, and also when this process is killed, the server ends with all
+    its children. ``on_change`` is called with every new state, in the supervising thread. Entering raises
     :class:`~shrag.models.errors.ServerProgramMissing` and :class:`~shrag.models.errors.WeightsMissing`.
-
-    Args:
-        settings: Settings of the server.
-        folder: Folder of its log and compile cache.
-        policy: Times of supervision.
-        on_change: Called with every new state, in the supervising thread.
     """
 
     def __init__(
@@ -222,3 +217,29 @@ def _describe_status(status: int) -> str:
     # The guard returns 128 + N where signal N ended the command; a negative status is the guard's own.
     number = status - 128 if status > 128 else -status if status < 0 else 0
     return f"signal {number}" if number else f"status {status}"
+
+
+_OLD_LOGS = 5
+_TAIL_BYTES = 64 * 1024
+
+
+def rotate_log(log: Path) -> None:
+    """Rename ``vllm.log`` to ``vllm.log.1``, ``.1`` to ``.2`` and so on; ``.5`` is overwritten."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    for number in range(_OLD_LOGS - 1, -1, -1):
+        older = log.with_name(f"{log.name}.{number}") if number else log
+        if older.is_file():
+            older.replace(log.with_name(f"{log.name}.{number + 1}"))
+
+
+def last_error_line(log: Path, since: int) -> str:
+    """Return the last line after byte ``since`` that mentions an error, else the last line; empty without a log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(since, log.stat().st_size - _TAIL_BYTES))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    written = [line.strip() for line in lines if line.strip()]
+    errors = [line for line in written if "error" in line.lower() or "cannot" in line.lower()]
+    return to_one_line((errors or written or [""])[-1])

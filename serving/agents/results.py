@@ -13,7 +13,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of, results_text
 from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text
-from shrag.serving.events import Issue, Part, RankedRecord, Reason
+from shrag.serving.events import AnswerPart, EmptyReason, RankedRecord, SentenceIssue
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.runtime.index_registry import ServedIndex
@@ -58,7 +58,7 @@ class SearchReply:
     strategy: str
     language: AnswerLanguage
     keywords: tuple[str, ...]
-    reason: Reason
+    reason: EmptyReason
     message: str
     records: tuple[SearchHit, ...]
     results: tuple[ConnectorResult, ...]
@@ -69,11 +69,11 @@ class SearchReply:
 class CitedSentence:
     """A sentence of an answer and the numbers of the records it cites; ``issue`` says which check it failed."""
 
-    part: Part
+    part: AnswerPart
     text: str
     citations: tuple[int, ...]
     supported: bool
-    issue: Issue
+    issue: SentenceIssue
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class AskReply:
     label: str
     complete: bool
     citation_precision: float | None
-    reason: Reason
+    reason: EmptyReason
     answer: str
     sentences: tuple[CitedSentence, ...]
     citations: tuple[CitedRecord, ...]

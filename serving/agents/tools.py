@@ -28,8 +28,9 @@ from shrag.serving.agents.results import (
     search_reply,
     search_text,
 )
+from shrag.serving.api.service import find_record
 from shrag.serving.concurrency import CancellationToken
-from shrag.serving.errors import ClientDisconnected, DocumentMissing, QuestionError
+from shrag.serving.errors import ClientDisconnected, QuestionError
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
@@ -139,11 +140,7 @@ def read_record(indexes: ServedIndexes, docid: str, name: str = "") -> tuple[str
     Raises :class:`DocumentMissing`, and as :meth:`ServedIndexes.use` does.
     """
     with indexes.use(name) as engine:
-        record = engine.document(docid)
-        index, generation = engine.name, engine.manifest.generation
-    if record is None:
-        raise DocumentMissing(f"Index {index} has no document {docid!r}: use a docid that search gave.")
-    return index, generation, record
+        return engine.name, engine.manifest.generation, find_record(engine, docid)
 
 
 def _named(indexes: ServedIndexes, name: str | None) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from shrag.corpora.records import Record
@@ -18,7 +19,27 @@ from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.ranking import RetrievalResult
-from shrag.serving.strategy import Resources, StageTimer
+from shrag.serving.strategy import Resources
+
+
+@dataclass(slots=True)
+class StageTimer:
+    """Adds up the seconds of named stages; ``seconds`` has them in the order in which the stages first ended."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time that the block takes to the stage ``name``."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+    def add(self, name: str, seconds: float) -> None:
+        """Add ``seconds``, measured elsewhere, to the stage ``name``."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
 
 def answer(
@@ -26,12 +47,8 @@ def answer(
 ) -> Iterator[Event]:
     """Yield the answer's events, if one is wanted, and the timings, which end every stream.
 
-    Args:
-        request: The request.
-        found: The ranking to answer from.
-        resources: The index, and the model if there is one.
-        timer: Has the time of the stages so far.
-        notes: What a strategy worked out, for the model that writes the answer.
+    ``timer`` has the time of the stages so far; ``notes`` is what a strategy worked out, for the model that writes the
+    answer.
     """
     if request.answered:
         yield from _timed(timer, _answer(request.question, found, resources, notes))

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import split_sentences
-from shrag.serving.events import AnswerSentence, Part, Sentence
+from shrag.serving.events import AnswerPart, AnswerSentence, Sentence
 
-_PARTS: dict[str, Part] = {
+_PARTS: dict[str, AnswerPart] = {
     "제목": "title",
     "title": "title",
     "서론": "introduction",
@@ -84,7 +84,7 @@ def _complete_lines(text: str) -> str:
 
 def _parse(text: str) -> Iterator[AnswerSentence]:
     """Yield the sentences of a text."""
-    part: Part = "body"
+    part: AnswerPart = "body"
     lines: list[str] = []
     any_heading = False
     for line in text.split("\n"):
@@ -110,7 +110,7 @@ def _heading(line: str) -> tuple[str | None, str]:
     return (whole.group(1), "") if whole is not None and whole.group(1) else (None, line)
 
 
-def _sentences(part: Part, lines: list[str]) -> Iterator[AnswerSentence]:
+def _sentences(part: AnswerPart, lines: list[str]) -> Iterator[AnswerSentence]:
     text = " ".join(_EMPHASIS.sub("", _LINK.sub(r"\1", line)) for line in lines)
     text = plain_line(_CITATION_BEHIND_STOP.sub(" ", text))
     if not text:

@@ -15,10 +15,10 @@ from itertools import chain
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
-from shrag.indexing.analysis.normalization import fold
+from shrag.indexing.analysis.analyzer import fold
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
-from shrag.serving.events import Answer, Issue, Section, Sentence
+from shrag.serving.events import Answer, Citation, Section, Sentence, SentenceIssue
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LEAST_SHARED = 0.3
@@ -93,7 +93,7 @@ class _Cited:
         return any(language in (each.record.language, detect_language(each.record.title)) for each in self.records)
 
 
-def find_issue(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> Issue:
+def find_issue(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> SentenceIssue:
     """Return why a sentence is not supported by ``evidence``, numbered from 1; empty where it is."""
     if not sentence.citations:
         return "no_citation"
@@ -102,7 +102,7 @@ def find_issue(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: Op
     return _first_issue(sentence.text, _Cited([evidence[number - 1] for number in sentence.citations]), index)
 
 
-def _first_issue(written: str, cited: _Cited, index: OpenIndex) -> Issue:
+def _first_issue(written: str, cited: _Cited, index: OpenIndex) -> SentenceIssue:
     text = fold(written)
     if not all(_has_number(number, cited) for number in _numbers(text)):
         return "number"
@@ -174,6 +174,12 @@ def verify_support(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index
     return replace(sentence, citations=existing, supported=not issue, issue=issue)
 
 
+def make_citations(sections: Sequence[Section], records: Sequence[Record]) -> tuple[Citation, ...]:
+    """Return the citations of all sentences in ``sections``, by number, of ``records`` numbered from 1."""
+    cited = sorted({number for section in sections for each in section.sentences for number in each.citations})
+    return tuple(Citation(number, records[number - 1].docid, records[number - 1].title) for number in cited)
+
+
 def citation_precision(answer: Answer) -> float | None:
     """Return the share of citations whose sentences are supported, None where there is no citation.
 
@@ -189,7 +195,7 @@ def citation_precision(answer: Answer) -> float | None:
 
 
 def _verify_quote(sentence: Sentence, evidence: Sequence[Record]) -> Sentence:
-    issue: Issue = ""
+    issue: SentenceIssue = ""
     for number in sentence.citations:
         if not 1 <= number <= len(evidence):
             issue = "no_such_record"

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analyzed_record import AnalyzedRecord
-from shrag.serving.events import Answer, Citation, Part, Section, Sentence
+from shrag.serving.answering.citations import make_citations
+from shrag.serving.events import Answer, AnswerPart, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
 
@@ -68,34 +69,32 @@ def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Seq
     Where no record answers, the answer has a reason instead of sections. ``words`` are the question's.
     """
     candidates: list[_Candidate] = []
-    for number, analysed in enumerate(evidence, 1):
-        sentences = _fitting_sentences(number, analysed, question.language, words)
+    for number, analyzed in enumerate(evidence, 1):
+        sentences = _fitting_sentences(number, analyzed, question.language, words)
         # The second copy of a paper would answer with the sentences that the first left over.
         if 2 * sum(_repeats(sentence, candidates) for sentence in sentences) <= len(sentences):
             candidates.extend(sentences)
     if not candidates:
         return Answer("extractive", question.language, (), (), "nothing_fits" if evidence else "nothing_found")
-    records = [analysed.record for analysed in evidence]
+    records = [analyzed.record for analyzed in evidence]
     sections = (_title(question, records, candidates), *_Arrangement(candidates).sections())
-    cited = sorted({number for section in sections for sentence in section.sentences for number in sentence.citations})
-    citations = tuple(Citation(n, records[n - 1].docid, records[n - 1].title) for n in cited)
-    return Answer("extractive", question.language, sections, citations)
+    return Answer("extractive", question.language, sections, make_citations(sections, records))
 
 
 def _fitting_sentences(
-    number: int, analysed: AnalyzedRecord, language: AnswerLanguage, words: Sequence[QueryTerm]
+    number: int, analyzed: AnalyzedRecord, language: AnswerLanguage, words: Sequence[QueryTerm]
 ) -> list[_Candidate]:
     """Return the record's usable sentences, none where the record does not answer the question."""
-    record = analysed.record
+    record = analyzed.record
     same_language = record.language == language
     translated = any(word.translations for word in words)
     least = _LEAST_SAME_LANGUAGE if same_language else _LEAST_TRANSLATED if translated else _LEAST_OTHER_LANGUAGE
     factor = 1.0 if same_language else _OTHER_LANGUAGE_FACTOR
-    in_title = set(analysed.title_terms)
+    in_title = set(analyzed.title_terms)
     spans = split_sentences(record.text)
     candidates: list[_Candidate] = []
     best = 0.0
-    for order, (span, sentence_terms) in enumerate(zip(spans, analysed.sentence_terms, strict=True)):
+    for order, (span, sentence_terms) in enumerate(zip(spans, analyzed.sentence_terms, strict=True)):
         terms = frozenset(sentence_terms)
         with_title = matched_share(words, terms | in_title)
         best = max(best, with_title)
@@ -154,7 +153,7 @@ class _Arrangement:
             else:
                 introduction, body = [], introduction
         body.sort(key=lambda candidate: (candidate.number != best.number, candidate.number, candidate.order))
-        parts: list[tuple[Part, list[_Candidate]]] = [
+        parts: list[tuple[AnswerPart, list[_Candidate]]] = [
             ("introduction", introduction),
             ("body", body),
             ("conclusion", conclusion),

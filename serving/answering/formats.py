@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from shrag.serving.events import Answer, Issue, Part, Reason, Section, Sentence
+from shrag.serving.events import Answer, AnswerPart, EmptyReason, Section, Sentence, SentenceIssue
 from shrag.serving.request import AnswerLanguage
 
-HEADINGS: Mapping[AnswerLanguage, Mapping[Part, str]] = {
+HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
     "ko": {"title": "제목", "introduction": "서론", "body": "본론", "conclusion": "결론"},
     "en": {"title": "Title", "introduction": "Introduction", "body": "Main Body", "conclusion": "Conclusion"},
 }
@@ -35,7 +35,7 @@ _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
     },
 }
 
-ISSUES: Mapping[AnswerLanguage, Mapping[Issue, str]] = {
+ISSUES: Mapping[AnswerLanguage, Mapping[SentenceIssue, str]] = {
     "ko": {
         "no_citation": "근거로 든 기록이 없습니다",
         "no_such_record": "없는 기록을 근거로 들었습니다",
@@ -69,7 +69,7 @@ FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
 }
 """Why a stage was done without the model, by cause."""
 
-REASONS: Mapping[AnswerLanguage, Mapping[Reason, str]] = {
+REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
     "ko": {
         "no_keywords": "질문에 검색할 낱말이 없습니다. 찾으려는 주제를 나타내는 낱말을 넣어 주세요.",
         "unknown_words": "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.",

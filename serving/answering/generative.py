@@ -11,9 +11,9 @@ from shrag.indexing.open_index import OpenIndex
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel, Message
 from shrag.serving.answering.answer_parser import AnswerParser
-from shrag.serving.answering.citations import citation_precision, verify_support
+from shrag.serving.answering.citations import citation_precision, make_citations, verify_support
 from shrag.serving.answering.multiple_choice import question_values
-from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Part, Reason, Section, Sentence
+from shrag.serving.events import Answer, AnswerPart, AnswerSentence, EmptyReason, Event, Section, Sentence
 from shrag.serving.llm.structured_call import call_event, evidence_values, render_messages
 from shrag.serving.request import LETTERS, Question
 
@@ -23,7 +23,7 @@ LONGEST_ANSWER = 1_500
 LONGEST_WRITTEN = 8 * LONGEST_ANSWER
 """Characters that are read of an answer, since an endpoint may ignore the limit of tokens."""
 
-_ORDER: tuple[Part, ...] = ("title", "introduction", "body", "conclusion")
+_ORDER: tuple[AnswerPart, ...] = ("title", "introduction", "body", "conclusion")
 
 
 def generate_answer(
@@ -36,21 +36,15 @@ def generate_answer(
 ) -> Iterator[Event]:
     """Yield each sentence as it is written and verified, the model's call, and the whole answer.
 
-    Closing the iterator stops the model.
-
-    Args:
-        question: The question.
-        evidence: The records to answer from.
-        index: Their index.
-        model: The model.
-        notes: What was worked out before.
-        choice: The letter of the choice that was made.
+    ``notes`` is what was worked out before, ``choice`` the letter of the choice that was made. Closing the iterator
+    stops the model.
 
     Raises:
         InvalidOutput: No sentence is supported by a record, or the answer does not end.
         ModelError: The model fails.
     """
-    values = evidence_values(question, [each.record for each in evidence])
+    records = [each.record for each in evidence]
+    values = evidence_values(question, records)
     if notes or choice:
         messages = render_messages("compose", question.language, values | _notes_values(question, notes, choice))
     else:
@@ -63,9 +57,7 @@ def generate_answer(
     if not written.refused and not any(each.sentence.supported for each in written.sentences if each.part != "title"):
         raise InvalidOutput(f"{model.name} wrote no sentence that rests on a record: ask again, or use another model.")
     answer = written.answer("generated", "nothing_fits", question, choice)
-    cited = sorted({n for section in answer.sections for each in section.sentences for n in each.citations})
-    records = [(number, evidence[number - 1].record) for number in cited]
-    answer = replace(answer, citations=tuple(Citation(number, each.docid, each.title) for number, each in records))
+    answer = replace(answer, citations=make_citations(answer.sections, records))
     yield replace(answer, citation_precision=citation_precision(answer))
 
 
@@ -93,7 +85,7 @@ class _Written:
     complete: bool
 
     def answer(
-        self, kind: Literal["generated", "closed_book"], refusal: Reason, question: Question, choice: str
+        self, kind: Literal["generated", "closed_book"], refusal: EmptyReason, question: Question, choice: str
     ) -> Answer:
         """Return the answer, its parts in their usual order, without citations."""
         parts = {part: tuple(each.sentence for each in self.sentences if each.part == part) for part in _ORDER}

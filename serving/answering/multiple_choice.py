@@ -65,14 +65,7 @@ def choose_by_model(
 ) -> tuple[str, list[ModelCall]]:
     """Return the letter that a model chooses after some reasoning, and its calls; step 5 of RAISE.
 
-    Args:
-        question: The question with its choices.
-        records: Records that the model may use.
-        notes: What was worked out before.
-        model: The model.
-
-    Raises:
-        ModelError: As :func:`~shrag.serving.llm.structured_call.call_model` raises it.
+    ``notes`` is what was worked out before. Raises as :func:`~shrag.serving.llm.structured_call.call_model` does.
     """
     letters = LETTERS[: len(question.choices)]
     values = evidence_values(question, records) | question_values(question)

@@ -20,8 +20,7 @@ from shrag.serving.api.schemas import (
     SearchResponse,
     StreamStarted,
 )
-from shrag.serving.api.service import Service
-from shrag.serving.errors import DocumentMissing
+from shrag.serving.api.service import Service, find_record
 from shrag.serving.events import Event
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import request_id
@@ -70,15 +69,7 @@ async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
 async def document(request: Request, query: DocumentQuery) -> Record:
     """Return one record. The identifier is a parameter because it may hold ``#``, ``/`` and ``;``."""
     service: Service = request.app.state.service
-
-    def fetch() -> Record:
-        with service.index.use() as engine:
-            record = engine.document(query.docid)
-        if record is None:
-            raise DocumentMissing(f"Index {service.index.name} has no document {query.docid!r}.")
-        return record
-
-    return await service.run(service.searches, fetch, request.is_disconnected)
+    return await service.use_engine(lambda engine: find_record(engine, query.docid), request)
 
 
 @Operation(returns=IndexList, tag="documents")

@@ -10,13 +10,13 @@ from msgspec import Meta, Struct
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.events import (
     Citation,
+    EmptyReason,
     Fallback,
     Keyword,
     KeywordOrder,
     ModelCall,
     Node,
     RankedRecord,
-    Reason,
     ScoredDoc,
     Section,
     Truncated,
@@ -73,7 +73,7 @@ class SearchResponse:
     index: str
     index_generation: int
     strategy: str
-    reason: Reason
+    reason: EmptyReason
     message: str
     keywords: tuple[Keyword, ...]
     unknown_words: tuple[str, ...]
@@ -112,7 +112,7 @@ class AnswerBody:
     complete: bool
     citation_precision: float | None
     language: AnswerLanguage
-    reason: Reason
+    reason: EmptyReason
     text: str
     sections: tuple[Section, ...]
     citations: tuple[Citation, ...]

@@ -10,12 +10,13 @@ from typing import TypeVar
 
 from starlette.requests import Request as HttpRequest
 
+from shrag.corpora.records import Record
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ServiceUnavailable, ShuttingDown
+from shrag.serving.errors import DocumentMissing, ServiceUnavailable, ShuttingDown
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
 from shrag.serving.http.logging import add_log_fields
@@ -26,6 +27,7 @@ from shrag.serving.runtime.event_feed import EventFeed, open_feed
 from shrag.serving.runtime.leases import EngineSource, Lease
 
 _Event = TypeVar("_Event")
+_Result = TypeVar("_Result")
 
 _CLOSING_SECONDS = 1.0
 
@@ -98,6 +100,21 @@ class Service(AdmissionControl):
         run = lease.run(request)
         return await self._feed(show(run, lease.engine), lease.generation, self.asks, deadline)
 
+    async def use_engine(
+        self,
+        work: Callable[[Engine], _Result],
+        http: HttpRequest,
+        queue: AdmissionQueue | None = None,
+        cancel: Callable[[], None] = lambda: None,
+    ) -> _Result:
+        """Return what ``work`` makes with the engine, run in ``queue`` (None: that of searches); raises as it does."""
+
+        def with_engine() -> _Result:
+            with self.index.use() as engine:
+                return work(engine)
+
+        return await self.run(queue or self.searches, with_engine, http.is_disconnected, cancel)
+
     def begin(self, body: QuestionRequest, *, answered: bool) -> tuple[Lease, Request, EventRun[Event]]:
         """Return the request of a body and its run, with the lease on its engine, which is released when the run ends.
 
@@ -167,3 +184,11 @@ class Service(AdmissionControl):
         except ServiceUnavailable as error:
             self.metrics.rejected(error.code)
             raise
+
+
+def find_record(engine: Engine, docid: str) -> Record:
+    """Return the record of ``docid``; raises :class:`DocumentMissing` where the index has none."""
+    record = engine.document(docid)
+    if record is None:
+        raise DocumentMissing(f"Index {engine.name} has no document {docid[:100]!r}: use a docid that a search gave.")
+    return record

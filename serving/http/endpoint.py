@@ -75,7 +75,8 @@ class Endpoint:
             else:
                 result = await self.handler(request)
         finally:
-            request.stop_listening()
+            if request.leaving is not None:
+                request.leaving.cancel()
         if not isinstance(result, Response):
             content = result if isinstance(result, bytes) else msgspec.json.encode(result)
             result = Response(content, media_type="application/json")
@@ -85,18 +86,14 @@ class Endpoint:
 class _Request(Request):
     """A request that listens once for its client leaving; Starlette does so anew each time it is asked."""
 
-    _leaving: asyncio.Task[None] | None = None
+    leaving: asyncio.Task[None] | None = None
 
     async def is_disconnected(self) -> bool:
         """Return whether the client has left; a body that has not been read by now is dropped."""
-        if self._leaving is None:
-            self._leaving = asyncio.create_task(self._wait_for_disconnect())
+        if self.leaving is None:
+            self.leaving = asyncio.create_task(self._wait_for_disconnect())
             await asyncio.sleep(0)
-        return self._leaving.done()
-
-    def stop_listening(self) -> None:
-        if self._leaving is not None:
-            self._leaving.cancel()
+        return self.leaving.done()
 
     async def _wait_for_disconnect(self) -> None:
         while (await self.receive())["type"] != "http.disconnect":

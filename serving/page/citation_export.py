@@ -1,9 +1,8 @@
-"""BibTeX, RIS and plain references.
+"""Export references: BibTeX, RIS and plain text.
 
-A record is one line of each field's text, whatever it holds: no field can begin another one.
-
-BibTeX counts braces even behind a backslash, so that a brace of a title is written as a command. Sources: BibTeXing
-(Patashnik, 1988), section 4; the RIS format's tags as Zotero and EndNote read them.
+Each field is written on one line, so that no value can begin another field. BibTeX counts braces even after a
+backslash, so that a brace is written as a command. Sources: BibTeXing (Patashnik, 1988), section 4; the tags of RIS as
+Zotero and EndNote read them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ ReferenceFormat = Literal["bibtex", "ris"]
 
 
 class ReferenceFile(NamedTuple):
-    """What a file of references is sent as."""
+    """Media type and name of an exported file."""
 
     media_type: str
     name: str
@@ -31,29 +30,20 @@ REFERENCE_FILES: dict[ReferenceFormat, ReferenceFile] = {
     "ris": ReferenceFile("application/x-research-info-systems", "shrag.ris"),
 }
 
-_TEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\textbraceleft{}",
-    "}": r"\textbraceright{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-}
-_ESCAPES = str.maketrans(_TEX)
+_COMMANDS = {"\\": "backslash", "{": "braceleft", "}": "braceright", "~": "asciitilde", "^": "asciicircum"}
+_TEX_ESCAPES = str.maketrans(
+    {sign: rf"\text{name}{{}}" for sign, name in _COMMANDS.items()} | {sign: rf"\{sign}" for sign in "$&#%_"}
+)
 
 
 def write_references(records: Iterable[Record], form: ReferenceFormat) -> str:
-    """Return the records in ``form``, in their order, each ended by an empty line."""
+    """Return the references of ``records`` as the text of a file, in their order."""
     entries = _bibtex_entries(records) if form == "bibtex" else map(_ris_entry, records)
     return "".join(f"{entry}\n" for entry in entries)
 
 
 def reference_line(record: Record) -> str:
-    """Return ``Authors (year). Title. Journal. docid``, without what the record does not have."""
+    """Return ``Authors (year). Title. Journal. docid`` without the fields that are empty."""
     authors = ", ".join(_line(author) for author in record.authors)
     year = f"({record.year})" if record.year is not None else ""
     parts = [" ".join(filter(None, (authors, year))), _line(record.title), _line(record.journal), _line(record.docid)]
@@ -62,7 +52,7 @@ def reference_line(record: Record) -> str:
 
 def escape_tex(text: str) -> str:
     """Return one line of TeX that typesets as ``text``; letters beyond ASCII stay as they are (UTF-8)."""
-    return _line(text).translate(_ESCAPES)
+    return _line(text).translate(_TEX_ESCAPES)
 
 
 def _bibtex_entries(records: Iterable[Record]) -> Iterator[str]:
@@ -94,7 +84,7 @@ def _bibtex_entry(record: Record, key: str) -> str:
 
 
 def _tex_author(author: str) -> str:
-    """Return one author; braces keep a name together that itself holds the word between two authors."""
+    """Return one author; a name that has the word "and", which separates authors, is put in braces."""
     name = escape_tex(author)
     return f"{{{name}}}" if re.search(r"\band\b", name, re.IGNORECASE) else name
 
@@ -122,6 +112,6 @@ def _ris_entry(record: Record) -> str:
 
 
 def _line(text: str) -> str:
-    """Return ``text`` on one line, without control characters; format characters go too, since they hide."""
+    """Return ``text`` on one line without control and (invisible) format characters."""
     spaced = "".join(" " if unicodedata.category(sign) in ("Cc", "Zl", "Zp") else sign for sign in text)
     return " ".join("".join(sign for sign in spaced if unicodedata.category(sign) not in ("Cf", "Cs")).split())

@@ -1,129 +1,108 @@
-"""Numbers for the question tree and the retrieval trace.
+"""Template contexts of the question tree, and the geometry of the drawings in the trace.
 
-Each strategy that plans tells of its questions by the same events: a tree's, a chain's steps, parts, further queries.
-
-Lengths are in the units of the drawing's own ``viewBox``, so that it grows and shrinks with the page.
+Lengths are in the units of the drawing's own ``viewBox``, so that it scales with the page.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from shrag.serving.events import Budget, ModelCall, Node, NodeKind, NodeState, Purpose, RankedRecord, Truncated
+from shrag.serving.events import Budget, ModelCall, Node, NodeKind, NodeState, Purpose, RankedRecord
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import shorten
 from shrag.serving.page.state import PageState, answer_language
 
 LONGEST_NODE_QUESTION = 400
-"""Characters of a node's question, and of what it was searched by, that are shown."""
+"""Characters of a node's question, and of its query, that are shown."""
 
 LONGEST_NODE_ANSWER = 600
 
-_JOINS: tuple[NodeKind, ...] = ("bridging", "intersection", "comparison", "hybrid")
-"""Kinds that the page explains: their names alone do not."""
+_EXPLAINED_KINDS: tuple[NodeKind, ...] = ("bridging", "intersection", "comparison", "hybrid")
+"""Kinds whose names do not explain themselves."""
 
-_BOUNDS: tuple[Budget, ...] = get_args(Budget)
+_BUDGETS: tuple[Budget, ...] = get_args(Budget)
 
 _SLOT = re.compile(r"(\[ANS_\d{1,3}\])")
 
 
-def tree_view(seen: PageState, asked: PageRequest) -> dict[str, Any] | None:
-    """Return the tree as far as it has grown, None where a question was asked as it is and nothing ran out.
+def tree_view(state: PageState, request: PageRequest) -> dict[str, Any] | None:
+    """Return the tree so far, None where the question was not decomposed and no budget was exhausted.
 
-    ``complete`` says that it grows no more; ``count`` is the number of questions below the reader's, ``done`` of those
-    that are not open; ``explained_kinds`` are the kinds among them that the page explains.
+    ``count`` is the number of questions below the reader's, ``done`` of those that are not open; ``explained_kinds``
+    are the kinds among them that the page explains.
     """
-    if not seen.nodes and not seen.truncated:
+    if not state.nodes and not state.truncated:
         return None
-    below = [node for node in seen.nodes.values() if node.parent is not None]
+    views = {number: node_view(node, state, request) for number, node in state.nodes.items()}
+    roots: list[dict[str, Any]] = []
+    for number, view in views.items():
+        parent = view["parent"]
+        is_child = parent is not None and parent < number and parent in views
+        (views[parent]["children"] if is_child else roots).append(view)
+    below = [node for node in state.nodes.values() if node.parent is not None]
+    # Questions are processed in parallel: the order in which budgets were exhausted is of no use to a reader.
+    limits = sorted(dict.fromkeys(state.truncated), key=lambda each: _BUDGETS.index(each.exhausted))
     return {
-        "language": answer_language(seen, asked),
-        "complete": seen.timings is not None,
+        "language": answer_language(state, request),
+        "complete": state.timings is not None,
         "count": len(below),
         "done": sum(node.state != "open" for node in below),
-        "explained_kinds": [kind for kind in _JOINS if any(node.kind == kind for node in below)],
-        # Questions are worked on side by side: which bound is met first tells a reader nothing.
-        "limits": [
-            _cut(cut) for cut in sorted(dict.fromkeys(seen.truncated), key=lambda cut: _BOUNDS.index(cut.exhausted))
-        ],
-        "roots": _grown(seen, asked),
+        "explained_kinds": [kind for kind in _EXPLAINED_KINDS if any(node.kind == kind for node in below)],
+        "limits": [{"resource": each.exhausted, "allowed": f"{each.allowed:g}"} for each in limits],
+        "roots": roots,
     }
 
 
-def node_view(node: Node, seen: PageState, asked: PageRequest) -> dict[str, Any]:
-    """Return one question of the tree, without those below it."""
-    given = node.assessment if node.answer else None
+def node_view(node: Node, state: PageState, request: PageRequest) -> dict[str, Any]:
+    """Return one question of the tree, without its children."""
+    assessment = node.assessment if node.answer else None
+    is_root = node.parent is None
     return {
         "number": node.number,
         "parent": node.parent,
         "kind": node.kind,
-        "state": _state(node, seen),
-        "question": _segments(node),
-        "needs": _given(node),
-        "query": shorten(node.query, LONGEST_NODE_QUESTION) if node.query not in ("", node.question) else "",
-        "record_count": len(node.docids) if node.query else None,  # nothing was looked up
+        "state": _displayed_state(node, state),
+        "question": _question_segments(node),
+        # The reader's question, number 0, is not one whose answer is filled in.
+        "needs": [number for number in node.needs if number] if node.state in ("answered", "unanswered") else [],
+        "query": shorten(node.query, LONGEST_NODE_QUESTION) if node.query != node.question else "",
+        "record_count": len(node.docids) if node.query else None,
         "answer": shorten(node.answer, LONGEST_NODE_ANSWER) if node.answer else "",
         "source": node.source,
-        "source_url": asked.record_url(node.source) if node.source else "",
-        "assessment": given,
-        # The reader's question is answered from all that the tree found, behind what was judged here.
-        "provisional": node.parent is None and node.state == "answered" and given is not None and not given.valid,
+        "source_url": request.record_url(node.source) if node.source else "",
+        "assessment": assessment,
+        # The final answer to the reader's question is written from all records, after this assessment.
+        "provisional": is_root and node.state == "answered" and assessment is not None and not assessment.valid,
         "children": [],
     }
 
 
-def _grown(seen: PageState, asked: PageRequest) -> list[dict[str, Any]]:
-    """Return the questions that stand below no other, each with those below it."""
-    views = {number: node_view(node, seen, asked) for number, node in seen.nodes.items()}
-    roots: list[dict[str, Any]] = []
-    for number, node in seen.nodes.items():
-        above = views.get(node.parent) if node.parent is not None and node.parent < number else None
-        (above["children"] if above is not None else roots).append(views[number])
-    return roots
-
-
-def _given(node: Node) -> list[int]:
-    """Return the questions whose answers were put into this one; the reader's own, number 0, is none of them."""
-    return [number for number in node.needs if number] if node.state in ("answered", "unanswered") else []
-
-
-def _state(node: Node, seen: PageState) -> NodeState | Literal["retrieved"]:
-    """Return how far a question is; of one that was looked up and no more, all that is known is that it was found."""
+def _displayed_state(node: Node, state: PageState) -> NodeState | Literal["retrieved"]:
     if node.parent is None:
-        # What one search left open is what the tree grows for.
-        return "open" if node.state == "unanswered" and seen.timings is None else node.state
+        # The tree is expanded because the first search did not answer the question: it is still open.
+        return "open" if node.state == "unanswered" and state.timings is None else node.state
     return "retrieved" if node.state == "answered" and not node.answer else node.state
 
 
-def _segments(node: Node) -> list[tuple[str, int | None]]:
-    """Return the question in pieces, each with the number of the question whose answer it is the place of, if it is."""
-    pieces: list[tuple[str, int | None]] = []
-    for piece in _pieces(shorten(node.question, LONGEST_NODE_QUESTION)):
-        number = int(piece[5:-1]) if _SLOT.fullmatch(piece) else None
-        pieces.append((piece, number if number in node.needs else None))
-    return pieces
-
-
-def _pieces(text: str) -> Iterable[str]:
-    return filter(None, _SLOT.split(text))
-
-
-def _cut(cut: Truncated) -> dict[str, str]:
-    return {"resource": cut.exhausted, "allowed": f"{cut.allowed:g}"}
+def _question_segments(node: Node) -> list[tuple[str, int | None]]:
+    """Split the question at its answer slots; each segment comes with the number of the question that fills it."""
+    segments: list[tuple[str, int | None]] = []
+    for segment in filter(None, _SLOT.split(shorten(node.question, LONGEST_NODE_QUESTION))):
+        number = int(segment[5:-1]) if _SLOT.fullmatch(segment) else None
+        segments.append((segment, number if number in node.needs else None))
+    return segments
 
 
 WIDTH = 100.0
-"""The width of every drawing."""
+"""Width of every drawing."""
 
 ROW = 16.0
-"""The height of a record's row in the drawing of the ranking."""
+"""Height of a record's row in the drawing of the ranking."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiagramLine:
+class RankChange(NamedTuple):
     """A record's line from its row before re-ranking to its row after; ``before`` and ``after`` are the ranks."""
 
     before: int
@@ -133,9 +112,8 @@ class DiagramLine:
     cited: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a language model was asked for one purpose: how often, and the tokens and milliseconds of all of it."""
+class ModelWork(NamedTuple):
+    """Calls of the language model for one purpose: their number, tokens and milliseconds."""
 
     purpose: Purpose
     calls: int
@@ -143,9 +121,8 @@ class Work:
     milliseconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A stage's part of the time: where it begins, how wide it is, and its milliseconds."""
+class StageShare(NamedTuple):
+    """A stage's segment of the time bar, and its milliseconds."""
 
     stage: str
     x: float
@@ -154,56 +131,41 @@ class Share:
 
 
 def bar_lengths(counts: Sequence[float]) -> list[float]:
-    """Return a length for each count, the largest count's being :data:`WIDTH`."""
+    """Return a length for each count; that of the largest is :data:`WIDTH`."""
     largest = max(counts, default=0)
     return [round(WIDTH * count / largest, 1) if largest > 0 else 0.0 for count in counts]
 
 
-def ranking_lines(records: Sequence[RankedRecord], cited: Collection[str]) -> list[DiagramLine]:
-    """Return the records' lines, the best first.
-
-    The left side has a row for each record shown, in the order before re-ranking: a hundredth candidate would
-    otherwise press all others together.
-    """
-    rows = {rank: row for row, rank in enumerate(sorted(each.candidate_rank for each in records))}
+def rank_changes(records: Sequence[RankedRecord], cited: Collection[str]) -> list[RankChange]:
+    """Return a line for each record, the best first. The left side has a row only for each record shown."""
+    ranks = sorted(each.candidate_rank for each in records)
+    y = [(row + 0.5) * ROW for row in range(len(records))]
     return [
-        DiagramLine(
-            each.candidate_rank, each.rank, _middle(rows[each.candidate_rank]), _middle(row), each.record.docid in cited
+        RankChange(
+            each.candidate_rank, each.rank, y[ranks.index(each.candidate_rank)], y[row], each.record.docid in cited
         )
         for row, each in enumerate(records)
     ]
 
 
-def stage_shares(seconds: Mapping[str, float]) -> list[Share]:
-    """Return each stage's share of the time, side by side in their order, :data:`WIDTH` in all."""
+def stage_shares(seconds: Mapping[str, float]) -> list[StageShare]:
+    """Return each stage's segment, side by side in their order, :data:`WIDTH` in all."""
     total = sum(seconds.values())
-    shares: list[Share] = []
-    begun = 0.0
-    for stage, spent in seconds.items():
-        width = WIDTH * spent / total if total > 0 else 0.0
-        shares.append(Share(stage, round(begun, 2), round(width, 2), spent * 1000))
-        begun += width
+    shares: list[StageShare] = []
+    x = 0.0
+    for stage, duration in seconds.items():
+        width = WIDTH * duration / total if total > 0 else 0.0
+        shares.append(StageShare(stage, round(x, 2), round(width, 2), duration * 1000))
+        x += width
     return shares
 
 
-def model_work(calls: Iterable[ModelCall]) -> list[Work]:
-    """Return what a model was asked, by purpose, in the order in which they came up.
-
-    Calls that went side by side count in full: together they may take longer than the question did.
-    """
-    of: dict[Purpose, list[ModelCall]] = {}
+def model_work(calls: Iterable[ModelCall]) -> list[ModelWork]:
+    """Sum the model calls by purpose, in the order of the first of each; parallel calls count in full."""
+    work: dict[Purpose, ModelWork] = {}
     for call in calls:
-        of.setdefault(call.stage, []).append(call)
-    return [
-        Work(
-            purpose,
-            len(made),
-            sum(call.prompt_tokens + call.completion_tokens for call in made),
-            1000 * sum(call.seconds for call in made),
-        )
-        for purpose, made in of.items()
-    ]
-
-
-def _middle(row: int) -> float:
-    return (row + 0.5) * ROW
+        before = work.get(call.stage, ModelWork(call.stage, 0, 0, 0.0))
+        tokens = before.tokens + call.prompt_tokens + call.completion_tokens
+        milliseconds = before.milliseconds + 1000 * call.seconds
+        work[call.stage] = ModelWork(call.stage, before.calls + 1, tokens, milliseconds)
+    return list(work.values())

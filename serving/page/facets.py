@@ -1,4 +1,4 @@
-"""Facet counts; publication type."""
+"""Facets of the records found: counts by language, kind and journal, a histogram of years."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def kind_of(record: Record) -> RecordKind:
 
 
 MOST_BARS = 12
-"""Bars of the histogram of years; each is a stop for those who read by keyboard."""
+"""Bars of the histogram of years; each is a tab stop."""
 
 _SPANS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
-"""Years one bar may stand for; years have four digits at most."""
+"""Years a bar may cover; years have four digits at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class YearBar:
-    """A bar of the histogram: the first and the last year it stands for, its records, and its height in percent."""
+    """A bar of the histogram: its first and last year, its number of records, its height in percent."""
 
     first: int
     last: int
@@ -40,7 +40,7 @@ class YearBar:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Choices and counts over the records found. ``undated`` is how many have no year."""
+    """Values and counts over the records found. ``undated`` is the number of records without a year."""
 
     languages: list[tuple[str, int]]
     kinds: list[tuple[RecordKind, int]]
@@ -50,7 +50,7 @@ class Facets:
 
 
 def facets_of(records: Sequence[Record]) -> Facets:
-    """Return what ``records`` can be filtered by, the most frequent first; kinds in their own order."""
+    """Return the facets of ``records``, the most frequent value first; kinds in their own order."""
     kinds = Counter(map(kind_of, records))
     years = [record.year for record in records if record.year is not None]
     return Facets(
@@ -63,9 +63,9 @@ def facets_of(records: Sequence[Record]) -> Facets:
 
 
 def year_bars(years: Sequence[int]) -> list[YearBar]:
-    """Return at most :data:`MOST_BARS` bars of equal spans from the first year to the last; empty spans have one too.
+    """Return at most :data:`MOST_BARS` bars of equal spans from the first year to the last, empty ones included.
 
-    A span is the smallest of 1, 2, 5, 10 … years that leaves no more bars than that, and begins at a multiple of it.
+    The span is the smallest of 1, 2, 5, 10 … years that gives so few bars; each begins at a multiple of it.
     """
     if not years:
         return []
@@ -73,6 +73,6 @@ def year_bars(years: Sequence[int]) -> list[YearBar]:
     counts = Counter(year // span for year in years)
     highest = max(counts.values())
     return [
-        YearBar(place * span, place * span + span - 1, counts[place], round(100 * counts[place] / highest, 1))
-        for place in range(min(counts), max(counts) + 1)
+        YearBar(bar * span, bar * span + span - 1, counts[bar], round(100 * counts[bar] / highest, 1))
+        for bar in range(min(counts), max(counts) + 1)
     ]

@@ -1,4 +1,4 @@
-"""Jinja environment; full page and error page."""
+"""Render templates with Jinja: the full page, its fragments, the error page."""
 
 from __future__ import annotations
 
@@ -15,70 +15,81 @@ import jinja2
 from shrag.corpora.text.cleaning import plain_line
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ServiceUnavailable, StrategyUnavailable, UnknownStrategy
+from shrag.serving.errors import ClientDisconnected, ServiceUnavailable, StrategyUnavailable, UnknownStrategy
 from shrag.serving.http.problems import HTTPProblem, to_problem
 from shrag.serving.page.diagrams import ROW, WIDTH, tree_view
 from shrag.serving.page.request import SIZES, InterfaceLanguage, PageRequest
 from shrag.serving.page.snippets import LONGEST_TITLE, shorten
-from shrag.serving.page.start import examples, strategy_groups, strategy_view
-from shrag.serving.page.state import page_state_of
+from shrag.serving.page.start import example_questions, strategy_groups, strategy_view
+from shrag.serving.page.state import PageState
 from shrag.serving.page.views import answer_view, records_view, trace_view
-from shrag.serving.request import DEFAULT_STRATEGY
+from shrag.serving.request import DEFAULT_STRATEGY, parse_request
 
 PAGE_FOLDER = Path(__file__).parent
 
 
-def render_page(engine: Engine, asked: PageRequest, cancellation: CancellationToken | None = None) -> str:
-    """Ask the engine what the page asks; return the page.
+def render_page(engine: Engine, request: PageRequest, cancellation: CancellationToken | None = None) -> str:
+    """Answer the question of a request, if it has one, and return the full page.
 
-    ``cancellation`` is as of :meth:`~shrag.serving.engine.Engine.ask`, and it raises as that does.
+    Raises:
+        ClientDisconnected: It was cancelled. Else raises as :meth:`~shrag.serving.engine.Engine.ask` does.
     """
-    if asked.question is None:
-        pattern = interface_texts()[asked.language]["example"]
-        return render_full_page(
-            "page.html", engine, asked, examples=examples(engine.open_index, asked.language, pattern)
-        )
-    seen = page_state_of(engine.ask(asked.question, k=asked.k, strategy=asked.strategy, cancellation=cancellation))
+    if request.question is None:
+        pattern = interface_texts()[request.language]["example"]
+        questions = example_questions(engine.open_index, request.language, pattern)
+        return render_full_page("page.html", engine, request, examples=questions)
+    parsed = parse_request(request.question, answered=True, k=request.k, strategy=request.strategy)
+    run = engine.run(parsed)
+    if cancellation is not None:
+        cancellation.on_cancel(run.close)
+    state = PageState(parsed.question.text, parsed.question.language)
+    for event in run.take_all():
+        state.add(event)
+    if state.timings is None:
+        raise ClientDisconnected("The question was cancelled: ask it again.")
+    state.cached = state.timings.cached
     return render_full_page(
         "page.html",
         engine,
-        asked,
-        answer=answer_view(seen, asked),
-        tree=tree_view(seen, asked),
-        records=records_view(seen, asked, engine.open_index.analyzer),
-        trace=trace_view(seen, asked),
+        request,
+        answer=answer_view(state, request),
+        tree=tree_view(state, request),
+        records=records_view(state, request, engine.open_index.analyzer),
+        trace=trace_view(state, request),
     )
 
 
-def render_full_page(template: str, engine: Engine, asked: PageRequest, **values: object) -> str:
-    """Return a template's whole page; what is not among ``values`` has not happened."""
-    other: InterfaceLanguage = "en" if asked.language == "ko" else "ko"
-    parts = ("problem", "answer", "tree", "records", "trace", "record")
-    nothing: dict[str, object] = dict.fromkeys(parts) | {"examples": ()}
-    return render(
+def render_full_page(template: str, engine: Engine, request: PageRequest, **values: object) -> str:
+    """Return a full page; the regions that are not among ``values`` are empty."""
+    other: InterfaceLanguage = "en" if request.language == "ko" else "ko"
+    regions = ("problem", "answer", "tree", "records", "trace", "record", "examples")
+    shared: dict[str, object] = {
+        "switch_url": request.url(language=other),
+        "question": request.question,
+        "title": shorten(plain_line(request.question or ""), LONGEST_TITLE),
+        "index": engine.name,
+        "index_records": engine.manifest.records,
+        "index_built": engine.manifest.created[:10],
+        "version": version("shrag"),
+        "groups": strategy_groups(engine, request),
+        "chosen": strategy_view(request.strategy, request.language),
+    }
+    return render(template, request, **(shared | dict.fromkeys(regions) | values))
+
+
+def render(template: str, request: PageRequest, **values: object) -> str:
+    """Return the HTML of a template, which also has the texts in the language of the interface."""
+    language = request.language
+    return render_template(
         template,
-        asked,
-        **{
-            "switch_url": asked.url(language=other),
-            "question": asked.question,
-            "title": shorten(plain_line(asked.question or ""), LONGEST_TITLE),
-            "index": engine.name,
-            "index_records": engine.manifest.records,
-            "index_built": engine.manifest.created[:10],
-            "version": version("shrag"),
-            "groups": strategy_groups(engine, asked),
-            "chosen": strategy_view(asked.strategy, asked.language),
-            **nothing,
-            **values,
-        },
+        request=request,
+        filters=request.filters,
+        ui=language,
+        texts=interface_texts()[language],
+        problem_texts=_problem_texts(language),
+        sizes=SIZES,
+        **values,
     )
-
-
-def render(template: str, asked: PageRequest, **values: object) -> str:
-    """Return a template's HTML, with the words of the interface's language beside its values."""
-    words, said = interface_texts()[asked.language], _said(asked.language)
-    shared = {"ui": asked.language, "texts": words, "problem_texts": said, "sizes": SIZES}
-    return _templates().get_template(template).render(request=asked, filters=asked.filters, **shared, **values)
 
 
 def render_template(name: str, **values: object) -> str:
@@ -87,20 +98,18 @@ def render_template(name: str, **values: object) -> str:
 
 
 @cache
-def _said(language: InterfaceLanguage) -> Mapping[str, Mapping[str, str]]:
-    """Return the title and the sentence of each problem that the page has words for, for scripts to show."""
-    words, beginning = interface_texts()[language], "problem_"
-    codes = [key.removeprefix(beginning) for key in words if key.startswith(beginning) and f"{key}_detail" in words]
-    return {code: {"title": words[beginning + code], "detail": words[f"{beginning}{code}_detail"]} for code in codes}
+def _problem_texts(language: InterfaceLanguage) -> Mapping[str, Mapping[str, str]]:
+    """Return title and detail of each problem that the page has texts for, for scripts to show."""
+    texts, prefix = interface_texts()[language], "problem_"
+    codes = [key.removeprefix(prefix) for key in texts if key.startswith(prefix) and f"{key}_detail" in texts]
+    return {code: {"title": texts[prefix + code], "detail": texts[f"{prefix}{code}_detail"]} for code in codes}
 
 
 @cache
 def interface_texts() -> Mapping[str, Mapping[str, str]]:
-    """Return the page's own words by interface language."""
-    words: dict[str, dict[str, str]] = tomllib.loads(
-        (PAGE_FOLDER / "texts" / "interface.toml").read_text(encoding="utf-8")
-    )
-    return words
+    """Return the texts of the interface by language."""
+    texts: dict[str, dict[str, str]] = tomllib.loads((PAGE_FOLDER / "texts/interface.toml").read_text(encoding="utf-8"))
+    return texts
 
 
 def open_templates(folder: Path) -> jinja2.Environment:
@@ -124,35 +133,33 @@ def _templates() -> jinja2.Environment:
 
 
 PROBLEM_CODES = (
-    *("overloaded", "stopping", "deadline_exceeded", "unexpected"),
+    *("overloaded", "shutting_down", "deadline_exceeded", "unexpected"),
     *("document_missing", "index_damaged", "strategy_unavailable", "unknown_strategy"),
 )
-"""The codes that the page has words of its own for; any other is shown with the words of the error."""
+"""Codes of the problems that the page has texts for; any other is shown with the message of the error."""
 
 
-def render_problem(engine: Engine, asked: PageRequest, error: Exception) -> tuple[int, str, Mapping[str, str]]:
-    """Return the status, the page and the headers of ``error``, the question still in its field."""
-    told = to_problem(error)
+def render_problem(engine: Engine, request: PageRequest, error: Exception) -> tuple[int, str, Mapping[str, str]]:
+    """Return the status, the page and the headers of ``error``; the question stays in its field."""
+    problem = to_problem(error)
     retry_after = error.retry_after if isinstance(error, ServiceUnavailable) else None
-    problem = problem_view(told, asked.language, retry_after)
-    address, usual = asked.url() if asked.question is not None else "", ""
-    if isinstance(error, StrategyUnavailable | UnknownStrategy):  # asking again in the same way is no use
-        address, usual = "", replace(asked, strategy=DEFAULT_STRATEGY).url()
+    view = problem_view(problem, request.language, retry_after)
+    url, default_url = request.url() if request.question is not None else "", ""
+    if isinstance(error, StrategyUnavailable | UnknownStrategy):  # a retry would fail again
+        url, default_url = "", replace(request, strategy=DEFAULT_STRATEGY).url()
     if isinstance(error, StrategyUnavailable):
-        problem["detail"] = interface_texts()[asked.language][f"lacks_{error.lacks}_detail"]
-    html = render_full_page("page.html", engine, asked, problem=problem | {"url": address, "default_url": usual})
-    return told.status, html, told.headers
+        view["detail"] = interface_texts()[request.language][f"lacks_{error.lacks}_detail"]
+    html = render_full_page("page.html", engine, request, problem=view | {"url": url, "default_url": default_url})
+    return problem.status, html, problem.headers
 
 
-def problem_view(told: HTTPProblem, language: InterfaceLanguage, retry_after: int | None = None) -> dict[str, Any]:
-    """Return what the page shows of an error; ``retry_after`` is in seconds, None where asking again is no use."""
-    words = interface_texts()[language]
-    if told.code in PROBLEM_CODES:
-        # Of a damaged index, and of a line that composes none, the error itself says what to do.
-        detail = words.get(f"problem_{told.code}_detail", told.detail)
-        return {"title": words[f"problem_{told.code}"], "detail": detail, "retry_after": retry_after}
-    return {
-        "title": words["question_problem"] if told.status == 422 else words["failed"],
-        "detail": words.get(told.code, told.detail),
-        "retry_after": retry_after,
-    }
+def problem_view(problem: HTTPProblem, language: InterfaceLanguage, retry_after: int | None = None) -> dict[str, Any]:
+    """Return the context of an error; ``retry_after`` is in seconds, None where a retry is of no use."""
+    texts = interface_texts()[language]
+    if problem.code in PROBLEM_CODES:
+        # Of a damaged index and of an invalid pipeline, the error itself says what to do.
+        title, detail = texts[f"problem_{problem.code}"], texts.get(f"problem_{problem.code}_detail", problem.detail)
+    else:
+        title = texts["question_problem" if problem.status == 422 else "failed"]
+        detail = texts.get(problem.code, problem.detail)
+    return {"title": title, "detail": detail, "retry_after": retry_after}

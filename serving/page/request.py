@@ -15,19 +15,19 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY
 InterfaceLanguage = Literal["ko", "en"]
 
 SIZES = (DEFAULT_K, 20, 50)
-"""How many records a page can show; another number is read as the first."""
+"""Numbers of records a page can show; another number is read as the first."""
 
 _LONGEST_YEAR = 4
 
-_LONGEST_CARRIED = 200
-"""Characters of a question and its strategy that a record's address carries; a page has many of these addresses."""
+_LONGEST_IN_RECORD_URL = 200
+"""Characters of a question and its strategy in the URL of a record; a page has many of these URLs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which of the records found are shown; an empty string or None lets all through.
+    """Filters of the records found; an empty string or None matches all.
 
-    A record without a year is not shown where a year is asked for. A journal is known by its name as it is shown.
+    A record without a year matches no filter of years. A journal is compared by its name as it is shown.
     """
 
     language: str = ""
@@ -37,15 +37,11 @@ class Filters:
     kind: str = ""
 
     def __bool__(self) -> bool:
-        """Say whether anything is asked for."""
-        return (
-            bool(self.language or self.kind or self.journal)
-            or self.first_year is not None
-            or self.last_year is not None
-        )
+        """Return whether any filter is set."""
+        return self != Filters()
 
     def matches(self, record: Record) -> bool:
-        """Say whether ``record`` is shown."""
+        """Return whether ``record`` is shown."""
         if self.language and record.language != self.language:
             return False
         if self.kind and kind_of(record) != self.kind:
@@ -61,10 +57,15 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What the page is asked for: a question, or None for the empty page, in one of the interface's languages.
+    """The parsed query string of a page.
 
-    ``strategy`` is the name, or the line, of how it is to be answered; there need not be one of that name. Who is
-    ``signed_in`` is shown the way out.
+    Attributes:
+        question: The question, None for the empty page.
+        language: Language of the interface.
+        k: Records at most.
+        filters: Filters of the records found.
+        strategy: Name of a strategy, or the stages of a pipeline; it may be unknown.
+        signed_in: Whether to show the link to sign out.
     """
 
     question: str | None
@@ -75,7 +76,7 @@ class PageRequest:
     signed_in: bool = False
 
     def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
-        """Return the address that asks for the same, but for what is named here."""
+        """Return the URL of the same request with another path, language or ``k``, or without filters."""
         pairs: dict[str, str] = {"ui": language or self.language}
         if self.question is not None:
             pairs["q"] = self.question
@@ -85,20 +86,20 @@ class PageRequest:
             pairs["k"] = str(k or self.k)
         if filtered:
             first, last = self.filters.first_year, self.filters.last_year
-            wanted = {"lang": self.filters.language, "kind": self.filters.kind, "journal": self.filters.journal}
-            wanted |= {"from": str(first) if first is not None else "", "to": str(last) if last is not None else ""}
-            pairs |= {name: value for name, value in wanted.items() if value}
+            values = {"lang": self.filters.language, "kind": self.filters.kind, "journal": self.filters.journal}
+            values |= {"from": str(first) if first is not None else "", "to": str(last) if last is not None else ""}
+            pairs |= {name: value for name, value in values.items() if value}
         return f"{path}?{urlencode(pairs)}"
 
     def years_url(self, first: int, last: int) -> str:
-        """Return the address that asks for the same, with only the records of these years shown."""
+        """Return the URL of the same request with only the records of these years shown."""
         return replace(self, filters=replace(self.filters, first_year=first, last_year=last)).url()
 
     def record_url(self, docid: str, part: int = 1) -> str:
-        """Return the address of a record's page, where the question's words are marked unless it is a long one."""
+        """Return the URL of a record's page; it highlights the terms of the question unless that is long."""
         pairs = {"ui": self.language, "docid": docid}
         strategy = self.strategy if self.strategy != DEFAULT_STRATEGY else ""
-        if self.question is not None and len(self.question) + len(strategy) <= _LONGEST_CARRIED:
+        if self.question is not None and len(self.question) + len(strategy) <= _LONGEST_IN_RECORD_URL:
             pairs |= {"q": self.question} | ({"strategy": strategy} if strategy else {})
         if part > 1:
             pairs["part"] = str(part)
@@ -106,10 +107,10 @@ class PageRequest:
 
 
 def parse_page_request(parameters: Mapping[str, str], accepted: str) -> PageRequest:
-    """Return what an address's ``parameters`` ask for; ``accepted`` is the browser's Accept-Language.
+    """Parse the query parameters of a page; ``accepted`` is the browser's Accept-Language.
 
-    What cannot be read is taken as not asked for, so that an old or mistyped link still answers its question; but a
-    strategy is taken as it stands: to answer by another one would not be what was asked.
+    An invalid parameter is ignored, so that an old or mistyped link still works. An unknown strategy is kept: the
+    answer of another one would be misleading.
     """
     k = parameters.get("k", "")
     return PageRequest(
@@ -127,15 +128,10 @@ def parse_page_request(parameters: Mapping[str, str], accepted: str) -> PageRequ
     )
 
 
-def choose_language(wanted: str | None, accepted: str) -> InterfaceLanguage:
-    """Return the interface's language: the one asked for by name, else the browser's first of the two, else Korean."""
-    if wanted in ("ko", "en"):
-        return "ko" if wanted == "ko" else "en"
-    for part in accepted.lower().split(","):
-        name = part.partition(";")[0].strip().partition("-")[0]
-        if name in ("ko", "en"):
-            return "ko" if name == "ko" else "en"
-    return "ko"
+def choose_language(requested: str | None, accepted: str) -> InterfaceLanguage:
+    """Return the language of the interface: the requested one, else the browser's first of the two, else Korean."""
+    codes = [part.partition(";")[0].strip().partition("-")[0] for part in accepted.lower().split(",")]
+    return next(("en" if code == "en" else "ko" for code in (requested, *codes) if code in ("ko", "en")), "ko")
 
 
 def _year(text: str) -> int | None:

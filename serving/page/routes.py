@@ -1,4 +1,4 @@
-"""Endpoints of the web page: the page, its live updates, records, and citation files."""
+"""Endpoints of the web page: the page, its live updates, records, files of references."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from shrag.serving.api.schemas import DocumentQuery
-from shrag.serving.api.service import Service
+from shrag.serving.api.service import Service, find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ClientDisconnected, DocumentMissing
+from shrag.serving.errors import ClientDisconnected
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import log_failure
 from shrag.serving.http.sessions import COOKIE
@@ -29,7 +29,7 @@ from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import AdmissionQueue
 
 MOST_REFERENCES = 50
-"""Records whose references one request can ask for."""
+"""Records that one file of references can have."""
 
 _HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 
@@ -51,16 +51,15 @@ class ReferencesQuery(Struct, frozen=True):
 async def page(request: Request) -> HTMLResponse:
     """Return the page, with the answer where there is a question."""
     service: Service = request.app.state.service
-    asked = _page_request(request)
-    # The page without a question asks no model: it does not wait behind those that do.
-    queue = service.searches if asked.question is None else service.asks
+    page_request = _page_request(request)
+    # The empty page asks no model: it does not wait behind those that do.
+    queue = service.searches if page_request.question is None else service.asks
     cancellation = CancellationToken()
     return await _html_response(
-        service,
-        queue,
         request,
-        asked,
-        lambda engine: render_page(engine, asked, cancellation),
+        page_request,
+        lambda engine: render_page(engine, page_request, cancellation),
+        queue,
         cancellation.cancel,
     )
 
@@ -69,25 +68,24 @@ async def page(request: Request) -> HTMLResponse:
 async def stream(request: Request) -> SSEResponse:
     """Return the fragments of the page as the question is answered."""
     service: Service = request.app.state.service
-    asked = _page_request(request)
+    page_request = _page_request(request)
     deadline = service.deadline(request.is_disconnected)
-    parsed = parse_request(asked.question or "", answered=True, k=asked.k, strategy=asked.strategy)
+    parsed = parse_request(page_request.question or "", answered=True, k=page_request.k, strategy=page_request.strategy)
     feed = await service.page_events(
-        parsed, lambda run, engine: page_events(run, engine, asked, parsed.question), deadline
+        parsed, lambda run, engine: page_events(run, engine, page_request, parsed.question), deadline
     )
     return SSEResponse(stream_events(feed.events(deadline.without_disconnect())), feed.leave)
 
 
 @Operation(query=ReferencesQuery)
 async def references(request: Request, query: ReferencesQuery) -> Response:
-    """Return the references of the records named, as a file."""
+    """Return the references of some records as a file."""
+
+    def write(engine: Engine) -> str:
+        return write_references([find_record(engine, docid) for docid in dict.fromkeys(query.docid)], query.format)
+
     service: Service = request.app.state.service
-
-    def work() -> str:
-        with service.index.use() as engine:
-            return _references(engine, query)
-
-    text = await service.run(service.searches, work, request.is_disconnected)
+    text = await service.use_engine(write, request)
     file = REFERENCE_FILES[query.format]
     headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
     # The files are UTF-8, which neither media type has as its default.
@@ -97,70 +95,45 @@ async def references(request: Request, query: ReferencesQuery) -> Response:
 @Operation(query=RecordQuery)
 async def record(request: Request, query: RecordQuery) -> HTMLResponse:
     """Return the page of a record."""
-    service: Service = request.app.state.service
-    asked = _page_request(request)
+    page_request = _page_request(request)
     return await _html_response(
-        service,
-        service.searches,
-        request,
-        asked,
-        lambda engine: render_record(engine, asked, query.docid, query.part),
+        request, page_request, lambda engine: render_record(engine, page_request, query.docid, query.part)
     )
 
 
 @Operation(query=DocumentQuery)
 async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
-    """Return the text of a record, which the list of records unfolds."""
+    """Return the text of a record as a fragment for the list of records."""
     service: Service = request.app.state.service
-    asked = _page_request(request)
-
-    def work() -> str:
-        with service.index.use() as engine:
-            return render_text(engine, asked, query.docid)
-
-    return HTMLResponse(await service.run(service.searches, work, request.is_disconnected), headers=_HEADERS)
+    page_request = _page_request(request)
+    html = await service.use_engine(lambda engine: render_text(engine, page_request, query.docid), request)
+    return HTMLResponse(html, headers=_HEADERS)
 
 
 def _page_request(request: Request) -> PageRequest:
-    """Return what the page is asked for, in the language that the address or the browser wants."""
-    asked = parse_page_request(request.query_params, request.headers.get("accept-language", ""))
-    return replace(asked, signed_in=COOKIE in request.cookies)
+    parsed = parse_page_request(request.query_params, request.headers.get("accept-language", ""))
+    return replace(parsed, signed_in=COOKIE in request.cookies)
 
 
 async def _html_response(
-    service: Service,
-    queue: AdmissionQueue,
     request: Request,
-    asked: PageRequest,
+    page_request: PageRequest,
     render: Callable[[Engine], str],
+    queue: AdmissionQueue | None = None,
     cancel: Callable[[], None] = lambda: None,
 ) -> HTMLResponse:
-    """Return the page that ``render`` makes once it is its turn in ``queue``, or one that shows what it raised.
+    """Return the page that ``render`` makes in its turn in ``queue``, or the error page of what it raises.
 
-    ``cancel`` is called where nobody waits for the page any more.
+    ``cancel`` is called where the client has left.
     """
-
-    def work() -> str:
-        with service.index.use() as engine:
-            return render(engine)
-
+    service: Service = request.app.state.service
     try:
-        return HTMLResponse(await service.run(queue, work, request.is_disconnected, cancel), headers=_HEADERS)
+        return HTMLResponse(await service.use_engine(render, request, queue, cancel), headers=_HEADERS)
     except ClientDisconnected:
         raise
     except Exception as error:
         with service.index.use() as engine:
-            status, html, headers = render_problem(engine, asked, error)
+            status, html, headers = render_problem(engine, page_request, error)
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure()
         return HTMLResponse(html, status, headers={**headers, **_HEADERS})
-
-
-def _references(engine: Engine, query: ReferencesQuery) -> str:
-    records = []
-    for docid in dict.fromkeys(query.docid):
-        found = engine.document(docid)
-        if found is None:
-            raise DocumentMissing(f"Index {engine.name} has no document {docid!r}.")
-        records.append(found)
-    return write_references(records, query.format)

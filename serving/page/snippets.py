@@ -1,7 +1,4 @@
-"""Truncation and highlighted snippets.
-
-All lengths are in characters. What is cut ends in an ellipsis; the record's own page has the rest.
-"""
+"""Truncate texts and highlight matches. All lengths are in characters."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from shrag.indexing.analysis.analyzer import Analyzer
 
 
 class Segment(NamedTuple):
-    """A stretch of text that matches as a whole or not at all; the segments of a text, joined, are the text."""
+    """A part of a text that is highlighted or not; the segments of a text, joined, are the text."""
 
     text: str
     matched: bool
@@ -40,16 +37,16 @@ def best_sentences(text: str, terms: AbstractSet[str], analyzer: Analyzer, most:
     spans = split_sentences(text)
     sentences = [text[span.start : span.end] for span in spans]
     found = [len(terms & set(sentence)) for sentence in analyzer.terms(sentences)]
-    chosen = sorted(sorted(range(len(spans)), key=lambda place: (-found[place], place))[:most])
+    chosen = sorted(sorted(range(len(spans)), key=lambda position: (-found[position], position))[:most])
     return _join_with_gaps(sentences, chosen)
 
 
 def _join_with_gaps(sentences: Sequence[str], chosen: Sequence[int]) -> str:
     parts: list[str] = []
-    for before, place in zip([-1, *chosen], chosen, strict=False):
-        if place > before + 1:
+    for before, position in zip([-1, *chosen], chosen, strict=False):
+        if position > before + 1:
             parts.append("…")
-        parts.append(sentences[place])
+        parts.append(sentences[position])
     if chosen and chosen[-1] < len(sentences) - 1:
         parts.append("…")
     return " ".join(parts)

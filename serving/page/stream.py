@@ -1,8 +1,4 @@
-"""Events → HTML fragments for live updates.
-
-A script puts each piece where its ``place`` says. What a reader ends up with is what the whole page would have shown,
-because the same templates made it.
-"""
+"""Events of a question → HTML fragments for live updates, rendered by the templates of the full page."""
 
 from __future__ import annotations
 
@@ -10,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from shrag.serving.answering.formats import FALLBACKS
+from shrag.serving.answering.formats import FALLBACKS, HEADINGS
 from shrag.serving.engine import Engine
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
+    AnswerPart,
     AnswerSentence,
     Event,
     Fallback,
@@ -22,7 +19,6 @@ from shrag.serving.events import (
     Keywords,
     ModelCall,
     Node,
-    Part,
     Queries,
     Ranking,
     Timings,
@@ -68,95 +64,100 @@ class Complete:
 PageEvent = Fragment | Progress | Complete
 
 
-def page_events(run: EventRun[Event], engine: Engine, asked: PageRequest, question: Question) -> EventRun[PageEvent]:
-    """Return the pieces of the page of ``question``, which ``run`` answers."""
-    return run.map(PageStream(engine, asked, PageState(question.text, question.language, cached=run.cached)).fragments)
+def page_events(run: EventRun[Event], engine: Engine, request: PageRequest, question: Question) -> EventRun[PageEvent]:
+    """Return the events of the page of ``question``, which ``run`` answers."""
+    state = PageState(question.text, question.language, cached=run.cached)
+    return run.map(PageStream(engine, request, state).page_events)
 
 
 class PageStream:
-    """Makes the pieces of one question's page, event by event; ``seen`` is its state before the first."""
+    """Translates the events of one question into those of its page; ``state`` is that before the first event."""
 
-    def __init__(self, engine: Engine, asked: PageRequest, seen: PageState) -> None:
-        self._asked = asked
+    def __init__(self, engine: Engine, request: PageRequest, state: PageState) -> None:
+        self._request = request
+        self._texts = interface_texts()[request.language]
         self._analyzer = engine.open_index.analyzer
-        self._seen = seen
-        self._part: Part | None = None
-        self._counted = ""
+        self._state = state
+        self._part: AnswerPart | None = None
+        self._announced = ""
 
-    def fragments(self, event: Event) -> Iterator[PageEvent]:
+    def page_events(self, event: Event) -> Iterator[PageEvent]:
         """Yield what an event changes on the page."""
-        self._seen.add(event)
+        self._state.add(event)
         match event:
-            case Keywords() | Hits() | Ranking() | Timings():
-                yield from self._found(event)
+            case Keywords() | Hits() | Ranking():
+                yield from self._retrieval(event)
             case Node():
                 yield from self._node(event)
             case Truncated():
                 yield self._tree()
             case AnswerSentence():
-                yield self._sentence(event)
+                yield self._draft(event)
             case Fallback():
-                yield self._fallen_back(event)
+                yield self._fallback(event)
             case Answer():
-                yield Fragment(
-                    "answer", render("answer.html", self._asked, answer=answer_view(self._seen, self._asked))
-                )
+                yield self._fragment("answer", answer=answer_view(self._state, self._request))
+            case Timings():
+                yield from [self._tree()] if self._state.nodes else []
+                yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
             case Queries() | ModelCall():
                 pass  # part of the next trace
             case _:
                 assert_never(event)
 
-    def _found(self, event: Keywords | Hits | Ranking | Timings) -> Iterator[PageEvent]:
-        words = interface_texts()[self._asked.language]
-        if isinstance(event, Timings):
-            if self._seen.nodes:
-                yield self._tree()
-            yield self._records()
+    def _retrieval(self, event: Keywords | Hits | Ranking) -> Iterator[PageEvent]:
         yield self._trace()
-        if isinstance(event, Ranking):
-            yield self._records()
         match event:
             case Keywords():
-                yield Progress(words["progress_keywords"].format(count=len(event.keywords)))
+                step, count = "keywords", len(event.keywords)
             case Hits():
-                yield Progress(words["progress_candidates"].format(count=len(event.candidates)))
+                step, count = "candidates", len(event.candidates)
             case Ranking():
-                yield Progress(words["progress_ranking"].format(count=len(event.records)))
-            case Timings():
-                yield Complete(words["progress_complete"])
+                yield self._records()
+                step, count = "ranking", len(event.records)
+        yield Progress(self._texts[f"progress_{step}"].format(count=count))
 
     def _node(self, node: Node) -> Iterator[PageEvent]:
-        """Draw a question of the tree; how many there are is said where that has changed."""
-        tree = tree_view(self._seen, self._asked)
-        if tree is None or len(self._seen.nodes) == 1:
+        """Yield a question of the tree, and the number of questions where it has changed."""
+        tree = tree_view(self._state, self._request)
+        if tree is None or len(self._state.nodes) == 1:
             yield self._tree()
             return
-        yield Fragment(
-            "node", render("node.html", self._asked, tree=tree, node=node_view(node, self._seen, self._asked))
-        )
-        counted = interface_texts()[self._asked.language]["tree_count"].format(count=tree["count"], done=tree["done"])
-        if counted != self._counted:
-            self._counted = counted
-            yield Progress(counted)
+        yield self._fragment("node", tree=tree, node=node_view(node, self._state, self._request))
+        message = self._texts["tree_count"].format(count=tree["count"], done=tree["done"])
+        if message != self._announced:
+            self._announced = message
+            yield Progress(message)
 
-    def _fallen_back(self, fallback: Fallback) -> Progress:
+    def _fallback(self, fallback: Fallback) -> Progress:
         discard_draft = fallback.stage == "answer"
-        self._part = None if discard_draft else self._part
-        purpose = interface_texts()[self._asked.language][f"purpose_{fallback.stage}"]
-        return Progress(f"{purpose}: {FALLBACKS[self._asked.language][fallback.cause]}", discard_draft)
+        if discard_draft:
+            self._part = None
+        purpose, cause = self._texts[f"purpose_{fallback.stage}"], FALLBACKS[self._request.language][fallback.cause]
+        return Progress(f"{purpose}: {cause}", discard_draft)
+
+    def _draft(self, event: AnswerSentence) -> Fragment:
+        """Return a sentence of the answer; its citations have no links before the answer is complete."""
+        begins, self._part = event.part != self._part, event.part
+        citations = [{"number": number, "rank": None} for number in event.sentence.citations]
+        html = render(
+            "sentence.html",
+            self._request,
+            sentence=sentence_view(event.sentence, self._state.language, citations),
+            part=event.part,
+            heading=HEADINGS[self._state.language][event.part],
+            begins=begins,
+        )
+        return Fragment("draft", html)
 
     def _tree(self) -> Fragment:
-        return Fragment("tree", render("tree.html", self._asked, tree=tree_view(self._seen, self._asked)))
+        return self._fragment("tree", tree=tree_view(self._state, self._request))
 
     def _trace(self) -> Fragment:
-        return Fragment("trace", render("trace.html", self._asked, trace=trace_view(self._seen, self._asked)))
+        return self._fragment("trace", trace=trace_view(self._state, self._request))
 
     def _records(self) -> Fragment:
-        records = records_view(self._seen, self._asked, self._analyzer)
-        return Fragment("records", render("records.html", self._asked, records=records))
+        return self._fragment("records", records=records_view(self._state, self._request, self._analyzer))
 
-    def _sentence(self, said: AnswerSentence) -> Fragment:
-        begins = said.part != self._part
-        self._part = said.part
-        sentence = sentence_view(said.part, said.sentence, self._seen.language)
-        return Fragment("draft", render("sentence.html", self._asked, sentence=sentence, begins=begins))
+    def _fragment(self, region: Region, **values: object) -> Fragment:
+        return Fragment(region, render(f"{region}.html", self._request, **values))

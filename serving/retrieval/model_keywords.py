@@ -7,7 +7,7 @@ keyword: it would find nothing.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import Annotated, NamedTuple
@@ -26,7 +26,6 @@ from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question
 from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, searchable, text_terms, without_terms
 from shrag.serving.search_settings import WordChoice
-from shrag.serving.strategy import StageTimer
 
 LEAST, MOST = 2, 5
 """How many keywords a model is asked for in each language, as in the paper."""
@@ -51,14 +50,9 @@ class ModelKeywords(NamedTuple):
 
 
 def extract_keywords(
-    question: Question,
-    terms: Sequence[str],
-    index: OpenIndex,
-    model: LanguageModel,
-    words: WordChoice,
-    timer: StageTimer,
-) -> Generator[Event, None, ModelKeywords | None]:
-    """Yield a model's calls, or what was done without it; return its keywords, None where there are none.
+    question: Question, terms: Sequence[str], index: OpenIndex, model: LanguageModel, words: WordChoice
+) -> tuple[ModelKeywords | None, list[Event]]:
+    """Return a model's keywords, None where it gives none, and its calls, or what was done without it, as events.
 
     A keyword's position is its rank in its language's list, the question's own language first where two share a rank.
 
@@ -68,26 +62,22 @@ def extract_keywords(
         index: The index that must have the keywords.
         model: The model.
         words: Whether a keyword of several words is split, as in the paper, stays whole, or is both.
-        timer: Adds up the time of the stage ``keywords``.
     """
     languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
-    with timer.stage("keywords"):
-        answers, events = attempt("keywords", model, partial(_ask_in_both, question.text, languages))
-    yield from events
+    answers, events = attempt("keywords", model, partial(_ask_in_both, question.text, languages))
     if answers is None:
-        return None
-    with timer.stage("keywords"):
-        lists = (answer.keywords[:MOST] for answer in answers)
-        ranked = [keyword for pair in zip_longest(*lists) for keyword in pair if keyword is not None]
-        found = _known_words(ranked, question, terms, index, words)
-        excluded = _known_phrases([phrase for answer in answers for phrase in answer.excluded], index)
-        kept = without_terms(found, excluded)
+        return None, events
+    lists = (answer.keywords[:MOST] for answer in answers)
+    ranked = [keyword for pair in zip_longest(*lists) for keyword in pair if keyword is not None]
+    found = _known_words(ranked, question, terms, index, words)
     if not found:
         written = ", ".join(keyword for answer in answers for keyword in answer.keywords)
-        yield Fallback("keywords", "invalid_output", f"The index has none of what {model.name} chose: {written}.")
-        return None
+        message = f"The index has none of what {model.name} chose: {written}."
+        return None, [*events, Fallback("keywords", "invalid_output", message)]
+    excluded = _known_phrases([phrase for answer in answers for phrase in answer.excluded], index)
+    kept = without_terms(found, excluded)
     # A model that excludes all its keywords has misread the question.
-    return ModelKeywords(kept, excluded) if kept else ModelKeywords(found, [])
+    return (ModelKeywords(kept, excluded) if kept else ModelKeywords(found, [])), events
 
 
 def _ask_in_both(

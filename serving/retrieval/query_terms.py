@@ -13,7 +13,7 @@ from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translation, analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import FieldStatistics, SearchEngine
-from shrag.serving.events import Keyword, KeywordOrder, Keywords, Reason
+from shrag.serving.events import EmptyReason, Keyword, KeywordOrder, Keywords
 from shrag.serving.search_settings import WordChoice
 
 _MOST_POSTINGS = 5_000
@@ -103,7 +103,7 @@ def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
     return found / total if total else 0.0
 
 
-def why_nothing(terms: Sequence[QueryTerm]) -> Reason:
+def why_nothing(terms: Sequence[QueryTerm]) -> EmptyReason:
     """Return why a question of these words found no record."""
     if any(term.keyword and term.known for term in terms):
         return "nothing_found"

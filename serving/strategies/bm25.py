@@ -6,13 +6,13 @@ from collections.abc import Generator
 
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import any_of
-from shrag.serving.answering.answer import answer
+from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import query_terms, question_keywords, why_nothing
 from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records, search_candidates
 from shrag.serving.search_settings import refuse_unused
-from shrag.serving.strategy import Resources, StageTimer
+from shrag.serving.strategy import Resources
 
 
 class Bm25Strategy:

@@ -14,7 +14,7 @@ from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.pipeline.syntax import LONGEST_LINE, STAGE_KINDS, parse_pipeline
 from shrag.serving.strategies.shrag import ShragStrategy, hybrid_strategy
 from shrag.serving.strategies.stepwise.strategies import stepwise_strategies
-from shrag.serving.strategies.tree.strategy import tree_strategy
+from shrag.serving.strategies.tree.search import tree_strategy
 from shrag.serving.strategy import Strategy
 
 _STAGES = re.compile("[>(]")

@@ -13,7 +13,7 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
-from shrag.serving.answering.answer import answer
+from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.model_keywords import extract_keywords
@@ -39,7 +39,7 @@ from shrag.serving.retrieval.ranking import (
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
 from shrag.serving.search_settings import Candidates
-from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
+from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
 """Hits of each query, as in the paper, unless more records are wanted."""
@@ -51,10 +51,8 @@ COSINE_WEIGHT = 2.0
 class ShragStrategy:
     """Implements :class:`~shrag.serving.strategy.Strategy`.
 
-    Args:
-        name: The strategy's name.
-        candidates: Where candidates come from unless the settings of a request say otherwise.
-        cosine_weight: Weight of the cosine in the ranking score; 0 leaves it out.
+    ``candidates`` says where candidates come from unless the settings of a request do; ``cosine_weight`` is the weight
+    of the cosine in the ranking score.
     """
 
     def __init__(self, name: str = "shrag", candidates: Candidates = "lexical", cosine_weight: float = 0.0) -> None:
@@ -64,7 +62,7 @@ class ShragStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
-        source = choose_candidates(request, self._candidates)
+        source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
         if self._cosine_weight or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
         return self._run(request, resources, source)
@@ -85,13 +83,8 @@ def retrieve(
 ) -> Generator[Event, None, RetrievalResult]:
     """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
 
-    Args:
-        request: The request.
-        resources: The index, which has vectors where they are wanted
-            (:func:`~shrag.serving.strategy.require_vectors`); the re-ranker; the model that chooses keywords, if any.
-        source: Where candidates come from: words, vectors, or both.
-        timer: Adds up the time of each stage.
-        cosine_weight: Weight of the cosine in the ranking score; 0 leaves it out.
+    ``source`` says where candidates come from. Where vectors are needed, by ``source`` or by a ``cosine_weight`` in the
+    ranking score, the index must have them (:func:`~shrag.serving.strategy.require_vectors`).
     """
     index, settings = resources.index, request.settings
     question, terms, chosen = yield from _choose_keywords(request, resources, timer)
@@ -150,7 +143,9 @@ def _choose_keywords(
         own = choose_phrases(searchable(terms), question.text, settings.words)
     by_model = None
     if model is not None and any(term.keyword for term in terms):
-        by_model = yield from extract_keywords(request.question, question.terms, index, model, settings.words, timer)
+        with timer.stage("keywords"):
+            by_model, events = extract_keywords(request.question, question.terms, index, model, settings.words)
+        yield from events
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
     candidates = by_model.keywords if by_model else own
     additional = without_terms(own, by_model.excluded) if by_model else []

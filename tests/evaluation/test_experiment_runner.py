@@ -13,9 +13,9 @@ import pytest
 
 from shrag.corpora.files import lock_folder
 from shrag.corpora.ingest.add import add_corpus
+from shrag.evaluation import experiment_runner
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments import part as journal
-from shrag.evaluation.experiments import part_runner
 from shrag.evaluation.experiments.engines import ModelChoice
 from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.experiments.run_card import read_card
@@ -105,7 +105,7 @@ def test_stopped_anywhere_and_gone_on_with_it_ends_in_the_same_files_and_asks_no
 
     folder = tmp_path / "stopped"
     with monkeypatch.context() as patched:
-        patched.setattr(part_runner, "append_to_journal", append_to_journal)
+        patched.setattr(experiment_runner, "append_to_journal", append_to_journal)
         with pytest.raises(_Killed):
             run_small(demo_home, folder, threads=1)
     with pytest.raises(ResultsMismatch, match="already holds results: continue them with --resume"):

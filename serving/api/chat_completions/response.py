@@ -26,7 +26,17 @@ from shrag.serving.api.chat_completions.schemas import (
     Usage,
 )
 from shrag.serving.api.schemas import SourceRecord
-from shrag.serving.events import Answer, AnswerSentence, Citation, Event, Fallback, ModelCall, Part, Ranking, Sentence
+from shrag.serving.events import (
+    Answer,
+    AnswerPart,
+    AnswerSentence,
+    Citation,
+    Event,
+    Fallback,
+    ModelCall,
+    Ranking,
+    Sentence,
+)
 from shrag.serving.http.logging import request_id
 from shrag.serving.http.problems import openai_error_body
 from shrag.serving.http.sse import KEEP_ALIVE
@@ -169,7 +179,7 @@ class AnswerText:
         self._address = address
         self._text: list[str] = []
         self._length = 0
-        self._part: Part | None = None
+        self._part: AnswerPart | None = None
         self._marks: dict[int, tuple[int, int]] = {}
         self._answer: Answer | None = None
 

@@ -34,7 +34,7 @@ function open(next) {
     mark.removeAttribute("title"); // the browser would show it over the card
   }
   const body = article.querySelector(".body").cloneNode(true);
-  body.querySelectorAll("details, .score, .also").forEach((each) => each.remove());
+  body.querySelectorAll("details, .score, .duplicates").forEach((each) => each.remove());
   body.querySelectorAll("[id]").forEach((each) => each.removeAttribute("id"));
   const title = document.createElement("p");
   title.className = "title";

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from shrag.indexing.analysis.morphemes import Morpheme
-from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
+from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes, Morpheme
 from shrag.serving.request import Question
 
 Parser = Callable[[str], Sequence[Morpheme]]

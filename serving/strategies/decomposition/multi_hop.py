@@ -25,13 +25,8 @@ def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, list[S
     """Search for each of a model's steps, with the answers of earlier steps in its slots.
 
     Steps that wait for no answer, and those that waited for the same, are searched in parallel. Only an answer that a
-    later step needs is extracted; where there is none, the later step is searched without it.
-
-    Yields:
-        The nodes of the steps as they change, and the model's calls.
-
-    Returns:
-        What the steps found, in their order.
+    later step needs is extracted; where there is none, the later step is searched without it. Yields the nodes of the
+    steps as they change, and the model's calls; returns what the steps found, in their order.
     """
     awaited = {slot for step in steps for slot in find_slots(step)}
     answers: dict[int, SubAnswer] = {}
@@ -73,15 +68,8 @@ def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, list[S
 def follow_bridges(first: SubqueryResult, plan: Plan) -> Generator[Event, None, list[SubqueryResult]]:
     """Search for the coordinated parts of a question and, from their records, for second hops; no model plans this.
 
-    Args:
-        first: What was found for the question itself.
-        plan: The plan.
-
-    Yields:
-        The nodes of the parts and of the hops that reached a record, and the model's calls.
-
-    Returns:
-        What they found, the parts before the hops; nothing where the question has one part and misses no word.
+    ``first`` is what was found for the question itself. Yields the nodes of the parts and of the hops that reached a
+    record, and the model's calls; returns what they found, the parts before the hops.
     """
     analyzer = plan.resources.index.analyzer
     with plan.timer.stage("plan"):

@@ -17,12 +17,11 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from cachetools import FIFOCache, cached
 
 from shrag.corpora.text.sentences import split_sentences
-from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
+from shrag.indexing.analyzed_record import to_passage
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.manifest import manifest_digest
 from shrag.indexing.vectors.vector_index import VectorReranker
@@ -35,7 +34,7 @@ CHANCE, VERBATIM = 0.1, 0.99
 SAMPLED = 100
 """Records that a curve is learnt from, evenly spaced over the index."""
 
-_LEAST_PAIRS = 20
+_LEAST_RECORDS = 20
 _UNLIKELY, _HALF = 0.95, 0.5
 _OTHERS = 3  # other records that each sentence is scored with
 _LEAST_WIDTH = 0.01
@@ -78,13 +77,6 @@ class Calibration:
         return [self.curve.value(score / own) for score in scores]
 
 
-class _Pair(NamedTuple):
-    """A sentence of a record, and the record."""
-
-    sentence: str
-    passage: Passage
-
-
 def calibrate(reranker: Reranker, index: OpenIndex) -> Calibration:
     """Return the calibration of a re-ranker over an index."""
     curve = None if isinstance(reranker, CrossEncoderReranker) else _learnt_curve(reranker, index)
@@ -93,17 +85,20 @@ def calibrate(reranker: Reranker, index: OpenIndex) -> Calibration:
 
 def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
     """Return the curve of a re-ranker over an index; :data:`USUAL` where there are too few records with text."""
-    pairs = [_pair(analysed) for analysed in index.store.sample(SAMPLED) if analysed.sentence_terms]
-    if len(pairs) < _LEAST_PAIRS:
+    sample = [analyzed for analyzed in index.store.sample(SAMPLED) if analyzed.sentence_terms]
+    if len(sample) < _LEAST_RECORDS:
         return USUAL
+    passages = [to_passage(analyzed) for analyzed in sample]
+    # The others are evenly spaced, since neighbours in an index are often about the same subject.
+    steps = [len(sample) * step // (_OTHERS + 1) for step in range(1, _OTHERS + 1)]
     verbatim: list[float] = []
     chance: list[float] = []
-    for position, pair in enumerate(pairs):
-        # The others are evenly spaced, since neighbours in an index are often about the same subject.
-        steps = [len(pairs) * step // (_OTHERS + 1) for step in range(1, _OTHERS + 1)]
-        others = [pairs[(position + step) % len(pairs)].passage for step in steps]
-        scale = _own_score(pair.sentence, reranker, index)
-        first, *rest = reranker.score(pair.sentence, [pair.passage, *others])
+    for position, analyzed in enumerate(sample):
+        start, end = split_sentences(analyzed.record.text)[len(analyzed.sentence_terms) // 2]
+        sentence = analyzed.record.text[start:end]
+        scale = _own_score(sentence, reranker, index)
+        others = [passages[(position + step) % len(sample)] for step in steps]
+        first, *rest = reranker.score(sentence, [passages[position], *others])
         verbatim.append(first / scale)
         chance.extend(score / scale for score in rest)
     return fit(_quantile(chance, _UNLIKELY), _quantile(verbatim, _HALF))
@@ -136,12 +131,6 @@ def _own_score(question: str, reranker: Reranker, index: OpenIndex) -> float:
     (terms,) = index.analyzer.terms([question])
     (score,) = reranker.score(question, [Passage("", question, (), (terms,))])
     return score if math.isfinite(score) and score > 0 else 1.0
-
-
-def _pair(analysed: AnalyzedRecord) -> _Pair:
-    """Return the middle sentence of a record that has one, and the record."""
-    start, end = split_sentences(analysed.record.text)[len(analysed.sentence_terms) // 2]
-    return _Pair(analysed.record.text[start:end], to_passage(analysed))
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

@@ -7,7 +7,7 @@ first search that hold most of the question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, NamedTuple
 
@@ -78,7 +78,12 @@ def translated(words: Sequence[QueryTerm], language: AnswerLanguage, kind: NodeK
     for word in reduced[0]:
         best = word.translations[0] if word.translations else word
         texts.setdefault(best.text, best.terms)
-    return [ExpandedQuery(" ".join(texts), tuple(chain.from_iterable(texts.values())), tuple(texts), kind)]
+    return [_join(texts, kind)]
+
+
+def _join(texts: Mapping[str, tuple[str, ...]], kind: NodeKind) -> ExpandedQuery:
+    """Return the query of words, given with their terms."""
+    return ExpandedQuery(" ".join(texts), tuple(chain.from_iterable(texts.values())), tuple(texts), kind)
 
 
 def distinct(queries: Iterable[ExpandedQuery]) -> list[ExpandedQuery]:
@@ -150,8 +155,7 @@ def _with_synonyms(words: Sequence[QueryTerm], index: OpenIndex) -> list[Expande
         texts.setdefault(text, terms)
     if all(word.text in texts for word in keywords):
         return []
-    joined = tuple(term for terms in texts.values() for term in terms)
-    return [ExpandedQuery(" ".join(texts), joined, tuple(texts), "augmentation")]
+    return [_join(texts, "augmentation")]
 
 
 FIRST_SEARCH = 10
@@ -174,30 +178,24 @@ def hypotheses_by_model(
 
 
 def hypotheses_by_sentences(
-    words: Sequence[QueryTerm], asked: ExpandedQuery, count: int, index: OpenIndex
+    words: Sequence[QueryTerm], own: ExpandedQuery, count: int, index: OpenIndex
 ) -> list[ExpandedQuery]:
     """Return the ``count`` sentences, one from each record of a first search, that hold most of the question.
 
-    Ties go to the better record.
-
-    Args:
-        words: The question's words.
-        asked: The question as a query.
-        count: Sentences at most.
-        index: The index.
+    ``words`` are the question's, ``own`` is its query. Ties go to the better record.
     """
-    if not asked.terms:
+    if not own.terms:
         return []
-    (hits,) = index.searcher.search([any_of(asked.terms)], FIRST_SEARCH)
+    (hits,) = index.searcher.search([any_of(own.terms)], FIRST_SEARCH)
     best: list[tuple[float, ExpandedQuery]] = []
-    for analysed in index.store.fetch([hit.docid for hit in hits]):
-        if analysed is None or not analysed.record.complete or not analysed.sentence_terms:
+    for analyzed in index.store.fetch([hit.docid for hit in hits]):
+        if analyzed is None or not analyzed.record.complete or not analyzed.sentence_terms:
             continue
-        shares = [matched_share(words, frozenset(terms)) for terms in analysed.sentence_terms]
+        shares = [matched_share(words, frozenset(terms)) for terms in analyzed.sentence_terms]
         position = max(range(len(shares)), key=shares.__getitem__)
-        start, end = split_sentences(analysed.record.text)[position]
-        text = plain_line(analysed.record.text[start : min(end, start + LONGEST_QUERY)])
-        terms = tuple(analysed.sentence_terms[position][:_MOST_TERMS])
+        start, end = split_sentences(analyzed.record.text)[position]
+        text = plain_line(analyzed.record.text[start : min(end, start + LONGEST_QUERY)])
+        terms = tuple(analyzed.sentence_terms[position][:_MOST_TERMS])
         best.append((shares[position], ExpandedQuery(text, terms, (text,), "hypothesis")))
     best.sort(key=lambda sentence: -sentence[0])
     return distinct(query for share, query in best if share > 0)[:count]

@@ -9,7 +9,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.serving.answering.extractive import EVIDENCE, extract_answer
-from shrag.serving.events import Event, Node, Ranking, Reason
+from shrag.serving.events import EmptyReason, Event, Node, Ranking
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Question, Request
 from shrag.serving.retrieval.query_terms import QueryTerm
@@ -22,18 +22,9 @@ from shrag.serving.strategy import Resources
 
 
 class RankedList:
-    """The ranked records of one question, as its pipeline's stages change them.
+    """The ranked records of one question, as its pipeline's stages change them; first those of ``fused``.
 
-    Attributes:
-        answer: The temporary answer; empty where there is none.
-
-    Args:
-        request: The request.
-        resources: The index, the re-ranker, and the model if there is one.
-        question: The question, analyzed.
-        terms: The question's terms.
-        fused: The list that the search gave.
-        ordered_by: What that list is ranked by.
+    ``ordered_by`` names what those are ranked by; ``answer`` is the temporary answer, empty where there is none.
     """
 
     def __init__(
@@ -69,7 +60,7 @@ class RankedList:
             self._rerank(text, stage.argument)
         return []
 
-    def ranking(self, reason: Reason) -> Ranking:
+    def ranking(self, reason: EmptyReason) -> Ranking:
         """Return the list as a ranking; ``reason`` says why the search found nothing, where it found nothing."""
         return Ranking(
             records=rank_records(self._records, self._request),
@@ -100,7 +91,7 @@ class RankedList:
     def _write_temporary_answer(self) -> list[Event]:
         question = self._request.question
         records = [each.record for each in self._records]
-        evidence = [analysed.record for analysed in records[:EVIDENCE]]
+        evidence = [analyzed.record for analyzed in records[:EVIDENCE]]
         response, events = attempt("step", self._resources.model, partial(respond, question, evidence))
         self.answer = response.text if response is not None else best_sentence(question, self._terms, records)
         docids = tuple(each.record.docid for each in records)
@@ -115,8 +106,8 @@ def best_sentence(question: Question, words: Sequence[QueryTerm], records: Seque
     ``python -m bench.quality.pipelines``, ``retrieve(50) > temp_answer > answer_rerank(10)`` ranked with nDCG@10 0.660
     on multihop-en and 0.956 on wiki-ko; with the whole body of the answer 0.586 and 0.846.
     """
-    for analysed in records[:EVIDENCE]:
-        for section in extract_answer(question, words, [analysed]).sections:
+    for analyzed in records[:EVIDENCE]:
+        for section in extract_answer(question, words, [analyzed]).sections:
             if section.part == "body":
                 return plain_line(section.sentences[0].text)[:LONGEST_RESPONSE]
     return ""

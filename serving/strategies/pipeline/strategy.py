@@ -9,7 +9,7 @@ from functools import partial
 
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.vectors.vector_index import VectorIndex
-from shrag.serving.answering.answer import answer
+from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node, NodeState, Queries
 from shrag.serving.llm.request_model import attempt
@@ -38,7 +38,7 @@ from shrag.serving.strategies.pipeline.retrieval import (
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_LIST, Pipeline, Stage
 from shrag.serving.strategies.planning.plan import insert_final_root, report_once, with_budget
-from shrag.serving.strategy import Resources, StageTimer, require_vectors
+from shrag.serving.strategy import Resources, require_vectors
 
 
 class PipelineStrategy:

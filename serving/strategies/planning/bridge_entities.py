@@ -46,8 +46,8 @@ def find_bridges(found: SubqueryResult, analyzer: Analyzer) -> list[Bridge]:
     """Return the bridges of the best records, best first; a record that holds every word of the question gives none."""
     return [
         bridge
-        for analysed in found.records(MOST_BRIDGES)
-        if (bridge := _bridge(analysed, found, analyzer)).names and bridge.missing
+        for analyzed in found.records(MOST_BRIDGES)
+        if (bridge := _bridge(analyzed, found, analyzer)).names and bridge.missing
     ]
 
 
@@ -65,8 +65,8 @@ def filter_by_bridge(bridge: Bridge, found: SubqueryResult, analyzer: Analyzer) 
     )
 
 
-def _bridge(analysed: AnalyzedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
-    record = analysed.record
+def _bridge(analyzed: AnalyzedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
+    record = analyzed.record
     sentences = _best_sentences(record.text, found.terms, analyzer)
     matched = frozenset().union(*_terms([record.title, *sentences], analyzer))
     asked = frozenset(_terms([found.question.text], analyzer)[0]).union(*map(_translated_terms, found.terms))

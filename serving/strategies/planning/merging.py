@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import TypeVar
 
-from shrag.serving.events import Hits, Keyword, Keywords, Queries, RankedRecord, Ranking
+from shrag.serving.events import Hits, Keyword, Keywords, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records
@@ -27,7 +28,8 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
         return first
     candidates = {each.record.docid: each for one in found for each in one.candidates}
     positions = {docid: position for position, docid in enumerate(candidates, 1)}
-    order = dict.fromkeys(ranked.record.docid for ranked in _interleave([one.ranking.records for one in found]))
+    turns = zip_longest(*(one.ranking.records for one in found))
+    order = dict.fromkeys(ranked.record.docid for turn in turns for ranked in turn if ranked is not None)
     scored = [ScoredRecord(candidates[docid], 1 / rank, positions[docid]) for rank, docid in enumerate(order, 1)]
     return RetrievalResult(
         terms=_unique(term for one in found for term in one.terms),
@@ -54,13 +56,6 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
         ),
         candidates=list(candidates.values()),
     )
-
-
-def _interleave(rankings: Sequence[Sequence[RankedRecord]]) -> Iterable[RankedRecord]:
-    for position in range(max(map(len, rankings))):
-        for ranking in rankings:
-            if position < len(ranking):
-                yield ranking[position]
 
 
 def _unique(words: Iterable[_Word]) -> list[_Word]:

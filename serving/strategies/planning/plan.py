@@ -6,14 +6,14 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from shrag.serving.answering.answer import answer
+from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Answer, Budget, Event, Node, Timings, Truncated
 from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
 from shrag.serving.request import Question, Request
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find
-from shrag.serving.strategy import Resources, StageTimer, choose_candidates, require_vectors
+from shrag.serving.strategy import Resources, require_vectors
 
 
 @dataclass(slots=True)
@@ -70,14 +70,7 @@ Steps = Callable[[Plan], Generator[Event, None, None]]
 
 
 class PlanStrategy:
-    """Implements :class:`~shrag.serving.strategy.Strategy` by the ``steps`` of a plan.
-
-    Args:
-        name: The strategy's name.
-        steps: What the plan does.
-        needs_model: Whether it does nothing without a language model.
-        budget: The plan's budget; None for the usual one.
-    """
+    """Implements :class:`~shrag.serving.strategy.Strategy` by the ``steps`` of a plan."""
 
     def __init__(self, name: str, steps: Steps, *, needs_model: bool = False, budget: CallBudget | None = None) -> None:
         self.name = name
@@ -97,7 +90,7 @@ class PlanStrategy:
                 f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
                 "another strategy."
             )
-        if choose_candidates(request, "lexical") != "lexical":
+        if request.settings.candidates in {"dense", "hybrid"}:
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
 
     def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:

@@ -12,6 +12,7 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.models.language_model import LanguageModel
+from shrag.serving.answering.answer import StageTimer
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries, RankedRecord, Ranking
 from shrag.serving.llm.structured_call import PromptCall, call_model
@@ -19,7 +20,7 @@ from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.search_settings import Candidates
 from shrag.serving.strategies.shrag import retrieve
-from shrag.serving.strategy import Resources, StageTimer, choose_candidates
+from shrag.serving.strategy import Resources
 
 _Result = TypeVar("_Result")
 
@@ -57,7 +58,8 @@ def find(question: Question, request: Request, resources: Resources, default: Ca
     ``default`` says where candidates come from where the settings leave that to the strategy.
     """
     asked = request._replace(question=question)
-    found, events = _drain(retrieve(asked, resources, choose_candidates(request, default), StageTimer()))
+    source = default if request.settings.candidates == "strategy" else request.settings.candidates
+    found, events = _drain(retrieve(asked, resources, source, StageTimer()))
     return SubqueryResult(
         found.terms,
         found.keywords,

@@ -41,12 +41,8 @@ class CosineSimilarity:
     """Implements :class:`Similarity` by the cosine of an index's vectors, from -1 to 1, as the RAISE paper does."""
 
     def __init__(self, dense: VectorIndex) -> None:
+        self.name = f"{dense.encoder.name} cosine"
         self._dense = dense
-
-    @property
-    def name(self) -> str:
-        """See :class:`Similarity`."""
-        return f"{self._dense.encoder.name} cosine"
 
     def of(self, text: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`Similarity`."""
@@ -64,13 +60,9 @@ class ShareOfBest:
     """
 
     def __init__(self, reranker: Reranker, analyzer: Analyzer) -> None:
+        self.name = f"{reranker.name}, share of the text's own"
         self._reranker = reranker
         self._analyzer = analyzer
-
-    @property
-    def name(self) -> str:
-        """See :class:`Similarity`."""
-        return f"{self._reranker.name}, share of the text's own"
 
     def of(self, text: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`Similarity`."""
@@ -114,10 +106,10 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
 
     Without a pair it is minus infinity, so that nothing is dropped.
     """
-    passages = [to_passage(analysed) for analysed in sample]
+    passages = [to_passage(analyzed) for analyzed in sample]
     values: list[float] = []
-    for position, analysed in enumerate(sample):
-        text = analysed.record.text
+    for position, analyzed in enumerate(sample):
+        text = analyzed.record.text
         spans = split_sentences(text)[:_QUERY_SENTENCES]
         if spans:
             others = passages[:position] + passages[position + 1 :]
@@ -128,8 +120,7 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
 class LearntThresholds:
     """Cache of thresholds, each learnt once for an index's content and a similarity; safe to share between threads."""
 
-    def __init__(self, sample: int = SAMPLE, quantile: float = QUANTILE) -> None:
-        self._sample = sample
+    def __init__(self, quantile: float = QUANTILE) -> None:
         self._quantile = quantile
         self._learnt = FIFOCache[tuple[str, str], float](_MOST_CACHED)
         self._learning = threading.Condition()
@@ -141,4 +132,4 @@ class LearntThresholds:
     )
     def of(self, index: OpenIndex, similarity: Similarity) -> float:
         """Return the threshold of ``index`` by ``similarity``; learns it where it is not cached."""
-        return learn_threshold(index.store.sample(self._sample), similarity, self._quantile)
+        return learn_threshold(index.store.sample(SAMPLE), similarity, self._quantile)

@@ -67,8 +67,8 @@ class RulePolicy:
     def respond(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
         """Return the sentence of the best records that, with its record's title, holds most of the question."""
         best, best_share = NO_ANSWER, 0.0
-        for analysed in found.records(RECORDS):
-            record = analysed.record
+        for analyzed in found.records(RECORDS):
+            record = analyzed.record
             sentences = [record.text[start:end] for start, end in split_sentences(record.text)]
             title, *terms = (frozenset(each) for each in self._analyzer.terms([record.title, *sentences]))
             for sentence, held in zip(sentences, terms, strict=True):

@@ -1,4 +1,4 @@
-"""Tree search: answers a question through a tree of smaller questions, level by level.
+"""The strategy tree (Tree-of-Question): answers a question through a tree of smaller questions, level by level.
 
 Algorithm 1 of the Tree-of-Question paper goes depth first; here the questions of a level are worked on in parallel, so
 that the time grows with the depth of the tree. A question waits for siblings only where it has slots for their answers.
@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import BudgetExceeded
 from shrag.serving.events import Budget, Event, Node, Truncated
+from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Question
 from shrag.serving.strategies.planning.answer_slots import fill_slots, find_slots
 from shrag.serving.strategies.planning.merging import merge
-from shrag.serving.strategies.planning.plan import Plan
+from shrag.serving.strategies.planning.plan import Plan, PlanStrategy
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, question_key
-from shrag.serving.strategies.tree.policy import RECORDS, ChildQuestions, RulePolicy
+from shrag.serving.strategies.tree.policy import RECORDS, ChildQuestions, ModelPolicy, RulePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,3 +217,16 @@ class TreeSearch:
     def _exhaust(self, budget: Budget, allowed: float) -> Event:
         self._exhausted.add(budget)
         return Truncated(budget, allowed)
+
+
+def tree_strategy(limits: TreeLimits | None = None, budget: CallBudget | None = None) -> PlanStrategy:
+    """Return the strategy ``tree``; without a model, rules take the policy's decisions."""
+
+    def search(plan: Plan) -> Generator[Event, None, None]:
+        analyzer, model = plan.resources.index.analyzer, plan.resources.model
+        policy = ModelPolicy(model, analyzer) if model is not None else RulePolicy(analyzer)
+        tree = TreeSearch(plan, policy, limits or TreeLimits())
+        yield from tree.run()
+        yield from plan.conclude(tree.found())
+
+    return PlanStrategy("tree", search, budget=budget)

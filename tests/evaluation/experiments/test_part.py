@@ -8,15 +8,16 @@ import pytest
 
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.part import (
+    JOURNAL,
+    RUN,
     ExperimentPart,
     QuestionTime,
     append_to_journal,
     is_done,
-    journal_path,
+    part_path,
     read_journal,
     read_outcomes,
     read_times,
-    run_path,
     write_part,
 )
 from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord, RelevantRecord
@@ -86,11 +87,11 @@ RECORDS = [
 def test_the_files_of_a_part_are_a_run_the_outcomes_and_the_times(tmp_path: Path) -> None:
     part = ExperimentPart("s", "or", 2)
     (tmp_path / "s").mkdir()
-    journal_path(tmp_path, part).write_bytes(b"kept")
+    part_path(tmp_path, part, JOURNAL).write_bytes(b"kept")
     assert not is_done(tmp_path, part)
     write_part(tmp_path, part, RECORDS)
     assert is_done(tmp_path, part)
-    assert run_path(tmp_path, part).read_text() == "a Q0 x 1 2.5 shrag-or.2\na Q0 y 2 1 shrag-or.2\n"
+    assert part_path(tmp_path, part, RUN).read_text() == "a Q0 x 1 2.5 shrag-or.2\na Q0 y 2 1 shrag-or.2\n"
     assert read_outcomes(tmp_path, part) == [asked.outcome for asked in RECORDS]
     assert read_times(tmp_path, part) == [QuestionTime("a", {"search": 0.5}, 3), QuestionTime("b", {}, 0)]
     assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [

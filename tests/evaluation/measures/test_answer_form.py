@@ -5,11 +5,11 @@ import pytest
 from shrag.evaluation.measures.answer_form import AnswerForm, answer_form
 from shrag.serving.answering.formats import AnswerFormat, answer_text
 from shrag.serving.engine import Engine
-from shrag.serving.events import Part
+from shrag.serving.events import AnswerPart
 
 KOREAN = "##제목##\n그래핀 차폐\n\n##서론##\n그래핀은 얇다.\n\n##본론##\n차폐 효율이 높다. [1]"
 ENGLISH = "##Graphene shields##\n\n##Introduction##\nIt is thin.\n\n##Main Body##\nIt shields well."
-FULL: tuple[Part, ...] = ("title", "introduction", "body", "conclusion")
+FULL: tuple[AnswerPart, ...] = ("title", "introduction", "body", "conclusion")
 
 
 @pytest.mark.parametrize(("text", "language"), [(KOREAN, "ko"), (ENGLISH, "en")])

@@ -8,9 +8,9 @@ import pytest
 
 from shrag.corpora.formats.topics import read_topics
 from shrag.corpora.store.open_corpus import open_corpus
+from shrag.evaluation import experiment_runner
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.experiments import part as journal
-from shrag.evaluation.experiments import part_runner
 from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes, read_times
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.measures.trec_run import read_run
@@ -65,7 +65,7 @@ def test_a_peer_killed_between_two_questions_goes_on_there_and_ends_in_the_same_
                 raise _Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(part_runner, "append_to_journal", append_to_journal)
+        patched.setattr(experiment_runner, "append_to_journal", append_to_journal)
         with pytest.raises(_Killed):
             run_small(demo_home, tmp_path / "stopped", experiment)
     assert (

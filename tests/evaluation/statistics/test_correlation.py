@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.statistics.correlation import kendall, pearson, spearman
+from shrag.evaluation.statistics.agreement import kendall, pearson, spearman
 from shrag.evaluation.statistics.intervals import Interval
 
 # "Spearman's rank correlation coefficient" in Wikipedia: IQ and hours of television; rho = -29/165.

@@ -19,13 +19,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from shrag.models.encoder import Vectors
-from shrag.models.encoders import check as encoder_check
+from shrag.models.encoders import transformer as encoder_check
 from shrag.models.encoders import weights as staging
 from shrag.models.encoders.catalog import read_catalog
-from shrag.models.encoders.check import compute_golden_cosines
 from shrag.models.encoders.choice import canonical_choice, choose_encoder
 from shrag.models.encoders.gte_config import native_config
-from shrag.models.encoders.transformer import TransformerEncoder, load_encoder
+from shrag.models.encoders.transformer import TransformerEncoder, compute_golden_cosines, load_encoder
 from shrag.models.errors import OutOfMemory, WeightsMissing, WeightsRejected
 from shrag.models.reranker import Passage
 from tests.support.checkpoints import (

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable, ServerProgramMissing, WeightsMissing
 from shrag.models.language_model import Message
@@ -87,11 +86,13 @@ def test_a_model_is_unavailable_while_it_starts_then_answers_and_ends_with_the_s
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:
     heard = Heard()
-    OpenAIModel(LlmSettings(url="http://127.0.0.1:1/v1")).close()  # loads the client, which takes longer than the start
+    sick = tmp_path / "fake" / "sick"
+    sick.touch()  # it is starting until its health checks are answered
     with ModelServer(settings(), tmp_path / "llm", policy=QUICK, on_change=heard.append) as server:
         with closing(ServedModel(settings(), server)) as model:
             with pytest.raises(ModelUnavailable, match="tiny-qwen is starting: try later"):
                 model.complete(ASK)
+            sick.unlink()
             assert server.wait_for("ready", 20) == ServerState("ready", "", 0)
             assert model.name == "tiny-qwen"
             assert model.complete(ASK).text == "from the subprocess"
@@ -99,7 +100,7 @@ def test_a_model_is_unavailable_while_it_starts_then_answers_and_ends_with_the_s
         socket = Path(server.address.removeprefix("unix:"))
         assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
         pids = _pids(tmp_path)
-    assert _gone(pids, 0.2)
+    assert _gone(pids)
     assert not socket.parent.exists()
     assert [state.phase for state in heard] == ["starting", "ready", "stopped"]
 
@@ -145,7 +146,7 @@ def test_a_killed_server_is_restarted(settings: Callable[..., LlmSettings], tmp_
             model.complete(ASK)
         assert heard.wait("ready", 2) == ServerState("ready", "", 1)
         assert model.complete(ASK).text == "from the subprocess"
-        assert _gone([*first], 1)
+        assert _gone(first)
         assert str(server.state) == "ready (restarted 1 times)"
     assert [state.phase for state in heard] == ["starting", "ready", "down", "starting", "ready", "stopped"]
 
@@ -161,7 +162,7 @@ def test_a_server_that_does_not_answer_its_health_checks_is_replaced(
         assert "3 health checks unanswered" in heard.wait("down").reason
         (tmp_path / "fake" / "sick").unlink()
         assert heard.wait("ready", 2).restarts == 1
-        assert _gone(first, 1)
+        assert _gone(first)
 
 
 def test_a_server_that_cannot_start_ends_with_the_logs_error(
@@ -226,7 +227,7 @@ def test_a_server_that_ignores_sigterm_is_killed_with_its_children(
         pids = _pids(tmp_path)
         began = time.monotonic()
     assert 0.5 <= time.monotonic() - began < 5
-    assert _gone(pids, 0.2)
+    assert _gone(pids)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -254,7 +255,7 @@ def test_everything_ends_when_the_parent_is_killed(
         assert all(_alive(pid) for pid in pids)
         owner.send_signal(how)
         owner.wait(10)
-        assert _gone(pids, 5)
+        assert _gone(pids)
     until = time.monotonic() + 5
     while folder.exists() and time.monotonic() < until:
         time.sleep(0.02)

@@ -8,7 +8,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.serving.answering.citations import find_issue, verify_quotes
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, Issue, Section, Sentence
+from shrag.serving.events import Answer, Section, Sentence, SentenceIssue
 
 
 def test_only_verbatim_sentences_of_the_cited_record_are_supported(record: Record) -> None:
@@ -79,7 +79,7 @@ def evidence(demo: Engine) -> list[AnalyzedRecord]:
     ],
 )
 def test_an_unsupported_sentence_has_its_issue(
-    demo: Engine, evidence: list[AnalyzedRecord], text: str, citations: tuple[int, ...], issue: Issue
+    demo: Engine, evidence: list[AnalyzedRecord], text: str, citations: tuple[int, ...], issue: SentenceIssue
 ) -> None:
     assert find_issue(Sentence(text, citations), evidence, demo.open_index) == issue
 

@@ -121,7 +121,7 @@ def test_the_docs_page_has_every_operation_and_shape_and_no_address_but_our_own(
         for method in operations:
             assert f"<code>{method.upper()} {path}</code>" in html
     for shape in file["components"]["schemas"]:
-        assert f'id="shape-{shape}"' in html
+        assert f'id="schema-{shape}"' in html
     assert "http://" not in html
     assert "https://" not in html
     assert "<script" not in html

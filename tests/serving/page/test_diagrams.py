@@ -1,4 +1,4 @@
-""""""
+"""The question tree, and the geometry of the trace's drawings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.serving.events import Assessment, ModelCall, Node, RankedRecord, Timings, Truncated
 from shrag.serving.page.diagrams import (
-    DiagramLine,
-    Share,
-    Work,
+    ModelWork,
+    RankChange,
+    StageShare,
     bar_lengths,
     model_work,
     node_view,
-    ranking_lines,
+    rank_changes,
     stage_shares,
     tree_view,
 )
@@ -212,20 +212,20 @@ def test_a_line_runs_from_the_row_before_to_the_row_after_re_ranking() -> None:
         RankedRecord(rank, candidate_rank, 1.0, Record(docid, "t", "x", "ko", complete=True))
         for rank, (docid, candidate_rank) in enumerate([("A", 7), ("B", 2), ("C", 90)], 1)
     ]
-    assert ranking_lines(ranked, {"B"}) == [
-        DiagramLine(7, 1, 24.0, 8.0, cited=False),
-        DiagramLine(2, 2, 8.0, 24.0, cited=True),
-        DiagramLine(90, 3, 40.0, 40.0, cited=False),
+    assert rank_changes(ranked, {"B"}) == [
+        RankChange(7, 1, 24.0, 8.0, cited=False),
+        RankChange(2, 2, 8.0, 24.0, cited=True),
+        RankChange(90, 3, 40.0, 40.0, cited=False),
     ]
-    assert ranking_lines([], {"B"}) == []
+    assert rank_changes([], {"B"}) == []
 
 
 def test_the_stages_share_the_width_in_their_order() -> None:
     assert stage_shares({"keywords": 0.01, "search": 0.03}) == [
-        Share("keywords", 0.0, 25.0, 10.0),
-        Share("search", 25.0, 75.0, 30.0),
+        StageShare("keywords", 0.0, 25.0, 10.0),
+        StageShare("search", 25.0, 75.0, 30.0),
     ]
-    assert stage_shares({"keywords": 0.0}) == [Share("keywords", 0.0, 0.0, 0.0)]
+    assert stage_shares({"keywords": 0.0}) == [StageShare("keywords", 0.0, 0.0, 0.0)]
     assert stage_shares({}) == []
 
 
@@ -235,5 +235,5 @@ def test_what_a_model_was_asked_is_summed_by_what_for() -> None:
         ModelCall("step", "m", 300, 30, 0.25, 0.1),
         ModelCall("query", "m", 50, 5, 0.25, 0.1, repaired=True),
     ]
-    assert model_work(calls) == [Work("query", 2, 165, 750.0), Work("step", 1, 330, 250.0)]
+    assert model_work(calls) == [ModelWork("query", 2, 165, 750.0), ModelWork("step", 1, 330, 250.0)]
     assert model_work([]) == []

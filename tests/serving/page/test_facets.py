@@ -1,4 +1,4 @@
-""""""
+"""Facet counts and the histogram of years."""
 
 from __future__ import annotations
 

@@ -4,18 +4,18 @@ import re
 from typing import get_args, get_type_hints
 
 from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_label
-from shrag.serving.errors import Lack
+from shrag.serving.errors import Requirement
 from shrag.serving.events import (
     Answer,
+    AnswerPart,
     Budget,
+    EmptyReason,
     Fallback,
-    Issue,
     KeywordOrder,
     NodeKind,
     NodeState,
-    Part,
     Purpose,
-    Reason,
+    SentenceIssue,
 )
 from shrag.serving.page.facets import RECORD_KINDS
 from shrag.serving.page.rendering import PAGE_FOLDER, PROBLEM_CODES, interface_texts
@@ -51,7 +51,7 @@ def test_every_text_is_used_and_every_text_used_is_there() -> None:
     computed |= {f"explain_{kind}" for kind in ("bridging", "intersection", "comparison", "hybrid")}
     computed |= {f"node_state_{state}" for state in (*get_args(NodeState), "retrieved")}
     computed |= {f"limit_{spent}" for spent in get_args(Budget)}
-    computed |= {f"lacks_{lack}{detail}" for lack in get_args(Lack) for detail in ("", "_detail")}
+    computed |= {f"lacks_{lack}{detail}" for lack in get_args(Requirement) for detail in ("", "_detail")}
     computed |= {f"group_{group}" for group in (*{words["group"] for words in strategy_texts().values()}, "custom")}
     assert used | computed == interface_texts()["ko"].keys()
 
@@ -77,7 +77,7 @@ def test_every_strategy_has_its_texts_in_both_languages_and_stands_in_its_group(
 
 
 def test_every_part_and_reason_has_its_phrase_in_both_languages() -> None:
-    parts, reasons, issues = (set(get_args(kind)) - {""} for kind in (Part, Reason, Issue))
+    parts, reasons, issues = (set(get_args(kind)) - {""} for kind in (AnswerPart, EmptyReason, SentenceIssue))
     causes = set(get_args(get_type_hints(Fallback)["cause"]))
     languages: tuple[AnswerLanguage, ...] = ("ko", "en")
     for language in languages:

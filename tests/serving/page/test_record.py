@@ -9,7 +9,7 @@ import pytest
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing
-from shrag.serving.page.record import other_numbers, render_record, render_text
+from shrag.serving.page.record import duplicate_docids, render_record, render_text
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import PART
 
@@ -53,18 +53,18 @@ def test_the_same_paper_under_another_number_is_named_both_ways(demo: Engine) ->
     for docid, other in ((PAPER, AGAIN), (AGAIN, PAPER)):
         record = demo.document(docid)
         assert record is not None
-        assert other_numbers(demo, record) == [other]
+        assert duplicate_docids(demo, record) == [other]
         assert f'href="/record?ui=en&amp;docid={other}"' in render_record(demo, PageRequest(None, "en"), docid)
     alone = demo.document("DEMO-AI-001")
     assert alone is not None
-    assert other_numbers(demo, alone) == []
+    assert duplicate_docids(demo, alone) == []
 
 
 def test_a_title_that_nothing_can_be_searched_by_still_has_its_page(demo: Engine) -> None:
     record = demo.document(PAPER)
     assert record is not None
-    assert other_numbers(demo, replace(record, docid="X", title="", text="")) == []
-    assert other_numbers(demo, replace(record, docid="X", title="", text="", duplicate_of="Y")) == ["Y"]
+    assert duplicate_docids(demo, replace(record, docid="X", title="", text="")) == []
+    assert duplicate_docids(demo, replace(record, docid="X", title="", text="", duplicate_of="Y")) == ["Y"]
 
 
 @pytest.mark.parametrize("docid", ["nothing", "../../etc/passwd", "<b>x</b>", "x" * 512])

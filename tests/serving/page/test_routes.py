@@ -89,7 +89,7 @@ def test_a_damaged_index_is_said_on_the_page(client: TestClient, monkeypatch: py
     def damaged(*_: object, **__: object) -> None:
         raise IndexDamaged("The index <x> is damaged: build it again.")
 
-    monkeypatch.setattr(Engine, "ask", damaged)
+    monkeypatch.setattr(Engine, "run", damaged)
     page = client.get("/", params={"q": QUESTION, "ui": "en"})
     assert page.status_code == 503
     assert "The index &lt;x&gt; is damaged: build it again." in page.text

@@ -1,4 +1,4 @@
-""""""
+"""Truncation and highlighted snippets."""
 
 from __future__ import annotations
 

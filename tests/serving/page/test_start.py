@@ -1,4 +1,4 @@
-""""""
+"""Strategy menu and example questions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from shrag.serving.page.rendering import render_full_page
 from shrag.serving.page.request import PageRequest
-from shrag.serving.page.start import example_terms, examples, strategy_groups, strategy_view
+from shrag.serving.page.start import example_questions, example_terms, strategy_groups, strategy_view
 from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.scripted_models import ScriptFile
 
@@ -20,14 +20,14 @@ def test_examples_are_terms_of_the_index_itself_and_are_answered(demo: Engine) -
     assert len(terms) == 4
     assert len(set(terms)) == 4
     for side, language in ((0, "ko"), (1, "en")):
-        asked = examples(demo.open_index, "ko" if language == "ko" else "en", "{term}?")
+        asked = example_questions(demo.open_index, "ko" if language == "ko" else "en", "{term}?")
         assert asked == [f"{names[side]}?" for names in terms]
         for question in asked:
             assert demo.ask(question).answer.citations, question
 
 
 def test_an_index_without_a_glossary_has_no_examples(demo: Engine) -> None:
-    assert examples(replace(demo.open_index, glossary=None), "ko", "{term}?") == []
+    assert example_questions(replace(demo.open_index, glossary=None), "ko", "{term}?") == []
 
 
 LINE = "retrieve(10) > rerank(5)"

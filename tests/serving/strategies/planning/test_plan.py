@@ -7,7 +7,7 @@ import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.errors import BudgetExceeded, StrategyUnavailable
-from shrag.serving.events import Answer, Event, Node, NodeState, Reason, Timings, Truncated
+from shrag.serving.events import Answer, EmptyReason, Event, Node, NodeState, Timings, Truncated
 from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
 from shrag.serving.search_settings import SearchSettings
@@ -89,7 +89,7 @@ ROOT = Node(0, None, "question", "Why?")
     ],
 )
 def test_the_final_root_is_answered_if_the_answer_is_or_else_if_records_were_found(
-    found: bool, reason: Reason | None, state: NodeState
+    found: bool, reason: EmptyReason | None, state: NodeState
 ) -> None:
     answers: list[Event] = [] if reason is None else [Answer("extractive", "en", (), (), reason)]
     events = list(insert_final_root(ROOT, [*answers, Timings({})], answered=found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shrag.models.model_server.log import last_error_line, rotate_log
+from shrag.models.model_server.server import last_error_line, rotate_log
 
 
 def test_the_last_line_with_an_error_is_found(tmp_path: Path) -> None:

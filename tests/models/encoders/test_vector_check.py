@@ -10,7 +10,7 @@ import pytest
 
 from shrag.models.encoder import Vectors
 from shrag.models.encoders.catalog import Golden
-from shrag.models.encoders.check import check_encoder
+from shrag.models.encoders.transformer import check_encoder
 from shrag.models.errors import WeightsRejected
 from shrag.models.reranker import Passage
 

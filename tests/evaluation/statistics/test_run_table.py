@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.reports.run_table import run_table
+from shrag.evaluation.statistics.comparison import run_table
 from shrag.evaluation.statistics.intervals import wilson_interval
 
 A = {"QSR@5": {"q1": 1.0, "q2": 1.0, "q3": 0.0}, "RR": {"q1": 0.5, "q2": 1.0, "q3": 0.0}}

@@ -7,8 +7,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
 from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.strategies.tree.search import TreeLimits
-from shrag.serving.strategies.tree.strategy import tree_strategy
+from shrag.serving.strategies.tree.search import TreeLimits, tree_strategy
 from tests.support.scripted_models import ScriptFile
 
 QUESTION = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.analysis.normalization import fold, fold_with_offsets
+from shrag.indexing.analysis.analyzer import fold
+from shrag.indexing.analysis.korean_english import fold_with_offsets
 
 
 @pytest.mark.parametrize(
@@ -24,12 +25,13 @@ def test_compatibility_forms_become_plain_ones(text: str, folded: str) -> None:
 
 
 def test_each_folded_character_has_its_original_offset() -> None:
-    assert fold_with_offsets("x㎏½") == ("xkg1⁄2", [0, 1, 1, 2, 2, 2, 3])
+    assert fold_with_offsets("x㎏½") == ("xkg1⁄2", [0, 1, 1, 2, 2, 2, 3], [0, 1, 2, 2, 3, 3, 3])
 
 
 @given(st.text())
 def test_offsets_rise_within_the_text_and_end_at_its_end(text: str) -> None:
-    folded, origins = fold_with_offsets(text)
-    assert len(origins) == len(folded) + 1
-    assert list(origins) == sorted(origins)
-    assert origins[-1] == len(text)
+    folded, *offsets = fold_with_offsets(text)
+    for each in offsets:
+        assert len(each) == len(folded) + 1
+        assert list(each) == sorted(each)
+        assert each[-1] == len(text)
