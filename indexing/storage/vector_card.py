@@ -32,8 +32,6 @@ class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         encoder: The user's choice (:func:`canonical_encoder`).
         settings: The encoder's settings (:class:`~shrag.models.encoder.Encoder`).
-        digest: The encoder's digest.
-        dimension: Numbers of a vector.
         rows: Number of vectors, one for each document.
     """
 
