@@ -8,8 +8,8 @@ from typing import Literal
 from shrag.models.errors import InvalidOutput, ModelUnavailable
 from shrag.serving.events import Budget, ModelCall
 
-Lack = Literal["model", "vectors"]
-"""What a strategy may need and not have."""
+Requirement = Literal["model", "vectors"]
+"""What a strategy may require."""
 
 
 class ServingError(Exception):
@@ -35,7 +35,7 @@ class KeyRejected(ServingError):
 class StrategyUnavailable(ServingError):
     """The index lacks what the strategy needs: vectors, or their encoder."""
 
-    lacks: Lack = "vectors"
+    lacks: Requirement = "vectors"
 
 
 class ModelNeeded(StrategyUnavailable):
@@ -80,7 +80,7 @@ class UnknownReranker(ServingError):
 class ServiceUnavailable(ServingError):
     """A question is not answered now; it may be after ``retry_after`` seconds."""
 
-    code = "not_served"
+    code = "service_unavailable"
 
     def __init__(self, message: str, retry_after: int = 1) -> None:
         super().__init__(message)
@@ -102,7 +102,7 @@ class DeadlineExceeded(ServiceUnavailable):
 class ShuttingDown(ServiceUnavailable):
     """The server is shutting down."""
 
-    code = "stopping"
+    code = "shutting_down"
 
     def __init__(
         self, message: str = "The server is being stopped: ask again once it is back.", retry_after: int = 5
@@ -117,7 +117,7 @@ class ClientDisconnected(ServingError):
 class QuestionAbandoned(ServiceUnavailable):
     """A run that several callers waited for was cancelled by the caller who started it."""
 
-    code = "abandoned"
+    code = "cancelled"
 
 
 class IndexClosed(ShuttingDown):

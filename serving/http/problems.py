@@ -47,8 +47,8 @@ _STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (StrategyUnavailable, 409, "strategy_unavailable"),
     (DocumentMissing, 404, "document_missing"),
     (IndexDamaged, 503, "index_damaged"),
-    (ClientDisconnected, 499, "client_left"),
-    (ClientDisconnect, 499, "client_left"),
+    (ClientDisconnected, 499, "client_disconnected"),
+    (ClientDisconnect, 499, "client_disconnected"),
 )
 """Status and code of the exceptions that have nothing else to say."""
 

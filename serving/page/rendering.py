@@ -133,7 +133,7 @@ def _templates() -> jinja2.Environment:
 
 
 PROBLEM_CODES = (
-    *("overloaded", "stopping", "deadline_exceeded", "unexpected"),
+    *("overloaded", "shutting_down", "deadline_exceeded", "unexpected"),
     *("document_missing", "index_damaged", "strategy_unavailable", "unknown_strategy"),
 )
 """Codes of the problems that the page has texts for; any other is shown with the message of the error."""

@@ -203,7 +203,7 @@ def test_an_overloaded_server_is_asked_again_by_itself_when_it_says(reader: Read
 
 def test_the_reader_can_stop_waiting_with_esc(reader: Reader, plain: str) -> None:
     page = reader.open(plain)
-    full = {"status": 503, "headers": {"Retry-After": "1"}, "json": {"code": "stopping", "detail": "going"}}
+    full = {"status": 503, "headers": {"Retry-After": "1"}, "json": {"code": "shutting_down", "detail": "going"}}
     page.route("**/stream?*", lambda route: route.fulfill(**full))
     _ask(page)
     expect(page.locator(".countdown")).to_be_visible()

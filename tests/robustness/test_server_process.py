@@ -51,7 +51,7 @@ def test_an_open_stream_has_9_seconds_and_an_error_and_the_process_ends_within_1
         started = time.monotonic()
         server.process.send_signal(sent)
         *_, last = events(split(read_all(stream))[2])
-        assert (last[0], last[1]["code"]) == ("error", "stopping")
+        assert (last[0], last[1]["code"]) == ("error", "shutting_down")
         assert server.process.wait(timeout=12) == status
         assert 9 < time.monotonic() - started < 12
 

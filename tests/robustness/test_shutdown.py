@@ -45,17 +45,17 @@ def test_a_stream_in_the_middle_has_a_grace_then_an_error_and_whoever_asks_hears
         started = time.monotonic()
         server.server.handle_exit(signal.SIGTERM, None)
         status, head, body = server.ask("GET", "/health/ready")
-        assert (status, json.loads(body)["code"]) == (503, "stopping")
+        assert (status, json.loads(body)["code"]) == (503, "shutting_down")
         assert "retry-after: 5" in head
         assert time.monotonic() - started < 0.5
         assert server.ask("GET", "/health/live")[0] == 200
-        assert json.loads(server.ask("POST", "/v1/search", {"question": QUESTION})[2])["code"] == "stopping"
+        assert json.loads(server.ask("POST", "/v1/search", {"question": QUESTION})[2])["code"] == "shutting_down"
         last = split(read_all(stream))[2].strip().split("\n\n")[-1]
         assert last.startswith("event: error\n")
-        assert json.loads(last.partition("data: ")[2])["code"] == "stopping"
+        assert json.loads(last.partition("data: ")[2])["code"] == "shutting_down"
         assert 1.4 < time.monotonic() - started < 3
         status, _, body = split(read_all(whole))
-        assert (status, json.loads(body)["code"]) == (503, "stopping")
+        assert (status, json.loads(body)["code"]) == (503, "shutting_down")
         server.thread.join(5)
         assert not server.thread.is_alive()
         assert endpoint.gone.wait(1)

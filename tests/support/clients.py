@@ -17,7 +17,7 @@ Kind = Literal["search", "ask", "stream", "chat", "page", "live"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-REFUSALS = {429: {"overloaded"}, 503: {"deadline_exceeded", "stopping"}}
+REFUSALS = {429: {"overloaded"}, 503: {"deadline_exceeded", "shutting_down"}}
 """What a busy server may say, by status; any other is a fault."""
 
 _WORDS = (

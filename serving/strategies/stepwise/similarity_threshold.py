@@ -120,8 +120,7 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
 class LearntThresholds:
     """Cache of thresholds, each learnt once for an index's content and a similarity; safe to share between threads."""
 
-    def __init__(self, sample: int = SAMPLE, quantile: float = QUANTILE) -> None:
-        self._sample = sample
+    def __init__(self, quantile: float = QUANTILE) -> None:
         self._quantile = quantile
         self._learnt = FIFOCache[tuple[str, str], float](_MOST_CACHED)
         self._learning = threading.Condition()
@@ -133,4 +132,4 @@ class LearntThresholds:
     )
     def of(self, index: OpenIndex, similarity: Similarity) -> float:
         """Return the threshold of ``index`` by ``similarity``; learns it where it is not cached."""
-        return learn_threshold(index.store.sample(self._sample), similarity, self._quantile)
+        return learn_threshold(index.store.sample(SAMPLE), similarity, self._quantile)

@@ -231,7 +231,7 @@ def test_it_drains_what_was_begun_ends_whole_and_new_calls_hear_that_it_stops(de
             server.server.handle_exit(signal.SIGTERM, None)
             wait_until(lambda: work.draining)
             status, head, body = server.ask("GET", "/health/ready")
-            assert (status, json.loads(body)["code"], "retry-after: 5" in head) == (503, "stopping", True)
+            assert (status, json.loads(body)["code"], "retry-after: 5" in head) == (503, "shutting_down", True)
             assert server.ask("GET", "/health/live")[0] == 200
             refused = server.ask("POST", "/mcp", _body("search", {"query": "그래핀"}), **CALL)
             assert _say(refused) == "The server is being stopped: ask again once it is back."

@@ -181,7 +181,7 @@ def test_a_server_that_stops_refuses_kept_answers_too(demo: Engine) -> None:
     client.post("/v1/search", json={"question": QUESTION})
     app.state.service.drain()
     refused = client.post("/v1/search", json={"question": QUESTION})
-    assert (refused.status_code, refused.json()["code"]) == (503, "stopping")
+    assert (refused.status_code, refused.json()["code"]) == (503, "shutting_down")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_an_index_that_is_closed_is_a_503_everywhere(demo: Engine, path: str) ->
 
 def test_a_question_whose_answering_was_stopped_is_one_to_ask_again() -> None:
     told = to_problem(QuestionAbandoned("The question was stopped while it was answered: ask it again."))
-    assert (told.status, told.code, told.headers) == (503, "abandoned", {"Retry-After": "1"})
+    assert (told.status, told.code, told.headers) == (503, "cancelled", {"Retry-After": "1"})
 
 
 def test_what_cannot_be_shown_of_a_question_keeps_no_engine_in_use(demo: Engine) -> None:

@@ -4,7 +4,7 @@ import re
 from typing import get_args, get_type_hints
 
 from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_label
-from shrag.serving.errors import Lack
+from shrag.serving.errors import Requirement
 from shrag.serving.events import (
     Answer,
     AnswerPart,
@@ -51,7 +51,7 @@ def test_every_text_is_used_and_every_text_used_is_there() -> None:
     computed |= {f"explain_{kind}" for kind in ("bridging", "intersection", "comparison", "hybrid")}
     computed |= {f"node_state_{state}" for state in (*get_args(NodeState), "retrieved")}
     computed |= {f"limit_{spent}" for spent in get_args(Budget)}
-    computed |= {f"lacks_{lack}{detail}" for lack in get_args(Lack) for detail in ("", "_detail")}
+    computed |= {f"lacks_{lack}{detail}" for lack in get_args(Requirement) for detail in ("", "_detail")}
     computed |= {f"group_{group}" for group in (*{words["group"] for words in strategy_texts().values()}, "custom")}
     assert used | computed == interface_texts()["ko"].keys()
 

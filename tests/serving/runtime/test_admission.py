@@ -173,7 +173,7 @@ def test_a_server_that_is_going_begins_nothing_and_says_when_it_may_be_back() ->
         with pytest.raises(ShuttingDown, match=r"The server is being stopped: ask again once it is back\.") as told:
             await admission.run(admission.searches, lambda: pytest.fail("it was begun"))
         assert told.value.retry_after == 5
-        assert REJECTED.format("stopping") in admission.scrape().decode()
+        assert REJECTED.format("shutting_down") in admission.scrape().decode()
         admission.close_queues()
 
     asyncio.run(run())
@@ -217,7 +217,7 @@ def test_a_request_is_waited_for_until_its_deadline_or_until_its_client_leaves()
         release.set()
         assert REJECTED.format("deadline_exceeded") in admission.scrape().decode()
         assert REJECTED.format("overloaded") in slow.scrape().decode()
-        assert REJECTED.format("client_left") not in slow.scrape().decode()
+        assert REJECTED.format("client_disconnected") not in slow.scrape().decode()
         for each in (admission, slow):
             each.close_queues()
 
