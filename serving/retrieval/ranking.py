@@ -122,7 +122,7 @@ def bind_question(reranker: Reranker, question: AnalyzedQuestion) -> Reranker:
 
 
 def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
-    """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; those of −∞ are left out."""
+    """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞."""
     scores = reranker.score(text, [to_passage(each.record) for each in candidates])
     shown = [
         ScoredRecord(each.record, score, each.candidate_rank)
