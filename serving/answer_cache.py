@@ -1,7 +1,7 @@
 """LRU cache of answers, bounded in bytes.
 
-A cached answer is the events of its question: an answer and a stream of one question are the same events. Given again
-they say so and have timings of their own; the model's calls, which are not made again, are not among them.
+A cached answer is the events of its question, from which answers and streams are made alike. When it is returned, its
+timings are its own and say that it is cached; the model's calls are left out, since they are not made again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shrag.serving.events import Event, Fallback, ModelCall, Timings
 from shrag.serving.request import Request
 
 MOST_BYTES = 256 << 20
-"""Memory for cached answers where nothing else is said: some 7,000, or twice as many asked once each."""
+"""Default memory for cached answers: some 7,000, or twice as many if each is requested once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,7 @@ class AnswerKey:
 
 @dataclass(frozen=True, slots=True)
 class CacheCounters:
-    """What a cache did since it was made: hits, answers made, questions joined in flight, answers evicted.
-
-    Then what it holds now: answers, and their bytes.
-    """
+    """Hits, misses, joined runs in flight and evictions since the cache was made; answers and bytes in it now."""
 
     hits: int
     misses: int
@@ -55,7 +52,7 @@ class CacheCounters:
 
 
 class CachedAnswer(EventRun[Event]):
-    """An answer found in the cache: its events once more, the timings of finding them last."""
+    """A run of the events of a cached answer, ending with the timings of the look-up."""
 
     def __init__(self, cache: AnswerCache, key: AnswerKey, entry: _Entry, started: float) -> None:
         super().__init__(SingleFlight(self._give), cached=True)
@@ -66,25 +63,25 @@ class CachedAnswer(EventRun[Event]):
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events, as taking them one by one gives them; unpacked each time."""
+        """All events; unpacked each time."""
         return (*unpack_events(self._entry.packed), self.timings)
 
     @property
     def observed(self) -> tuple[Event, ...]:
-        """Those of the events that a server counts: the answer, where there is one, and the timings."""
+        """The events that metrics are made of: the answer, where there is one, and the timings."""
         return (*unpack_events(self._entry.packed, "answer"), self.timings)
 
     def take_all(self) -> tuple[Event, ...]:
-        """Return all events, which need not be taken one by one."""
+        """See :meth:`EventRun.take_all`."""
         self.close()
         return self.events
 
     def encoded(self, form: str) -> bytes | None:
-        """Return what was cached of the answer under the name ``form``, None for nothing."""
+        """Return the encoding of the answer cached under the name ``form``, None where there is none."""
         return self._entry.encoded.get(form)
 
     def cache_encoding(self, form: str, data: bytes) -> None:
-        """Cache ``data`` with the answer, for as long as that stays; it counts in the cache's bytes."""
+        """Cache ``data`` as the encoding ``form`` of the answer; it counts in the cache's bytes."""
         self._cache.cache_encoding(self.key, self._entry, form, data)
 
     def _give(self) -> Generator[Event, None, None]:
@@ -92,10 +89,10 @@ class CachedAnswer(EventRun[Event]):
 
 
 class AnswerCache:
-    """The answers asked for last, in at most ``most_bytes``; 0 keeps none. Safe to share between threads.
+    """The answers used last, in at most ``most_bytes``; 0 caches none. Safe to share between threads.
 
-    ``settings`` stands for what determines answers and has no name in their keys: the re-ranker's least score, and of a
-    language model :attr:`~shrag.models.chat.settings.LlmSettings.fingerprint`.
+    ``settings`` names what else determines answers, for their keys: the re-ranker's threshold, and of a language model
+    :attr:`~shrag.models.chat.settings.LlmSettings.fingerprint`.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, settings: str = "") -> None:
@@ -111,7 +108,7 @@ class AnswerCache:
 
     @property
     def counters(self) -> CacheCounters:
-        """What it did and holds."""
+        """The counters at this time."""
         with self._lock:
             return CacheCounters(self._hits, self._misses, self._joined, self._evicted, len(self._entries), self._bytes)
 
@@ -123,15 +120,14 @@ class AnswerCache:
         cancel: Callable[[], None],
         may_cache: Callable[[], bool],
     ) -> EventRun[Event]:
-        """Return the run for ``key``: a :class:`CachedAnswer`, one in flight for others too, or a new one.
+        """Return the run for ``key``: a :class:`CachedAnswer`, one more of a run in flight, or a new one.
 
-        An answer is cached that ends with its timings, has no fallback, and that ``may_cache`` allows at its end. A
-        failure is raised to all who wait for it, and the next request begins anew.
+        An answer is cached where it ends with its timings, has no fallback, and ``may_cache`` allows it. A failure is
+        raised to all subscribers, and is not cached.
 
         Args:
             key: What determines the answer.
-            owner: Who answers. Runs in flight are shared within one owner only: an engine, which each of those who
-                share it keeps open for itself.
+            owner: The engine. Runs in flight are shared only within one, since each subscriber leases it.
             begin: Begins a new run; called when its first event is taken.
             cancel: Stops what a new run waits for.
             may_cache: Says at the end of a new run whether it may be cached.
@@ -150,7 +146,7 @@ class AnswerCache:
             return EventRun(flight)
 
     def cache_encoding(self, key: AnswerKey, entry: _Entry, form: str, data: bytes) -> None:
-        """Cache ``data`` with the answer of ``key``, unless that is gone; for :class:`CachedAnswer`."""
+        """Cache ``data`` with the answer of ``key``, unless that was evicted; for :class:`CachedAnswer`."""
         size = memory_size((form, data))
         with self._lock:
             if self._entries.get(key) is not entry or form in entry.encoded or entry.size + size > self.most_bytes:
@@ -167,7 +163,7 @@ class AnswerCache:
         flight: SingleFlight[Event],
         events: tuple[Event, ...] | None,
     ) -> None:
-        """Take a run out of those in flight, and cache its events where they may be."""
+        """Remove a run from those in flight, and cache its events where they may be."""
         key = flight_key[1]
         entry = _make_entry(key, events) if events is not None and _is_complete(events) and may_cache() else None
         with self._lock:
@@ -190,7 +186,7 @@ class AnswerCache:
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """Events without those of their first time alone, packed; ``encoded`` is what they were encoded as, by name."""
+    """The packed events of an answer without model calls and timings, and its encodings by name."""
 
     packed: bytes
     size: int
@@ -208,7 +204,7 @@ def _make_entry(key: AnswerKey, events: tuple[Event, ...]) -> _Entry:
 
 
 def _is_complete(events: tuple[Event, ...]) -> bool:
-    """Say whether the events end as a stream does, and nothing was done without a model that there is."""
+    """Say whether the events end as a stream does and none of them is a fallback."""
     return isinstance(events[-1], Timings) and not any(isinstance(event, Fallback) for event in events)
 
 
@@ -220,7 +216,7 @@ _decode_pairs = msgspec.msgpack.Decoder(tuple[tuple[str, msgspec.Raw], ...]).dec
 def pack_events(events: Iterable[Event]) -> bytes:
     """Return ``events`` as MessagePack: pairs of a kind's name and an event of it.
 
-    Packed they take some 60 % of the memory that the values take, and have a known length.
+    This takes some 60 % of the memory of the objects, and its length is known.
     """
     return _encode([(event.event, event) for event in events])
 
@@ -231,9 +227,9 @@ def unpack_events(packed: bytes, kind: str = "") -> tuple[Event, ...]:
 
 
 def memory_size(value: object) -> int:
-    """Return the bytes of ``value`` and all it holds: dataclasses, tuples, lists, dicts, and what has no parts.
+    """Return the bytes of ``value`` and of all objects in it, each once, without the allocator's overhead.
 
-    An object met twice counts once. What the allocator adds is not in it: some percent.
+    Looks into dataclasses, tuples, lists and dicts.
     """
     counted: set[int] = set()
     waiting = [value]

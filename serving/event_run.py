@@ -1,7 +1,7 @@
 """EventRun: a cancellable run of events; SingleFlight: identical runs at the same time are one, and share its events.
 
-No subscriber leads. The one that needs the next event, and finds no thread at work on it, takes that step for all. So
-a slow reader delays nobody, a subscriber that leaves needs no successor, and the work is closed when the last leaves.
+No subscriber leads: whichever needs the next event, and finds no thread working on it, takes the step for all. So a
+slow reader delays nobody, any subscriber may leave, and the work is closed when the last has left.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ class ClosableIterator(Protocol[_Event_co]):
 
 
 class SingleFlight(Generic[_Event]):
-    """Work that makes events, for one :class:`EventRun` or, by :meth:`subscribe`, several.
+    """Work that makes events, for one :class:`EventRun` or, by :meth:`subscribe`, several. Thread-safe.
 
-    Nothing is done before a run takes the first event or starts it. ``events`` are those so far. Safe to share between
-    threads.
+    Nothing is done before a run is started or takes its first event. ``events`` are those made so far.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class SingleFlight(Generic[_Event]):
         cancel: Callable[[], None] = lambda: None,
         on_done: Callable[[SingleFlight[_Event], tuple[_Event, ...] | None], None] = lambda _, __: None,
     ) -> None:
-        """Make work for a first run, which the caller makes of it.
+        """Prepare the work; the caller makes the first run of it.
 
         Args:
             begin: Returns the events; called once, by a thread that may wait.
@@ -61,7 +60,7 @@ class SingleFlight(Generic[_Event]):
         self._abandoned = False
 
     def subscribe(self) -> EventRun[_Event] | None:
-        """Return one more run, of all events from the first on; None where the work failed or was abandoned by all."""
+        """Return one more run of all events; None where the work failed or all runs of it were closed."""
         with self._changed:
             if self._abandoned or self._error is not None:
                 return None
@@ -69,7 +68,7 @@ class SingleFlight(Generic[_Event]):
         return EventRun(self)
 
     def unsubscribe(self) -> None:
-        """Count a run out, for :class:`EventRun`. The last one ends the work; a step under way ends first."""
+        """Count a closed run, for :class:`EventRun`. The last one ends the work, after a step under way."""
         with self._changed:
             self._runs -= 1
             self._changed.notify_all()  # the run may be waiting
@@ -83,10 +82,10 @@ class SingleFlight(Generic[_Event]):
             self._close()
 
     def reach(self, events: int, run: EventRun[_Event]) -> bool:
-        """Take steps, or wait while another thread takes them, until the work has begun and there are so many events.
+        """Take steps, or wait while another thread does, until the work has begun and made so many ``events``.
 
         Returns:
-            Whether there are: not behind the last event, and not to a run that is closed.
+            False where there are fewer events in all, or ``run`` was closed.
 
         Raises:
             Exception: What the work has raised.
@@ -107,7 +106,7 @@ class SingleFlight(Generic[_Event]):
             self._step()
 
     def _step(self) -> None:
-        """Take the next step for all runs. What stops this thread is a failure to the others."""
+        """Take the next step for all runs. If this thread is stopped, the others get :class:`QuestionAbandoned`."""
         event: _Event | None = None
         error: Exception | None = None
         stopped = True
@@ -136,18 +135,18 @@ class SingleFlight(Generic[_Event]):
             if abandoned:
                 self._close()
             elif done:
-                self._iterator = self._begin = None  # nothing that made the events is held
+                self._iterator = self._begin = None  # release what made the events
                 self._on_done(self, tuple(self.events) if self._ended else None)
 
     def _close(self) -> None:
-        """End the events, and hold on to nothing that made them."""
+        """Close the iterator and release all that makes events."""
         iterator, self._iterator, self._begin = self._iterator, None, None
         if iterator is not None:
             iterator.close()
 
 
 class EventRun(Generic[_Event]):
-    """The events of one question as they come. One thread takes them; :meth:`close` may be called by any."""
+    """The events of one question as they are made. One thread takes them; any thread may :meth:`close` it."""
 
     def __init__(self, flight: SingleFlight[_Event], *, cached: bool = False) -> None:
         """Make a run of the events of ``flight``; ``cached`` says that no work is done for them."""
@@ -161,7 +160,7 @@ class EventRun(Generic[_Event]):
         self._callbacks: list[Callable[[], None]] = []
 
     def start(self) -> None:
-        """Begin the work, where no other run has; raises what beginning raises."""
+        """Begin the work, unless another run has; raises what beginning raises."""
         self._reach(0)
 
     def __iter__(self) -> Iterator[_Event]:
@@ -180,7 +179,7 @@ class EventRun(Generic[_Event]):
         return list(self)
 
     def close(self) -> None:
-        """End the run: at once, or where an event is being taken, as soon as that has come. Does not wait for it."""
+        """End the run without waiting; where an event is being taken, the run ends once it has been made."""
         with self._lock:
             if self.closed:
                 return
@@ -191,7 +190,7 @@ class EventRun(Generic[_Event]):
             self._end()
 
     def on_end(self, callback: Callable[[], None]) -> None:
-        """Have ``callback`` called once the run has ended, however it did; at once where it has."""
+        """Have ``callback`` called when the run ends, for whatever reason; at once where it has ended."""
         with self._lock:
             if not self._ended:
                 self._callbacks.append(callback)
@@ -210,7 +209,7 @@ class EventRun(Generic[_Event]):
         return mapped
 
     def _reach(self, events: int) -> bool:
-        """Return whether there are so many events; where there are not, or the work fails, the run ends."""
+        """Return whether there are so many events; otherwise, and where the work fails, end the run."""
         with self._lock:
             taking = self._taking = not self.closed
         if not taking:

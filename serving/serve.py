@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -19,7 +20,11 @@ from shrag.serving.http.server import address_of, listen, run
 from shrag.serving.retrieval.rerankers import AUTO
 from shrag.serving.runtime.admission import ServerLimits
 from shrag.serving.runtime.hot_reload import CurrentIndex
-from shrag.serving.runtime.memory import limit_malloc_arenas
+
+_ARENA_MAX = -8
+"""mallopt(3)."""
+
+_ARENAS = 2
 
 
 def serve(
@@ -85,3 +90,14 @@ def _report_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], a
     # A function of its own: a local variable of `serve` would keep a closed engine's files mapped.
     with current.use() as engine:
         ready(engine, address)
+
+
+def limit_malloc_arenas() -> None:
+    """Let all threads allocate from the same few arenas of glibc; called before there are threads.
+
+    By default there are up to eight for each processor, and what one thread frees another cannot use: a process of
+    forty threads grows until each of them has met its largest answer.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_ARENA_MAX, _ARENAS)

@@ -1,7 +1,7 @@
 """Follow the current index generation while serving.
 
-It is opened and checked beside the one in use, then new questions go to it, and the old one is closed when the last
-question that has it ends. What cannot be opened is refused, and the old one stays.
+A new generation is opened and verified while the old one answers; then it answers new questions, and the old one is
+closed after its last question. A generation that cannot be opened is refused, and the old one stays.
 """
 
 from __future__ import annotations
@@ -24,24 +24,23 @@ from shrag.serving.errors import ServingError
 from shrag.serving.runtime.leases import EngineSource, LeasedEngine, SourceStatus
 
 OpenEngine = Callable[[Verify], Engine]
-"""Opens the current generation, its files checked as told."""
+"""Opens the current generation, with its files verified to that degree."""
 
 LOOK_SECONDS = 1.0
-"""How often a published generation is looked for."""
+"""Seconds between two checks for a new generation."""
 
 _TRY_AGAIN_SECONDS = 60.0
 _STOP_SECONDS = 2.0
 
-# No token store has it, so that the analyser loads all it has before the first question needs it.
-_UNHEARD_WORD = "색인교체준비완료여부"
+# In no token store: analyzing it loads Kiwi before the first question needs it.
+_UNKNOWN_WORD = "색인교체준비완료여부"
 
 
 class CurrentIndex(EngineSource):
     """The engine of one index's current generation.
 
-    ``index`` is the index's folder. The first generation is opened at once, its files checked as ``verify`` says;
-    raises as ``open_engine`` does. Those after it are read through before they are taken up: there is one that answers
-    meanwhile.
+    ``index`` is the index's folder. The first generation is opened at once and verified as ``verify`` says; raises as
+    ``open_engine`` does. Later ones are verified fully before they answer.
     """
 
     def __init__(self, index: Path, open_engine: OpenEngine, verify: Verify = "full") -> None:
@@ -52,7 +51,7 @@ class CurrentIndex(EngineSource):
         self._watcher: threading.Thread | None = None
         engine, self._pointer = self._open(verify)
         super().__init__(index.name, engine)
-        # These and the engine that serves change together, under the lock.
+        # Changed together with the served engine, under the lock.
         self._closing: list[LeasedEngine] = []
         self._swaps = 0
         self._problem = ""
@@ -66,9 +65,9 @@ class CurrentIndex(EngineSource):
             return SourceStatus(self._serving.generation, closing, self._problem, self._swaps)
 
     def refresh(self) -> bool:
-        """Look once whether another generation was published, and take it up; return whether one was.
+        """Load the published generation if it is another one; return whether it was loaded.
 
-        What is wrong with it is not raised: :attr:`status` has it. What was refused is tried again after a minute.
+        Errors are not raised but reported by :attr:`status`. A refused generation is tried again after a minute.
         """
         with self._refreshing:
             try:
@@ -84,22 +83,22 @@ class CurrentIndex(EngineSource):
             try:
                 engine, pointer = self._open_ready()
             except Exception as error:
-                # Whatever it is, the generation in use answers on.
+                # Whatever the error is, the old generation goes on answering.
                 self._refused = (pointer, time.monotonic() + _TRY_AGAIN_SECONDS)
                 self._tell(_sentence(error))
                 return False
             return self._swap(engine, pointer)
 
     def watch(self, seconds: float = LOOK_SECONDS) -> None:
-        """Refresh every so many seconds, in a thread of its own, until it is closed."""
+        """Refresh every so many seconds, in a background thread, until it is closed."""
         name = f"current-{self._index.name}"
         self._watcher = threading.Thread(target=self._look, args=(seconds,), name=name, daemon=True)
         self._watcher.start()
 
     def close(self) -> None:
-        """Give no more leases; every engine is closed when its last one is released.
+        """Give no more leases; close each engine when its last lease is released.
 
-        Waited for are engines that nobody uses. An opening under way is not: what it opens is closed again.
+        Waits for idle engines to be closed. An engine that is being opened meanwhile is closed as soon as it is open.
         """
         with self._lock:
             self._closed.set()
@@ -123,14 +122,14 @@ class CurrentIndex(EngineSource):
             engine = self._open_engine(verify)
             if engine.manifest.generation == pointer[0]:
                 return engine, pointer
-            engine.close()  # another was published in between, and which of the two this is is not known
+            engine.close()  # another was published in between
 
     def _open_ready(self) -> tuple[Engine, _Pointer]:
-        """Open the published generation for answering at once, after it answered what it did when it was sealed."""
+        """Open the published generation, verify its golden queries and load what the first question will need."""
         engine, pointer = self._open("full")
         try:
             _check_golden(generation_folder(self._index, pointer[0]), engine)
-            engine.open_index.analyzer.terms([_UNHEARD_WORD])
+            engine.open_index.analyzer.terms([_UNKNOWN_WORD])
         except BaseException:
             engine.close()
             raise

@@ -1,4 +1,4 @@
-"""Several indexes by name, opened on first use."""
+"""Registry of served indexes, each opened on first use."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from shrag.serving.runtime.leases import Lease
 from shrag.serving.strategies.registry import STRATEGIES
 
 OpenNamed = Callable[[str, Verify], Engine]
-"""Opens the current generation of an index of that name, its files checked as told."""
+"""Opens the current generation of the index of that name, with its files verified to that degree."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedIndex:
-    """An index and its generation that answers; ``problem`` is empty where it can.
+    """An index and the generation that answers, 0 for none.
 
-    With a problem and a generation the published one is refused and the one before it answers; generation 0 is none.
+    ``problem`` says why the published generation does not answer; empty where it does.
     """
 
     name: str
@@ -38,9 +38,9 @@ class ServedIndex:
 
 
 class ServedIndexes:
-    """The indexes called ``names`` below ``indexes``; the first is asked where none is named. Safe between threads.
+    """The indexes ``names`` in the folder ``indexes``; the first is the default. Safe to share between threads.
 
-    Raises :class:`~shrag.indexing.errors.IndexMissing` and its kin at once where one has no readable manifest.
+    Raises :class:`~shrag.indexing.errors.IndexMissing` or a related error where one has no readable manifest.
     """
 
     def __init__(self, indexes: Path, names: Sequence[str], open_named: OpenNamed, verify: Verify = "full") -> None:
@@ -56,7 +56,7 @@ class ServedIndexes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names, the one asked where none is named first."""
+        """Their names, the default first."""
         return tuple(self._folders)
 
     def use(self, name: str = "") -> Lease:
@@ -79,7 +79,7 @@ class ServedIndexes:
             return self._open[name]
 
     def strategies(self) -> tuple[str, ...]:
-        """Return what the first index, and each other that is open, can be asked by; opens the first.
+        """Return the strategies of the default index, which is opened, and of all others that are open.
 
         Raises as :meth:`use` does.
         """
@@ -91,11 +91,11 @@ class ServedIndexes:
         return tuple(name for name in STRATEGIES if name in there)
 
     def describe(self) -> tuple[ServedIndex, ...]:
-        """Return what the indexes say of themselves, without opening any."""
+        """Return a description of each index, without opening any."""
         return tuple(self._describe(name) for name in self._folders)
 
     def close(self) -> None:
-        """Close those that are open."""
+        """Close all indexes."""
         for current in self._open.values():
             current.close()
 

@@ -1,7 +1,9 @@
-"""Leases on engines: an engine is closed when it is not served any more and its last user is done."""
+"""Leases on engines: a replaced engine is closed when its last lease is released."""
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,18 +14,19 @@ from shrag.serving.errors import IndexClosed
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
 from shrag.serving.request import Request
-from shrag.serving.runtime.memory import trim_malloc
 
 _STOP_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """What is served and what is not.
+    """Which generations of an index are served.
 
-    ``generation`` is what new questions go to, ``closing`` are those before it that still have questions to answer.
-    ``problem`` says why what is published is not what is served, empty where it is. ``swaps`` counts the generations
-    taken up since the start.
+    Attributes:
+        generation: The one that answers new questions.
+        closing: Earlier ones that still answer questions.
+        problem: Why the published generation is not the one served; empty where it is.
+        swaps: How many generations were loaded since the start.
     """
 
     generation: int
@@ -33,9 +36,9 @@ class SourceStatus:
 
 
 class EngineSource(ABC):
-    """Gives the engine that a question is asked of. Safe to share between threads.
+    """Gives leases on the engine of the index ``name``. Safe to share between threads.
 
-    ``name`` is the index's. A subclass may put another engine in the place of the one that it began with.
+    A subclass may replace the engine.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
@@ -44,7 +47,7 @@ class EngineSource(ABC):
         self._serving = LeasedEngine(engine)
 
     def use(self) -> Lease:
-        """Return a lease on the engine: ``with source.use() as engine:`` keeps it open, and the same, to the end.
+        """Return a lease on the engine: ``with source.use() as engine:`` keeps it open to the end of the block.
 
         Raises:
             IndexClosed: The server is stopping.
@@ -55,7 +58,7 @@ class EngineSource(ABC):
     @property
     @abstractmethod
     def status(self) -> SourceStatus:
-        """What is served and what is not."""
+        """Which generations are served."""
 
     @abstractmethod
     def close(self) -> None:
@@ -63,7 +66,7 @@ class EngineSource(ABC):
 
 
 class FixedEngine(EngineSource):
-    """One engine, whatever is published."""
+    """One engine that is never replaced."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.name, engine)
@@ -118,11 +121,11 @@ class LeasedEngine:
             self._close_if_unused()
 
     def wait_closed(self, seconds: float) -> bool:
-        """Wait for it to be closed, at most ``seconds``; return whether it is."""
+        """Wait at most ``seconds`` for it to be closed; return whether it is."""
         return self._closed.wait(seconds)
 
     def release(self) -> None:
-        """Count a lease back; for :class:`Lease`."""
+        """Release a lease; for :class:`Lease`."""
         with self._lock:
             self._leases -= 1
             self._close_if_unused()
@@ -131,21 +134,21 @@ class LeasedEngine:
         if not self._retired or self._leases or self._engine is None:
             return
         engines, self._engine = [self._engine], None
-        # In a thread of its own: the one that released it last has an answer to send.
+        # In another thread: the one that released the last lease has an answer to send.
         threading.Thread(target=self._close, args=(engines,), name=f"close-{self.generation}").start()
 
     def _close(self, engines: list[Engine]) -> None:
         try:
             engines.pop().close()
             detach_thread()
-            # Its parts refer to each other: Kiwi and memory-mapped vectors would else stay until the next collection.
+            # Its parts refer to each other: without a collection Kiwi and memory-mapped vectors would stay.
             trim_malloc()
         finally:
             self._closed.set()
 
 
 class Lease:
-    """An engine that stays open until this is released, as ``with`` does: from any thread, once or more often."""
+    """Keeps an engine open until it is released, explicitly or by ``with``, from any thread."""
 
     def __init__(self, leased: LeasedEngine, engine: Engine) -> None:
         self.engine = engine
@@ -162,7 +165,7 @@ class Lease:
         self.release()
 
     def run(self, request: Request) -> EventRun[Event]:
-        """Return the engine's run of ``request``; the lease is released when that ends, and where there is none.
+        """Return the engine's run of ``request``; the lease is released when it ends or cannot be made.
 
         Raises as :meth:`~shrag.serving.engine.Engine.run` does.
         """
@@ -175,8 +178,16 @@ class Lease:
         return run
 
     def release(self) -> None:
-        """Say that the engine is not used any more."""
+        """Release the lease; further calls do nothing."""
         with self._lock:
             leased, self._leased = self._leased, None
         if leased is not None:
             leased.release()
+
+
+def trim_malloc() -> None:
+    """Collect garbage and return free pages to the system, which glibc does not do below memory that is in use."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none
+    if trim is not None:
+        trim(0)

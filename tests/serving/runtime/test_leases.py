@@ -15,8 +15,7 @@ import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.errors import IndexClosed
-from shrag.serving.runtime.leases import FixedEngine, LeasedEngine
-from shrag.serving.runtime.memory import trim_malloc
+from shrag.serving.runtime.leases import FixedEngine, LeasedEngine, trim_malloc
 from tests.support.live import KeptEngine
 from tests.support.process_figures import resident_mib
 from tests.support.published import wait_for
@@ -114,7 +113,7 @@ pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only 
 _THREADS = """
 import re, sys, threading
 from pathlib import Path
-from shrag.serving.runtime.memory import limit_malloc_arenas
+from shrag.serving.serve import limit_malloc_arenas
 if sys.argv[1] == "shared":
     limit_malloc_arenas()
 threads, all_here = 12, threading.Barrier(12)
