@@ -16,14 +16,8 @@ class Record:
         docid: Its identifier, unique in the corpus.
         title: Its title, clean (:func:`shrag.corpora.text.cleaning.clean_text`); empty only if ``text`` is not.
         text: Its clean text: the abstract of a scholarly record, a passage of MIRACL, a chunk of a paper.
-        language: The language of the text.
         complete: Whether it has all fields that its format requires of evidence; only then may it support an answer.
-        authors: The authors.
-        journal: The journal.
-        publisher: The publisher.
         year: The year of publication, None if unknown.
-        link: Its address.
-        keywords: The authors' keywords.
         duplicate_of: The docid of the corpus's first record of the same paper, empty if there is none.
     """
 

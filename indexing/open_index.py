@@ -88,15 +88,10 @@ class OpenIndex:
     """An open generation of an index.
 
     Attributes:
-        name: The index's name.
-        manifest: The manifest of the generation.
-        analyzer: The analyzer of its records and of questions.
         searcher: Lexical search.
-        store: The stored records.
         checksums: The verification of its files.
         files: What :meth:`close` closes.
         dense: Vector search, None if it was built without an encoder.
-        glossary: The bilingual glossary.
     """
 
     name: str

@@ -167,10 +167,8 @@ def serve(load: Callable[[bytes], Callable[[Connection], None]]) -> None:
     """Be a fork server: load, then fork a worker for every connection, until the process that started this one ends.
 
     The process's arguments are the number of the control socket and the setup, as :class:`ForkServer` gives them.
-
-    Args:
-        load: Called once with the setup as JSON; returns the function that a worker calls with its connection. The
-            worker ends when that function returns, or where it raises ``EOFError``.
+    ``load`` is called once with the setup as JSON; it returns the function that a worker calls with its connection. The
+    worker ends when that function returns, or where it raises ``EOFError``.
     """
     control = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal is for the process that started this one

@@ -88,7 +88,7 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
         with nullcontext() if model is None else closing(model):
             yield model
         return
-    from shrag.models.model_server.planned_server import add_plan_flags, plan_server
+    from shrag.models.model_server.command import add_plan_flags, plan_server
     from shrag.models.model_server.served_model import ServedModel
     from shrag.models.model_server.server import ModelServer
 

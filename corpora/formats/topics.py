@@ -136,7 +136,11 @@ def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
 
 def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
     lines = list(read_text_lines(path))
-    number_at = _LineNumbers(lines)
+    numbers = [number for number, _ in lines]
+
+    def number_at(index: int) -> int:
+        return numbers[min(index, len(numbers) - 1)]
+
     at, begun, parts = 0, 0, dict[str, str]()
     for tagged in read_tags("\n".join(text for _, text in lines)):
         if tagged.tag in _TOPIC_TAGS:
@@ -160,16 +164,6 @@ def _trec_topic(path: Path, number: int, parts: dict[str, str]) -> Topic:
 
 def _unlabelled(text: str) -> str:
     return plain_line(_LABEL.sub("", text, count=1))
-
-
-class _LineNumbers:
-    """Index among the lines that are not blank → line number in the file."""
-
-    def __init__(self, lines: list[tuple[int, str]]) -> None:
-        self._numbers = [number for number, _ in lines]
-
-    def __call__(self, at: int) -> int:
-        return self._numbers[min(at, len(self._numbers) - 1)]
 
 
 def _judgement(path: Path, number: int, parts: list[str], beir: bool) -> Qrel:

@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from shrag.corpora.records import Origin
@@ -28,6 +27,8 @@ class ScratchDatabase:
     """
 
     def __init__(self, path: Path, *tables: str) -> None:
+        self._path = path
+        self._path.unlink(missing_ok=True)
         self._database = sqlite3.connect(path, isolation_level=None)
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -65536"):
             self._database.execute(f"PRAGMA {pragma}")
@@ -38,10 +39,9 @@ class ScratchDatabase:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._database.close()
+        self._path.unlink()
 
 
 class SeenIds(ScratchDatabase):

@@ -39,18 +39,12 @@ class CorpusManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         format_version: :data:`FORMAT_VERSION` of the SHRAG that wrote it.
-        name: The corpus's name.
-        format: The formats of its sources.
         fingerprint: SHA-256 over the records' digests in order.
-        records: The number of records.
         complete: How many may support an answer.
         linked: How many are of the same paper as an earlier record.
         languages: Language → number of records.
-        records_file: Name of the Parquet file.
         rejects_file: Name of the file of rejected and superseded lines.
-        sources: The sources in the order of reading.
         created: Time in UTC.
-        shrag_version: The SHRAG that wrote it.
     """
 
     format_version: int

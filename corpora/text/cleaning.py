@@ -46,26 +46,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ODD = re.compile(f"{_INVISIBLE.pattern}|{_CONTROL.pattern}|{_SURROGATE.pattern}")
 
 _ABSENT = frozenset(
-    {
-        "",
-        "없음",
-        "초록 없음",
-        "초록없음",
-        "내용 없음",
-        "내용없음",
-        "해당 없음",
-        "해당없음",
-        "초록이 없습니다",
-        "n/a",
-        "na",
-        "none",
-        "null",
-        "nil",
-        "no abstract",
-        "no abstract available",
-        "abstract not available",
-        "not available",
-    }
+    "|없음|초록 없음|초록없음|내용 없음|내용없음|해당 없음|해당없음|초록이 없습니다|n/a|na|none|null|nil|no abstract|"
+    "no abstract available|abstract not available|not available".split("|")
 )
 _EDGE_PUNCTUATION = " .,:;-–—_/()[]<>*\"'"
 

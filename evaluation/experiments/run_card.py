@@ -152,27 +152,17 @@ def read_card(folder: Path) -> RunCard:
             "`shrag experiment` wrote."
         ) from None
     try:
-        version = msgspec.json.decode(data, type=_Format).identity.format_version
+        version = msgspec.json.decode(data)["identity"]["format_version"]
         if version != FORMAT_VERSION:
             raise ResultsMismatch(
                 f"{folder} holds results of format {version}, and this version of SHRAG reads format {FORMAT_VERSION}: "
                 "run the experiment again into another folder."
             )
         return msgspec.json.decode(data, type=RunCard)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
         raise ResultsMismatch(
             f"{path} is not a run card ({error}): run the experiment again into another folder."
         ) from None
-
-
-class _FormatVersion(msgspec.Struct):
-    format_version: int
-
-
-class _Format(msgspec.Struct):
-    """The part of a card that says which format it has."""
-
-    identity: _FormatVersion
 
 
 def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> None:

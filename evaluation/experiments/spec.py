@@ -139,3 +139,8 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     baseline: str = ""
     plots: tuple[Plot, ...] = ()
     claims: tuple[Claim, ...] = ()
+
+
+def setting_text(value: object) -> str:
+    """Return the value of a setting as in TOML, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,7 +13,7 @@ import msgspec
 
 from shrag.corpora.files import is_name
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
-from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
+from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet, setting_text
 from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
 from shrag.serving.errors import ServingError
@@ -133,17 +133,13 @@ def _expand(path: Path, given: object) -> Iterator[object]:
         chosen: dict[str, Any] = dict(zip(grid, values, strict=True))
         yield {
             **condition,
-            "name": "-".join([str(name), *(f"{key}-{_value_text(value)}" for key, value in chosen.items())]),
+            "name": "-".join([str(name), *(f"{key}-{setting_text(value)}" for key, value in chosen.items())]),
             "label": ", ".join(
-                [condition.get("label") or str(name), *(f"{k} {_value_text(v)}" for k, v in chosen.items())]
+                [condition.get("label") or str(name), *(f"{k} {setting_text(v)}" for k, v in chosen.items())]
             ),
             "settings": {**settings, **chosen} if isinstance(settings, Mapping) else settings,
             "group": name,
         }
-
-
-def _value_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _problems(experiment: Experiment) -> Iterator[str]:

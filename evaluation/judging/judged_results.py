@@ -11,8 +11,6 @@ import msgspec
 from shrag.corpora.formats.topics import read_text_lines
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
 from shrag.evaluation.judging.llm_judge import Judgement, JudgeSummary, judge_answer, summarise_judgements
-from shrag.evaluation.questions.outcome import QuestionOutcome
-from shrag.evaluation.questions.reference_answers import Reference
 from shrag.evaluation.reports.result_folder import ResultFolder
 from shrag.models.language_model import LanguageModel
 
@@ -47,12 +45,8 @@ def judge_results(
     """Have ``model`` judge every answer it has not judged before, and return the means.
 
     Each judgement is stored at once. Of a repeated condition, the first repeat is judged. ``report`` is called with
-    judge, set and condition, and how many answers are judged.
-
-    Raises:
-        EvaluationError: No condition has answers.
-        ResultsMismatch: The file of judgements is damaged.
-        ModelUnavailable, ModelRefused: The judge fails.
+    judge, set and condition, and how many answers are judged. Raises ``EvaluationError`` where no condition has
+    answers, ``ResultsMismatch`` where the file of judgements is damaged, and ``ModelError`` where the judge fails.
     """
     answer_parts = [
         (part, condition) for part, condition in results.all_parts() if condition.answers and part.repeat < 2
@@ -68,11 +62,13 @@ def judge_results(
             questions = {topic.qid: topic.text for topic in results.topics(part.set)}
             judgements: list[Judgement] = []
             for outcome in outcomes:
-                if outcome.answer is None or outcome.answer.reason:
+                answer, reference = outcome.answer, references.get(outcome.qid)
+                if answer is None or answer.reason:
                     continue
                 key = (part.set, condition.name, outcome.qid)
                 if key not in known:
-                    judgement = _judge(model, questions[outcome.qid], outcome, references.get(outcome.qid))
+                    given = reference.answers if reference else ()
+                    judgement = judge_answer(model, questions[outcome.qid], answer.plain, answer.language, given)
                     known[key] = JudgedAnswer(*key, judgement)
                     stream.write(msgspec.json.encode(known[key]).decode() + "\n")
                     stream.flush()
@@ -81,12 +77,6 @@ def judge_results(
             summary = summarise_judgements(model.name, judgements, results.experiment.seed)
             summaries.append(JudgedCondition(part.set, condition.name, len(outcomes) - len(judgements), summary))
     return summaries
-
-
-def _judge(model: LanguageModel, question: str, outcome: QuestionOutcome, reference: Reference | None) -> Judgement:
-    answer = outcome.answer
-    assert answer is not None  # noqa: S101  (outcomes without an answer are skipped)
-    return judge_answer(model, question, answer.plain, answer.language, reference.answers if reference else ())
 
 
 def _read(path: Path) -> Iterator[JudgedAnswer]:

@@ -30,11 +30,10 @@ class Peer(Protocol):
         """Its name in experiments."""
 
     def open(self, contents: Sequence[tuple[str, str]]) -> AbstractContextManager[Callable[[str, int], list[Hit]]]:
-        """Index pairs of docid and text, each docid once; raise ``PartMissing`` where the peer is not installed.
+        """Index pairs of docid and text, each docid once; raise ``DependencyMissing`` where the peer is not installed.
 
-        Returns:
-            A context with a function (question, k) → at most ``k`` hits, best first, ties by docid. A record without a
-            term of the question is not a hit.
+        Returns a context with a function (question, k) → at most ``k`` hits, best first, ties by docid. A record
+        without a term of the question is not a hit.
         """
 
 
@@ -94,7 +93,7 @@ STAGE = "ranking"
 
 
 def check_peer(peer: str) -> None:
-    """Have the peer rank one record, to fail early; raise ``EvaluationError`` or ``PartMissing`` where it cannot."""
+    """Have the peer rank one record, to fail early; raise ``EvaluationError`` or ``DependencyMissing`` if it cannot."""
     with find_peer(peer).open([("d", "a word")]) as search:
         search("word", 1)
 

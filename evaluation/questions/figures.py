@@ -5,7 +5,7 @@ compared over the same questions. A question that was refused or could not be as
 ``choice_accuracy_with_guessing``.
 
 The candidates are those before the ranking is cut at k. ``candidate_recall`` is the y-axis of the SHRAG paper's figure
-3, ``candidate_success`` its equation 6 over all candidates (query_success.py has both for a ranking).
+3, ``candidate_success`` its equation 6 over all candidates (providers.py has both for a ranking).
 """
 
 from __future__ import annotations

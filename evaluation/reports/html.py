@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -12,56 +11,13 @@ from pathlib import Path
 
 from shrag.corpora.records import Topic
 from shrag.corpora.text.sentences import detect_language
-from shrag.evaluation.experiments.run_card import IndexIdentity, RunCard
+from shrag.evaluation.experiments.run_card import RunCard
 from shrag.evaluation.questions.outcome import QuestionOutcome
-from shrag.evaluation.reports.markdown import cell_text, choice_baselines_text, counts_text
+from shrag.evaluation.reports.markdown import card_facts, cell_text, choice_baselines_text, counts_text
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results
 from shrag.evaluation.reports.table import BaselineDifference, ResultTable, SetTable, read_table
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
 from shrag.serving.page.rendering import PAGE_FOLDER, open_templates
-
-
-def _card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
-    """Yield the card's fields as pairs of name and text, in display order."""
-    identity = card.identity
-    yield "fingerprint", card.fingerprint
-    for session in card.sessions:
-        ended = session.ended or "stopped"
-        yield "command", f"{shlex.join(session.command)} ({session.started} to {ended}, {session.threads} at once)"
-    changed = {True: ", with changes", False: "", None: ""}[card.code.dirty]
-    yield "code", f"{card.code.commit or 'no checkout'}{changed}, {card.code.digest}"
-    yield "seed", f"{identity.experiment.seed}, {identity.experiment.repeats} repeats with a language model"
-    yield "records per question", str(identity.experiment.k)
-    for name, questions in identity.questions.items():
-        yield (
-            f"questions of {name}",
-            f"{questions.topics:,} asked; left out: {questions.unjudged_topics:,} without judgement, "
-            f"{questions.missing_topics:,} judged but without text; {questions.digest}",
-        )
-    for name, index in identity.indexes.items():
-        yield f"index {name}", _index(index)
-    yield "prompts", identity.prompts
-    yield "language model", f"{identity.model.name}, {identity.model.fingerprint}" if identity.model.name else "none"
-    yield "versions", ", ".join(f"{name} {version}" for name, version in identity.versions.items())
-    machine = card.hardware
-    gpus = ", ".join(machine.gpus) or "no GPU"
-    yield (
-        "machine",
-        f"{machine.processor}, {machine.cores} cores, {machine.memory_bytes / 2**30:.1f} GiB, {gpus}, {machine.system}",
-    )
-    yield "files", f"{len(card.files)} that are the same, byte for byte, in every run of this fingerprint"
-
-
-def _index(index: IndexIdentity) -> str:
-    vectors = index.vectors
-    made = (
-        f"vectors by {vectors.encoder} (dimension {vectors.dimension}, {vectors.digest})" if vectors else "no vectors"
-    )
-    bm25 = f"k1 {index.bm25.k1}, b {index.bm25.b}, title {index.bm25.title_boost}"
-    return (
-        f"{index.records:,} records of the corpus {index.corpus}, {index.rejected:,} rejected; analyzer "
-        f"{index.analyzer}; BM25 with {bm25}; {made}"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +72,7 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
         sets=tuple(_set_view(results, table, each, questions) for each in table.sets),
         plots=tuple(_plots(results, table)),
         times=tuple(read_times_file(results)),
-        facts=tuple(_card_facts(card)),
+        facts=tuple(card_facts(card)),
     )
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from shrag.evaluation.experiments.run_card import RunCard
+from shrag.evaluation.experiments.run_card import IndexIdentity, RunCard
 from shrag.evaluation.experiments.spec import Claim
 from shrag.evaluation.questions.figures import ChoiceBaselines
 from shrag.evaluation.reports.claims import Verdict, judge_claim
@@ -121,7 +121,7 @@ def _section(results: ResultFolder, card: RunCard) -> Iterator[str]:
         yield from set_lines(table, each, heading="###")
         yield from _time_lines([part for part in times if part.part.partition("/")[0] == each.set])
     yield ""
-    yield from _card_lines(card)
+    yield from (f"- **{name}:** {escape_markdown(text)}" for name, text in card_facts(card))
 
 
 def _claim_lines(claim: Claim, verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -192,23 +192,44 @@ def _time_lines(times: Sequence[PartTimes]) -> Iterator[str]:
         yield f"Median milliseconds per question: {', '.join(timed)}."
 
 
-def _card_lines(card: RunCard) -> Iterator[str]:
-    identity, machine = card.identity, card.hardware
-    asked = ", ".join(f"{name} {each.topics:,}" for name, each in identity.questions.items())
-    commands = "; ".join(dict.fromkeys(f"`{shlex.join(each.command)}`" for each in card.sessions))
-    threads = max(each.threads for each in card.sessions)
-    changed = " with changes" if card.code.dirty else ""
+def card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
+    """Yield the card's fields as pairs of name and text, in display order."""
+    identity = card.identity
+    yield "fingerprint", card.fingerprint
+    for session in card.sessions:
+        ended = session.ended or "stopped"
+        yield "command", f"{shlex.join(session.command)} ({session.started} to {ended}, {session.threads} at once)"
+    changed = {True: ", with changes", False: "", None: ""}[card.code.dirty]
+    yield "code", f"{card.code.commit or 'no checkout'}{changed}, {card.code.digest}"
+    yield "seed", f"{identity.experiment.seed}, {identity.experiment.repeats} repeats with a language model"
+    yield "records per question", str(identity.experiment.k)
+    for name, questions in identity.questions.items():
+        yield (
+            f"questions of {name}",
+            f"{questions.topics:,} asked; left out: {questions.unjudged_topics:,} without judgement, "
+            f"{questions.missing_topics:,} judged but without text; {questions.digest}",
+        )
+    for name, index in identity.indexes.items():
+        yield f"index {name}", _index_text(index)
+    yield "prompts", identity.prompts
+    yield "language model", f"{identity.model.name}, {identity.model.fingerprint}" if identity.model.name else "none"
+    yield "versions", ", ".join(f"{name} {version}" for name, version in identity.versions.items())
+    machine = card.hardware
     gpus = ", ".join(machine.gpus) or "no GPU"
-    yield f"- **Command:** {commands}, seed {identity.experiment.seed}, {threads} questions at once"
-    yield f"- **Questions:** {asked}"
-    yield f"- **Language model:** {escape_markdown(identity.model.name) or 'none'}"
-    commit = card.code.commit or "no checkout"
     yield (
-        f"- **Code:** {commit}{changed}, digest `{card.code.digest[:16]}`; fingerprint of the results "
-        f"`{card.fingerprint[:16]}`"
+        "machine",
+        f"{machine.processor}, {machine.cores} cores, {machine.memory_bytes / 2**30:.1f} GiB, {gpus}, {machine.system}",
     )
-    yield f"- **Versions:** {', '.join(f'{name} {version}' for name, version in identity.versions.items())}"
-    yield (
-        f"- **Machine:** {escape_markdown(machine.processor)}, {machine.cores} cores, "
-        f"{machine.memory_bytes / 2**30:.0f} GiB, {gpus}; {card.sessions[0].started} to {card.sessions[-1].ended}"
+    yield "files", f"{len(card.files)} that are the same, byte for byte, in every run of this fingerprint"
+
+
+def _index_text(index: IndexIdentity) -> str:
+    vectors = index.vectors
+    made = (
+        f"vectors by {vectors.encoder} (dimension {vectors.dimension}, {vectors.digest})" if vectors else "no vectors"
+    )
+    bm25 = f"k1 {index.bm25.k1}, b {index.bm25.b}, title {index.bm25.title_boost}"
+    return (
+        f"{index.records:,} records of the corpus {index.corpus}, {index.rejected:,} rejected; analyzer "
+        f"{index.analyzer}; BM25 with {bm25}; {made}"
     )

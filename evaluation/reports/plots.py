@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
-from shrag.evaluation.experiments.spec import Plot
-from shrag.evaluation.reports.table import ResultRow, ResultTable, SetTable
+from shrag.evaluation.experiments.spec import Plot, setting_text
+from shrag.evaluation.reports.table import ResultTable, SetTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,9 +77,11 @@ def _labels(x: str, table: ResultTable) -> tuple[Label, ...]:
     values = [row.settings[x] for row in rows if x in row.settings]
     if not values:
         raise ExperimentRejected(f"A plot has x = {x!r}, which no condition sets: leave plots out by --no-plots.")
-    distinct = list(dict.fromkeys(map(_text, values)))
+    distinct = list(dict.fromkeys(map(setting_text, values)))
     numbers = {
-        _text(value): float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)
+        setting_text(value): float(value)
+        for value in values
+        if isinstance(value, int | float) and not isinstance(value, bool)
     }
     if len(numbers) == len(distinct):
         return tuple(Label(numbers[text], text, text) for text in sorted(distinct, key=numbers.__getitem__))
@@ -89,31 +91,24 @@ def _labels(x: str, table: ResultTable) -> tuple[Label, ...]:
 def _series(plot: Plot, measure: str, table: ResultTable, positions: dict[str, float]) -> tuple[Series, ...]:
     groups = dict.fromkeys(row.group for row in table.sets[0].rows if plot.x in row.settings) if plot.x else {"": None}
     return tuple(
-        Series(_series_label(each.set, group, len(groups)), _points(plot.x, measure, each, group, positions))
+        Series(
+            f"{each.set}, {group}" if len(groups) > 1 else each.set, _points(plot.x, measure, each, group, positions)
+        )
         for each in table.sets
         for group in groups
     )
-
-
-def _series_label(set_name: str, group: str, groups: int) -> str:
-    return f"{set_name}, {group}" if groups > 1 else set_name
 
 
 def _points(x: str, measure: str, each: SetTable, group: str, positions: dict[str, float]) -> tuple[Point, ...]:
     chosen = [
         row for row in each.rows if measure in row.cells and (not x or (row.group == group and x in row.settings))
     ]
-    points = [_point(row, measure, positions[_text(row.settings[x]) if x else row.condition]) for row in chosen]
+    points = []
+    for row in chosen:
+        cell = row.cells[measure]
+        key = setting_text(row.settings[x]) if x else row.condition
+        points.append(Point(positions[key], cell.mean, cell.low, cell.high))
     return tuple(sorted(points, key=lambda point: point.x))
-
-
-def _point(row: ResultRow, measure: str, x: float) -> Point:
-    cell = row.cells[measure]
-    return Point(x, cell.mean, cell.low, cell.high)
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")

@@ -163,7 +163,7 @@ class KoreanEnglishAnalyzer:
 
     def _analyze_new(self, eojeol: str) -> tuple[Token, ...]:
         folded, starts, ends = fold_with_offsets(eojeol)
-        found = [Token(*word) for word in find_words(folded)]
+        found = find_words(folded)
         if self._dictionary.words:
             found.extend(token for token in self._matcher.find(folded) if token not in found)
         if _KOREAN.search(folded):

@@ -11,11 +11,10 @@ import threading
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 import Stemmer
 
-from shrag.indexing.analysis.analyzer import TokenKind
+from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS
 
 MAX_TERM_LENGTH = 64
@@ -49,19 +48,10 @@ _GREEK = dict(
 _GREEK_LETTER = re.compile("[α-ως]")
 
 
-class WordTerm(NamedTuple):
-    """A term and the range of the text that it comes from."""
-
-    term: str
-    start: int
-    end: int
-    kind: TokenKind
-
-
-def find_words(text: str) -> list[WordTerm]:
+def find_words(text: str) -> list[Token]:
     """Return the terms of all words, numbers and identifiers in folded ``text``, ordered by ``start``."""
     return [
-        WordTerm(term, match.start() + start, match.start() + end, kind)
+        Token(term, match.start() + start, match.start() + end, kind)
         for match in _WORD.finditer(text)
         for term, start, end, kind in _word_terms(match.group())
     ]
@@ -78,19 +68,19 @@ def plain_word_terms(word: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=200_000)
-def _word_terms(word: str) -> tuple[WordTerm, ...]:
+def _word_terms(word: str) -> tuple[Token, ...]:
     length = len(word)
     if re.fullmatch(r"[\d,]+(?:\.\d+)?", word):
-        return (WordTerm(word.replace(",", "")[:MAX_TERM_LENGTH], 0, length, "number"),)
+        return (Token(word.replace(",", "")[:MAX_TERM_LENGTH], 0, length, "number"),)
     plain = word.lower()
     stem_end = length - 2 if plain.endswith("'s") else length
-    terms: list[WordTerm] = []
+    terms: list[Token] = []
     parts = _parts(plain[:stem_end])
     for part, start, end in parts:
         terms.extend(_part_terms(_spell(part), start, end))
     if 1 < len(parts) <= _MAX_JOINED_PARTS:
         joined = "".join(_spell(part) for part, _, _ in parts)
-        terms.append(WordTerm(_stem(joined), 0, length, "number" if joined.isdigit() else "foreign"))
+        terms.append(Token(_stem(joined), 0, length, "number" if joined.isdigit() else "foreign"))
     return tuple(terms)
 
 
@@ -105,14 +95,14 @@ def _parts(word: str) -> list[tuple[str, int, int]]:
     return [part for part in parts if part[0]]
 
 
-def _part_terms(part: str, start: int, end: int) -> list[WordTerm]:
+def _part_terms(part: str, start: int, end: int) -> list[Token]:
     if part in ENGLISH_STOPWORDS:
         return []
-    terms = [WordTerm(_stem(part), start, end, "number" if part.isdigit() else "foreign")]
+    terms = [Token(_stem(part), start, end, "number" if part.isdigit() else "foreign")]
     if any(character.isdigit() for character in part):
         # h2o stays one term; gpt4 and covid19 also give the name in them.
         terms.extend(
-            WordTerm(_stem(letters), start, end, "foreign")
+            Token(_stem(letters), start, end, "foreign")
             for letters in _LETTERS.findall(part)
             if letters not in ENGLISH_STOPWORDS
         )

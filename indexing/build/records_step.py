@@ -10,7 +10,6 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
@@ -54,9 +53,7 @@ class BuildNotes:
     def __enter__(self) -> BuildNotes:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._database.close()
 
     def add_words(self, words: Sequence[tuple[str, bytes]]) -> None:

@@ -19,28 +19,25 @@ from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.storage.generations import check_file, current_generation
 from shrag.indexing.storage.vector_card import FILE, FOLDER, VectorCard
 from shrag.indexing.vectors.encoders import make_encoder
-from shrag.indexing.vectors.store import Float16Vectors, StoredDocuments, open_vectors, write_vectors
+from shrag.indexing.vectors.store import Float16Vectors, ReusableRows, StoredDocuments, open_vectors, write_vectors
 from shrag.models.encoder import Encoder
 from shrag.models.reranker import Passage
 
 
-class VectorReuse:
-    """Implements :class:`~shrag.indexing.vectors.store.ReusableRows` over one generation's vectors and records."""
+def reuse_rows(vectors: Float16Vectors, reader: LuceneSearcher) -> ReusableRows:
+    """Return the vectors of one generation for passages whose title and text are those of its records."""
 
-    def __init__(self, vectors: Float16Vectors, reader: LuceneSearcher) -> None:
-        self._vectors = vectors
-        self._reader = reader
-
-    def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
-        """See :class:`~shrag.indexing.vectors.store.ReusableRows`; title and text of a passage must be the same."""
-        numbers = self._reader.numbers([passage.docid for passage in passages])
+    def rows(passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
+        numbers = reader.numbers([passage.docid for passage in passages])
         stored_at = [(position, number) for position, number in enumerate(numbers) if number is not None]
-        stored = self._reader.documents([number for _, number in stored_at])
+        stored = reader.documents([number for _, number in stored_at])
         return {
-            position: self._vectors[number]
+            position: vectors[number]
             for (position, number), found in zip(stored_at, stored, strict=True)
             if (found.record.title, found.record.text) == (passages[position].title, passages[position].text)
         }
+
+    return rows
 
 
 def build_vectors(
@@ -61,10 +58,8 @@ def build_vectors(
         stage: The folder of working files.
         choice: As for :func:`~shrag.indexing.vectors.encoders.make_encoder`, like the arguments up to ``report``.
         documents: The documents of the Lucene index.
-        analyzer: The index's analyzer.
         source: Identifies the documents and their terms.
         weights: The folder of models' weights.
-        report: Called with the progress.
         index: The index's folder, whose current generation may have vectors to reuse.
     """
     folder = build / FOLDER
@@ -75,7 +70,7 @@ def build_vectors(
 
 
 @contextmanager
-def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[VectorReuse | None]:
+def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[ReusableRows | None]:
     """Yield the current generation's vectors of the same encoder, None if there are none or they are damaged."""
     found = _find(index, encoder) if index is not None and encoder.is_model else None
     if found is None:
@@ -83,7 +78,7 @@ def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[VectorReu
         return
     vectors, reader = found
     with closing(reader):
-        yield VectorReuse(vectors, reader)
+        yield reuse_rows(vectors, reader)
 
 
 def _find(index: Path, encoder: Encoder) -> tuple[Float16Vectors, LuceneSearcher] | None:

@@ -57,7 +57,6 @@ class AnalysisTask(msgspec.Struct, frozen=True, array_like=True):
     """Records to analyze.
 
     Attributes:
-        path: The file of records.
         start: Number of the first one.
         count: How many.
         batch: Most records in a message.

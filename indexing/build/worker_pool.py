@@ -11,7 +11,6 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
@@ -43,9 +42,7 @@ class WorkerPool:
     def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.interrupt()
         for task in self._tasks:
             task.fail(EOFError())

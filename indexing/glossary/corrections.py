@@ -84,8 +84,6 @@ def apply_corrections(
 
     Args:
         entries: The mined entries.
-        corrections: The user's corrections.
-        analyzer: The index's analyzer.
         name: Name of the file, for the error message.
 
     Raises:

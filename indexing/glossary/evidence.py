@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import heapq
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from shrag.corpora.ingest.ledger import ScratchDatabase
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import Analyzer
@@ -44,24 +44,17 @@ class TermContext(NamedTuple):
     records: int
 
 
-class EvidenceCollector:
+class EvidenceCollector(ScratchDatabase):
     """Collects evidence: call :meth:`add` for every record, then read the results."""
 
     def __init__(self, analyzer: Analyzer, scratch: Path) -> None:
-        scratch.unlink(missing_ok=True)
+        super().__init__(
+            scratch,
+            "contexts (terms TEXT, words TEXT, english TEXT, exact INTEGER, count INTEGER, "
+            "PRIMARY KEY (terms, words, english, exact)) WITHOUT ROWID",
+            "expansions (acronym TEXT, phrase TEXT, count INTEGER, PRIMARY KEY (acronym, phrase)) WITHOUT ROWID",
+        )
         self._analyzer = analyzer
-        self._scratch = scratch
-        self._database = sqlite3.connect(scratch, isolation_level=None)
-        self._database.execute("PRAGMA journal_mode = OFF")
-        self._database.execute("PRAGMA synchronous = OFF")
-        self._database.execute(
-            "CREATE TABLE contexts (terms TEXT, words TEXT, english TEXT, exact INTEGER, count INTEGER, "
-            "PRIMARY KEY (terms, words, english, exact)) WITHOUT ROWID"
-        )
-        self._database.execute(
-            "CREATE TABLE expansions (acronym TEXT, phrase TEXT, count INTEGER, PRIMARY KEY (acronym, phrase)) "
-            "WITHOUT ROWID"
-        )
         self._contexts: Counter[tuple[str, str, str, bool]] = Counter()
         self._expansions: Counter[tuple[str, str]] = Counter()
         self._sample: list[tuple[int, str, str, str]] = []
@@ -113,11 +106,6 @@ class EvidenceCollector:
         for _, _, korean, english in sorted(self._sample):
             yield BilingualPair(korean, english)
 
-    def close(self) -> None:
-        """Remove the scratch file."""
-        self._database.close()
-        self._scratch.unlink(missing_ok=True)
-
     def _count(self, mention: TermMention | AcronymExpansion) -> None:
         if isinstance(mention, AcronymExpansion):
             acronym = " ".join(phrase_terms(self._analyzer, mention.acronym))
@@ -129,7 +117,6 @@ class EvidenceCollector:
             self._contexts[terms, " ".join(mention.korean), mention.english, mention.exact] += 1
 
     def _flush(self) -> None:
-        self._database.execute("BEGIN")
         self._database.executemany(
             "INSERT INTO contexts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
             ((*key, count) for key, count in self._contexts.items()),
@@ -138,7 +125,6 @@ class EvidenceCollector:
             "INSERT INTO expansions VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
             ((*key, count) for key, count in self._expansions.items()),
         )
-        self._database.execute("COMMIT")
         self._contexts.clear()
         self._expansions.clear()
 

@@ -75,13 +75,10 @@ def mine_glossary(records: Records, analyzer: Analyzer, scratch: Path) -> list[E
     Returns:
         The entries, sorted by their terms.
     """
-    evidence = EvidenceCollector(analyzer, scratch)
-    try:
+    with EvidenceCollector(analyzer, scratch) as evidence:
         for record in records:
             evidence.add(record)
         return _Miner(evidence, analyzer).entries()
-    finally:
-        evidence.close()
 
 
 class _Meaning(NamedTuple):

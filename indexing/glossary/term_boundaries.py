@@ -76,7 +76,6 @@ def choose_term(
     """Choose the best candidate.
 
     Args:
-        candidates: The candidates.
         english: The English terms.
         contexts: The number of all contexts.
         confidence: Compares two terms.

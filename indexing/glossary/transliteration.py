@@ -210,45 +210,38 @@ _MAX_KEYS = 64
 _WORD = re.compile("[a-z]+")
 
 
-def _read_consonant(word: str, position: int) -> tuple[int, tuple[str, ...]]:  # noqa: C901, PLR0911, PLR0912  (a table)
-    letter, following = word[position], word[position + 1 : position + 2]
-    pair = letter + following
-    if following == letter and letter not in _VOWEL_LETTERS:
+_CONSONANTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("ph", ("P",)),
+    ("gh", ("", "K")),
+    ("ch", ("S", "K")),
+    ("ck", ("K",)),
+    ("sh", ("S",)),
+    ("ps", ("S", "PS")),
+    ("th", ("S", "T")),
+    ("ng", ("N", "NK", "NS")),
+    ("x", ("KS", "S")),
+    ("c(?=[eiy])", ("S",)),
+    ("g(?=[eiy])", ("S", "K")),
+    ("t(?=i[oa]|ur)", ("S", "T")),
+    ("d(?=[gu])", ("", "S", "T")),
+    (r"r(?=[aeiouy])(?!e\Z|ew)", ("R",)),
+    ("r", ("", "R")),  # silent, except before a vowel that is no final e (software)
+    ("ts", ("S", "TS")),
+)
+"""English spellings (the first that matches) and their consonant classes; other letters: :func:`_consonant_class`."""
+
+_CONSONANT = re.compile("|".join(f"({spelling})" for spelling, _ in _CONSONANTS))
+
+
+def _read_consonant(word: str, position: int) -> tuple[int, tuple[str, ...]]:
+    """Return the length of the spelling at ``position`` and its possible classes."""
+    letter = word[position]
+    if word.startswith(letter, position + 1) and letter not in _VOWEL_LETTERS:
         return 2, _consonant_class(letter)
-    if pair in ("ph", "gh"):
-        return 2, ("P",) if pair == "ph" else ("", "K")
-    if pair == "ch":
-        return 2, ("S", "K")
-    if pair == "ck":
-        return 2, ("K",)
-    if pair in ("sh", "ps"):
-        return 2, ("S", "PS") if pair == "ps" else ("S",)
-    if pair == "th":
-        return 2, ("S", "T")
-    if pair == "ng":
-        return 2, ("N", "NK", "NS")
-    if letter == "x":
-        return 1, ("KS", "S")
-    if letter == "c":
-        return 1, ("S",) if following in ("e", "i", "y") and following else ("K",)
-    if letter == "g":
-        return 1, ("S", "K") if following in ("e", "i", "y") and following else ("K",)
-    if letter == "t" and word[position : position + 3] in ("tio", "tia", "tur"):
-        return 1, ("S", "T")
-    if letter == "d" and word[position : position + 2] in ("dg", "du"):
-        return 1, ("", "S", "T")
-    if letter == "r":
-        # Pronounced before a vowel only; a final e (software) is none.
-        pronounced = (
-            following != ""
-            and following in "aeiouy"
-            and word[position + 1 :] != "e"
-            and word[position + 1 : position + 3] != "ew"
-        )
-        return 1, ("R",) if pronounced else ("", "R")
-    if pair == "ts":
-        return 2, ("S", "TS")
-    return 1, _consonant_class(letter)
+    found = _CONSONANT.match(word, position)
+    if found is None or found.lastindex is None:
+        return 1, _consonant_class(letter)
+    return found.end() - position, _CONSONANTS[found.lastindex - 1][1]
 
 
 def _consonant_class(letter: str) -> tuple[str, ...]:

@@ -189,7 +189,7 @@ class LuceneSearcher:
             return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
 
     def numbers(self, docids: Sequence[str]) -> list[int | None]:
-        """See :class:`~shrag.indexing.vectors.vector_index.DocumentNumbers`."""
+        """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
         with self._java_errors():
             return [self._number(docid) for docid in docids]
 

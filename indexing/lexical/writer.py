@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 
 from shrag.indexing.analyzed_record import PackedRecord
 from shrag.indexing.bm25 import Bm25
@@ -46,9 +45,7 @@ class LuceneIndexWriter:
     def __enter__(self) -> LuceneIndexWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             with java_errors(self._doing):
                 self._writer.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from shrag.corpora.ingest.reading import ProgressCallback
 from shrag.indexing.analysis.analyzer import Analyzer
@@ -15,7 +14,7 @@ from shrag.indexing.lexical.jvm import java_class, java_errors, lucene_class
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
-from shrag.indexing.storage.checksums import find_damage, open_readonly
+from shrag.indexing.storage.checksums import FileDamage, find_damage, open_readonly
 from shrag.indexing.storage.manifest import IndexManifest
 
 _FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
@@ -53,20 +52,13 @@ def check_lucene(folder: Path) -> list[str]:
 _BATCH = 10_000
 
 
-class CheckFailure(NamedTuple):
-    """A problem of a file, whose path is relative to the index's folder."""
-
-    file: str
-    message: str
-
-
 @dataclass(frozen=True, slots=True)
 class IndexCheck:
     """The result of a check: its name, how many items were examined, and the problems."""
 
     name: str
     examined: int
-    problems: tuple[CheckFailure, ...]
+    problems: tuple[FileDamage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,30 +71,30 @@ class IndexContents:
     analyzer: Analyzer
     report: ProgressCallback
 
-    def problem(self, file: str, says: str) -> CheckFailure:
+    def problem(self, file: str, message: str) -> FileDamage:
         """Return a problem with a file of the generation."""
-        return CheckFailure(f"{self.folder.name}/{file}", says)
+        return FileDamage(f"{self.folder.name}/{file}", message)
 
 
 def check_checksums(folder: Path, manifest: IndexManifest) -> IndexCheck:
     """Verify size and SHA-256 of every file, and find additional files."""
     damages = find_damage(folder, manifest.files)
-    problems = tuple(CheckFailure(f"{folder.name}/{damage.file}", damage.message) for damage in damages)
+    problems = tuple(FileDamage(f"{folder.name}/{damage.file}", damage.message) for damage in damages)
     return IndexCheck("checksums", len(manifest.files), problems)
 
 
 def check_postings(folder: Path) -> IndexCheck:
     """Run Lucene's CheckIndex."""
-    problems = tuple(CheckFailure(f"{folder.name}/{FOLDER}", message) for message in check_lucene(folder / FOLDER))
+    problems = tuple(FileDamage(f"{folder.name}/{FOLDER}", message) for message in check_lucene(folder / FOLDER))
     return IndexCheck("CheckIndex", 1, problems)
 
 
 def check_databases(folder: Path) -> IndexCheck:
     """Run SQLite's integrity check."""
     paths = sorted(folder.rglob("*.sqlite"))
-    found = [(path, says) for path in paths for says in _database_problems(path)]
+    found = [(path, message) for path in paths for message in _database_problems(path)]
     problems = tuple(
-        CheckFailure(f"{folder.name}/{path.relative_to(folder)}", f"{path}: {says}") for path, says in found
+        FileDamage(f"{folder.name}/{path.relative_to(folder)}", f"{path}: {message}") for path, message in found
     )
     return IndexCheck("databases", len(paths), problems)
 
@@ -124,7 +116,7 @@ def check_counts(contents: IndexContents) -> IndexCheck:
             if stored.record.docid != docid:
                 problems.append(f"the record {stored.record.docid} is found as {docid}")
         contents.report("records read back", numbers.stop)
-    return IndexCheck("records", reader.count(), tuple(contents.problem(FOLDER, says) for says in problems))
+    return IndexCheck("records", reader.count(), tuple(contents.problem(FOLDER, message) for message in problems))
 
 
 def check_golden_queries(contents: IndexContents) -> IndexCheck:

@@ -15,7 +15,6 @@ from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance.checks import (
-    CheckFailure,
     IndexCheck,
     IndexContents,
     check_analysis,
@@ -26,7 +25,7 @@ from shrag.indexing.maintenance.checks import (
     check_postings,
 )
 from shrag.indexing.open_index import open_generation, uncached_analyzer
-from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE
+from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, FileDamage
 from shrag.indexing.storage.generations import (
     CURRENT_FILE,
     generation_folder,
@@ -54,7 +53,7 @@ class Verification:
     skipped: tuple[str, ...] = ()
 
     @property
-    def problems(self) -> tuple[CheckFailure, ...]:
+    def problems(self) -> tuple[FileDamage, ...]:
         """The problems of all checks in order."""
         return tuple(problem for check in self.checks for problem in check.problems)
 
@@ -109,7 +108,7 @@ def _opening(folder: Path, manifest: IndexManifest) -> IndexCheck:
     try:
         open_generation(folder, manifest, verify="quick").close()
     except IndexingError as error:
-        return IndexCheck("opening", 1, (CheckFailure(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
+        return IndexCheck("opening", 1, (FileDamage(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
     return IndexCheck("opening", 1, ())
 
 
@@ -118,38 +117,36 @@ def _run(what: str, check: Callable[[IndexContents], IndexCheck], contents: Inde
     try:
         return check(contents)
     except (IndexingError, msgspec.MsgspecError, OSError) as error:
-        return IndexCheck(what, 0, (CheckFailure(contents.folder.name, f"{what} cannot be checked ({error})"),))
+        return IndexCheck(what, 0, (FileDamage(contents.folder.name, f"{what} cannot be checked ({error})"),))
 
 
 def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | None, IndexCheck]:
     """Return the generation's number, its manifest if it can be read, and the check of ``CURRENT`` and manifest."""
-    problems: list[CheckFailure] = []
+    problems: list[FileDamage] = []
     digest = ""
     try:
         current, digest = read_current(index)
     except IndexDamaged as damage:
-        problems.append(CheckFailure(CURRENT_FILE, str(damage)))
+        problems.append(FileDamage(CURRENT_FILE, str(damage)))
         current = max(list_generations(index), default=0)
     number = current if generation is None else generation
     folder = generation_folder(index, number)
     manifest: IndexManifest | None = None
     if generation is None and not folder.is_dir():
-        problems.append(CheckFailure(CURRENT_FILE, f"{index / CURRENT_FILE} names {folder.name}, which is not there"))
+        problems.append(FileDamage(CURRENT_FILE, f"{index / CURRENT_FILE} names {folder.name}, which is not there"))
         return number, None, IndexCheck("manifest", 1, tuple(problems))
     path = folder / MANIFEST_FILE
     try:
         manifest = read_generation(index, number)
         if number == current and digest and hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             message = f"{index / CURRENT_FILE} has another digest than {path}, which is as it was published"
-            problems.append(CheckFailure(CURRENT_FILE, message))
+            problems.append(FileDamage(CURRENT_FILE, message))
     except IndexDamaged as damage:
         # There are two digests of the manifest: if one of them fits, the other one is wrong, else the manifest is.
         intact = (
             number == current and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
         )  # an empty digest, of a damaged CURRENT, is none
-        problems.append(
-            CheckFailure(f"{folder.name}/{MANIFEST_CHECKSUM_FILE if intact else MANIFEST_FILE}", str(damage))
-        )
+        problems.append(FileDamage(f"{folder.name}/{MANIFEST_CHECKSUM_FILE if intact else MANIFEST_FILE}", str(damage)))
         manifest = _readable(path)
     return number, manifest, IndexCheck("manifest", 3, tuple(problems))
 

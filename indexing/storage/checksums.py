@@ -28,7 +28,7 @@ class FileChecksum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FileDamage(NamedTuple):
-    """A difference of one file, by its path in the generation's folder, and a sentence about it."""
+    """A damaged file, by its path in the folder of the generation or the index, and a sentence about it."""
 
     file: str
     message: str

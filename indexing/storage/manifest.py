@@ -23,11 +23,7 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         format_version: :data:`FORMAT_VERSION` of the SHRAG that built it.
-        generation: Its number.
-        created: When, in UTC.
         source: The corpus's own manifest, with its account of every line read.
-        analyzer: The analyzer's fingerprint.
-        bm25: The parameters it is scored with.
         records: How many records of the corpus it holds.
         rejected: How many it does not, because they cannot be analyzed.
         utilization: The share of the build's time that each stage was at work; for information only.

@@ -9,7 +9,7 @@ import msgspec
 from shrag.corpora.files import write_atomically
 from shrag.indexing.errors import IndexMismatch, UnknownEncoder
 from shrag.models.encoders.catalog import read_catalog
-from shrag.models.encoders.choice import LsaOptions, canonical_choice, choose_encoder, settings_format
+from shrag.models.encoders.choice import SETTINGS_FORMAT, LsaOptions, canonical_choice, choose_encoder
 
 FOLDER = "vectors"
 """Name of the folder of vectors in an index's folder."""
@@ -32,8 +32,6 @@ class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         encoder: The user's choice (:func:`canonical_encoder`).
         settings: The encoder's settings (:class:`~shrag.models.encoder.Encoder`).
-        digest: The encoder's digest.
-        dimension: Numbers of a vector.
         rows: Number of vectors, one for each document.
     """
 
@@ -98,7 +96,7 @@ def check_vector_card(name: str, card: VectorCard) -> None:
 
     The weights are not needed until vectors are searched.
     """
-    known = [_kind_and_format(LsaOptions().settings), settings_format()]
+    known = [_kind_and_format(LsaOptions().settings), SETTINGS_FORMAT]
     if _kind_and_format(card.settings) != known[card.encoder != LSA]:
         raise IndexMismatch(
             f"Index {name} has vectors by the encoder [{card.settings}], this SHRAG has {', '.join(known)}: build it "

@@ -61,7 +61,6 @@ def choose_search(vectors: Float16Vectors, docids: DocidsOf, derived: Path | Non
     """Return a search for vectors: exact below :data:`IVF_MIN_ROWS` or on a GPU, else approximate.
 
     Args:
-        vectors: The vectors.
         docids: Row numbers → document identifiers.
         derived: File that stores an approximate index, None for none.
     """
@@ -85,7 +84,6 @@ class RescoredSearch:
     """Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch` by rescoring the candidates of a scan.
 
     Args:
-        vectors: The vectors.
         docids: Row numbers → document identifiers.
         scan: Search over all vectors with approximate scores.
         margin: Largest difference of the scan's scores from the exact ones.
@@ -129,7 +127,13 @@ class RescoredSearch:
         return float(scores[-1]) < floor
 
 
-_BLOCK_ROWS = 16_384
+_BLOCK_ROWS = 65_536
+
+
+def _add_blocks(index: Any, vectors: Float16Vectors) -> None:  # noqa: ANN401
+    """Add the vectors to a FAISS index in single precision, a block at a time."""
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        index.add(vectors[start : start + _BLOCK_ROWS].astype(np.float32))
 
 
 class FlatSearch(RescoredSearch):
@@ -138,8 +142,7 @@ class FlatSearch(RescoredSearch):
     def __init__(self, vectors: Float16Vectors, docids: DocidsOf) -> None:
         faiss = load_faiss()
         flat = faiss.IndexScalarQuantizer(vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
-        for start in range(0, len(vectors), _BLOCK_ROWS):
-            flat.add(vectors[start : start + _BLOCK_ROWS].astype(np.float32))
+        _add_blocks(flat, vectors)
         super().__init__(vectors, docids, flat.search, margin=MARGIN)
 
 
@@ -150,7 +153,6 @@ GPU_MARGIN = 1e-3
 """Queries are rounded to half precision on a GPU: eleven bits of each component, so at most 5e-4 of a cosine."""
 
 _GPU_MAX_DEPTH = 2_048
-_GPU_BLOCK_ROWS = 65_536
 
 
 class GpuSearch(RescoredSearch):
@@ -167,8 +169,7 @@ class GpuSearch(RescoredSearch):
         config = faiss.GpuIndexFlatConfig()
         config.useFloat16 = True
         flat = faiss.GpuIndexFlatIP(self._resources, vectors.shape[1], config)
-        for start in range(0, len(vectors), _GPU_BLOCK_ROWS):
-            flat.add(vectors[start : start + _GPU_BLOCK_ROWS].astype(np.float32))
+        _add_blocks(flat, vectors)
         super().__init__(vectors, docids, flat.search, margin=GPU_MARGIN, max_depth=_GPU_MAX_DEPTH)
 
 
@@ -182,7 +183,6 @@ _RESCORED_PER_HIT = 4
 _SAMPLES_PER_LIST = 64
 _LISTS_PER_ROOT = 4
 _HNSW_MIN_LISTS = 16_384
-_IVF_BLOCK_ROWS = 65_536
 _SEED = 0
 
 
@@ -194,7 +194,6 @@ class IvfSearch:
     search*, TPAMI 2011.
 
     Args:
-        vectors: The vectors.
         docids: Row numbers → document identifiers.
         path: File that stores the index, None for none. It is reused if number and dimension of the vectors agree, so
             its name must identify the vectors. It may be deleted at any time.
@@ -232,8 +231,7 @@ def _build(vectors: Float16Vectors, path: Path | None) -> Any:  # noqa: ANN401
     size = min(len(vectors), lists * _SAMPLES_PER_LIST)
     sample = np.sort(np.random.default_rng(_SEED).choice(len(vectors), size, replace=False))
     index.train(vectors[sample].astype(np.float32))
-    for start in range(0, len(vectors), _IVF_BLOCK_ROWS):
-        index.add(vectors[start : start + _IVF_BLOCK_ROWS].astype(np.float32))
+    _add_blocks(index, vectors)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.part")

@@ -41,10 +41,8 @@ def make_encoder(
         folder: The index's folder for vectors.
         stage: The build's folder for intermediate files.
         documents: The documents to fit LSA on.
-        analyzer: The index's analyzer.
         source: Identifies the documents.
         weights: Folder of the weights of named models.
-        report: Called with the name and count of progress.
 
     Raises:
         ModelError: As :func:`~shrag.models.encoders.transformer.load_encoder`.
@@ -125,10 +123,7 @@ def make_lsa(
         folder: The index's folder for vectors, which gets the encoder's files.
         stage: The build's folder for intermediate files.
         documents: The documents to fit on.
-        analyzer: The index's analyzer.
         source: Identifies the documents.
-        report: Called with the name and count of progress.
-        options: Options of the fit.
     """
     chosen = options or LsaOptions()
     input_digest = hashlib.sha256(f"lsa\n{chosen.settings}\n{source}".encode()).hexdigest()

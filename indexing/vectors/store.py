@@ -64,15 +64,15 @@ class StoredDocuments(Protocol):
     def docids(self, numbers: Sequence[int]) -> list[str]:
         """Return the identifier of each number."""
 
+    def numbers(self, docids: Sequence[str]) -> list[int | None]:
+        """Return the number of each docid, None for unknown ones."""
+
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         """Yield each document as it was indexed."""
 
 
-class ReusableRows(Protocol):
-    """Vectors of an earlier index that need not be computed again."""
-
-    def rows(self, passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
-        """Return the known vectors, by the passage's index in ``passages``."""
+ReusableRows = Callable[[Sequence[Passage]], dict[int, NDArray[np.float16]]]
+"""Passages → vectors of an earlier index by the passage's position, for those that need not be encoded again."""
 
 
 def write_vectors(
@@ -92,10 +92,7 @@ def write_vectors(
     Args:
         folder: The index's folder for vectors.
         stage: The build's folder for intermediate files.
-        documents: The documents.
-        encoder: The encoder.
         source: Identifies the documents.
-        report: Called with the name and count of progress.
         shard_rows: Rows of a shard.
         reusable: Vectors to copy instead of encoding them.
 
@@ -154,7 +151,7 @@ def _encode_shard(
     # One batch is read while a GPU, or another core, encodes the one before.
     with read_ahead(_batches(documents, numbers, encoder.batch_rows)) as batches:
         for passages in batches:
-            copied = reusable.rows(passages) if reusable else {}
+            copied = reusable(passages) if reusable else {}
             for index, row in copied.items():
                 shard[filled + index] = row
             new = [index for index in range(len(passages)) if index not in copied]

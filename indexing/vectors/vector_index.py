@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.search_engine import Hit
@@ -14,18 +14,8 @@ from shrag.models.reranker import Passage
 
 if TYPE_CHECKING:
     from shrag.indexing.vectors.exact_search import VectorSearch
-    from shrag.indexing.vectors.store import Float16Vectors
+    from shrag.indexing.vectors.store import Float16Vectors, StoredDocuments
     from shrag.models.encoder import Encoder, Vectors
-
-
-class DocumentNumbers(Protocol):
-    """Row numbers of documents by identifier, and the reverse."""
-
-    def docids(self, numbers: Sequence[int]) -> list[str]:
-        """Return the identifier of each number."""
-
-    def numbers(self, docids: Sequence[str]) -> list[int | None]:
-        """Return the number of each document, None where there is none."""
 
 
 class VectorIndex:
@@ -47,7 +37,7 @@ class VectorIndex:
         card: VectorCard,
         folder: Path,
         analyzer: Analyzer,
-        rows: DocumentNumbers,
+        rows: StoredDocuments,
         weights: Path,
         derived: Path | None = None,
     ) -> None:

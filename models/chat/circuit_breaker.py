@@ -88,7 +88,11 @@ class CircuitBreaker:
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._raise_if_open()
-        return self._stream(messages, max_tokens)
+        try:
+            return _MonitoredStream(self._model.stream(messages, max_tokens=max_tokens), self)
+        except ModelUnavailable as error:
+            self.record_failure(error, "streamed")
+            raise
 
     def check(self, seconds: float) -> bool:
         """Request one token, also while the circuit is open; return whether the model answered in time.
@@ -145,13 +149,6 @@ class CircuitBreaker:
         with self._lock:
             self._failures[kind] = self._failure_threshold if final else self._failures[kind] + 1
             self._last_failure = str(error)
-
-    def _stream(self, messages: Sequence[Message], max_tokens: int) -> CompletionStream:
-        try:
-            return _MonitoredStream(self._model.stream(messages, max_tokens=max_tokens), self)
-        except ModelUnavailable as error:
-            self.record_failure(error, "streamed")
-            raise
 
     def _raise_if_open(self) -> None:
         if self.state == "open":

@@ -33,9 +33,8 @@ _decode_version = msgspec.json.Decoder(_Version).decode
 def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) -> EndpointHealth:
     """Request the endpoint's models and version, each within ``seconds``; ``model`` empty is the only one it serves.
 
-    Raises:
-        ModelUnavailable: Nothing answers, or the server is starting.
-        ModelRefused: The server has no such model, rejects the key, or is no OpenAI-compatible endpoint.
+    Raises :class:`ModelUnavailable` where nothing answers or the server is starting, and :class:`ModelRefused` where it
+    has no such model, rejects the key, or is no OpenAI-compatible endpoint.
     """
     where = client.address.given
     status, body = client.fetch(f"{client.address.prefix}/models", seconds)

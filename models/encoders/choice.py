@@ -17,7 +17,9 @@ from shrag.models.encoders.catalog import EncoderCard, Pooling, find_encoder_car
 from shrag.models.encoders.weights import CONFIG, Weights, check_weights, find_weights, is_path, read_json
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
-_FORMAT = "transformer 1"
+SETTINGS_FORMAT = "transformer 1"
+"""Prefix of every transformer encoder's ``settings``."""
+
 _LENGTH = re.compile(r":(\d{1,5})$")
 _POOLING = Path("1_Pooling") / CONFIG
 _PROMPTS = "config_sentence_transformers.json"
@@ -38,15 +40,10 @@ class EncoderChoice:
         """All options that determine the vectors, as readable text; weights by their digest."""
         card = self.card
         return (
-            f"{_FORMAT}: {card.name}, {self.dimension} of {card.dimension} dimensions, {card.pooling} pooling, "
+            f"{SETTINGS_FORMAT}: {card.name}, {self.dimension} of {card.dimension} dimensions, {card.pooling} pooling, "
             f"{card.max_tokens} tokens, prefixes {card.query_prefix!r} and {card.passage_prefix!r}, "
             f"weights {self.weights.digest[:16]}"
         )
-
-
-def settings_format() -> str:
-    """Return the prefix of every transformer encoder's ``settings``."""
-    return _FORMAT
 
 
 def canonical_choice(choice: str) -> str | None:

@@ -49,12 +49,9 @@ def load_cross_encoder(
 ) -> CrossEncoderReranker:
     """Load a re-ranker and check its scores; ``device`` None is a GPU where there is one.
 
-    ``choice`` is a name of the catalogue, with weights below ``home``, or a folder's path.
-
-    Raises:
-        WeightsMissing: The name or the folder does not exist, or a file is missing.
-        WeightsRejected: A file is damaged or not the card's, or the scores are wrong.
-        PackageMissing: torch or sentence-transformers is not installed.
+    ``choice`` is a name of the catalogue, with weights below ``home``, or a folder's path. Raises
+    :class:`WeightsMissing` for missing files, :class:`WeightsRejected` for damaged ones, files not the card's, and
+    wrong scores, and ``PackageMissing`` without torch or sentence-transformers.
     """
     card = None if is_path(choice) else find_reranker_card(choice)
     if card is None and not is_path(choice):

@@ -1,4 +1,4 @@
-"""Run an encoder's or a cross-encoder's network; the only module that imports torch and sentence-transformers."""
+"""Run an encoder's or a cross-encoder's network in batches; the only module that imports torch."""
 
 from __future__ import annotations
 
@@ -11,10 +11,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shrag.models.encoders.catalog import Pooling
-from shrag.models.encoders.token_batches import TokenBudget, run_batches
 from shrag.models.encoders.tokenization import Tokens
 from shrag.models.encoders.weights import Weights, stage_weights
 from shrag.models.errors import OutOfMemory, PackageMissing, WeightsRejected
+
+
+class TokenBudget:
+    """The most tokens of a batch, padding included. Thread-safe; it never grows."""
+
+    def __init__(self, tokens: int) -> None:
+        if tokens < 1:
+            raise ValueError(f"A budget must be at least 1 token, got {tokens}.")
+        self._tokens = tokens
+        self._lock = threading.Lock()
+
+    @property
+    def tokens(self) -> int:
+        """The current budget."""
+        return self._tokens
+
+    def shrink(self, used: int) -> None:
+        """Lower the budget to half of ``used`` tokens, unless another thread has already done so."""
+        with self._lock:
+            self._tokens = min(self._tokens, max(used // 2, 1))
+
+
+def next_batch(lengths: Sequence[int], start: int, budget: int) -> range:
+    """Return the indices of the batch that begins at ``start``; it has at least one text.
+
+    Every text of a batch is padded to the longest one, so ``lengths`` should be sorted.
+    """
+    longest, stop = 0, start
+    while stop < len(lengths):
+        longest = max(longest, lengths[stop])
+        if stop > start and longest * (stop - start + 1) > budget:
+            break
+        stop += 1
+    return range(start, stop)
+
+
+def run_batches(
+    lengths: Sequence[int], budget: TokenBudget, run: Callable[[range], None], out_of_memory: type[BaseException]
+) -> None:
+    """Call ``run`` with the indices of one batch after another; ``lengths`` are the texts' numbers of tokens.
+
+    Where ``run`` raises ``out_of_memory``, the budget is halved and the batch run again. Raises :class:`OutOfMemory`
+    where one text alone does not fit.
+    """
+    start = 0
+    while start < len(lengths):
+        batch = next_batch(lengths, start, budget.tokens)
+        try:
+            run(batch)
+        except out_of_memory as error:
+            used = len(batch) * max(lengths[batch.start : batch.stop])
+            if len(batch) == 1:
+                raise OutOfMemory(
+                    f"A text of {used} tokens does not fit into memory ({error}): free some, for example by ending "
+                    "other programs that use the GPU."
+                ) from None
+            budget.shrink(used)
+        else:
+            start = batch.stop
+
 
 Task = Literal["feature-extraction", "sequence-classification"]
 
@@ -98,10 +157,8 @@ class TorchNetwork:
 def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchNetwork:
     """Load an encoder's network; ``dimension`` is that of its card. ``device`` None is a GPU where there is one.
 
-    Raises:
-        PackageMissing: torch or sentence-transformers is not installed.
-        WeightsRejected: The weights do not fit their configuration or the dimension.
-        OutOfMemory: The weights do not fit on the device.
+    Raises :class:`PackageMissing` without torch or sentence-transformers, :class:`WeightsRejected` where the weights do
+    not fit their configuration or the dimension, and :class:`OutOfMemory` where they do not fit on the device.
     """
     libraries = _import_libraries()
     device = device or _best_device(libraries.torch)

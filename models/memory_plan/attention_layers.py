@@ -92,7 +92,7 @@ def longest_context(config: Mapping[str, object]) -> int | None:
 
 
 def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
-    """Return the cache need of each layer, in the layers' order.
+    """Return the cache need of each layer, in order; raise :class:`UnknownArchitecture` where it is not known.
 
     - Grouped-query attention stores ``2 × kv heads × head dimension`` values per token; full attention of Gemma 4 has
       its own heads (``num_global_key_value_heads``, ``global_head_dim``).
@@ -100,9 +100,6 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
     - Gated DeltaNet (arXiv 2412.06464) stores ``Hv × Dv × Dk`` numbers of state, and ``(2 × Hk × Dk + Hv × Dv) ×
       (kernel - 1)`` numbers of 16 bits for its convolution.
     - The last ``num_kv_shared_layers`` layers use the cache of earlier ones and are left out.
-
-    Raises:
-        UnknownArchitecture: The model type or a layer type is unknown, or a number is missing or not positive.
     """
     text = _text_config(config)
     kind = str(text.get("model_type"))

@@ -25,19 +25,12 @@ class GpuCard(msgspec.Struct, frozen=True):
     estimated: bool = True
 
 
-class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    title: str
-    usable_gib: float
-    capability: float
-
-
 def load_cards() -> dict[str, GpuCard]:
     """Return the cards of ``gpu_cards.toml`` by name, smaller first."""
     text = (files("shrag.models.memory_plan") / "gpu_cards.toml").read_text(encoding="utf-8")
-    entries = msgspec.convert(tomllib.loads(text), dict[str, _Entry])
     return {
-        name: GpuCard(name, entry.title, int(entry.usable_gib * GIB), entry.capability)
-        for name, entry in entries.items()
+        name: GpuCard(name, card["title"], int(card["usable_gib"] * GIB), card["capability"])
+        for name, card in tomllib.loads(text).items()
     }
 
 

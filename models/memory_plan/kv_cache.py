@@ -77,11 +77,7 @@ class KvCache:
         return sum(layer.values * width for layer in self.layers if isinstance(layer, FullAttention))
 
     def fixed_bytes(self, longest: int) -> int:
-        """Return the bytes of a sequence's full windows and states, without padding.
-
-        Args:
-            longest: The longest sequence in tokens, which bounds a window.
-        """
+        """Return the bytes of a sequence's full windows and states, unpadded; ``longest`` bounds a window."""
         options = self.options
         width, states = KV_BYTES[options.dtype], 1 + options.prefix_caching
         return sum(

@@ -51,14 +51,9 @@ class LanguageModelSize:
 def read_language_model(folder: Path, kv_bytes_per_token: int | None = None) -> LanguageModelSize:
     """Read a model's size from its folder: safetensors headers and configuration.
 
-    Args:
-        folder: The weights folder.
-        kv_bytes_per_token: Bytes of the cache for one token in 16 bits, for an architecture that is not known here.
-
-    Raises:
-        WeightsMissing: A file does not exist.
-        WeightsRejected: A file is damaged.
-        UnknownArchitecture: The cache is not known, and ``kv_bytes_per_token`` is None.
+    ``kv_bytes_per_token`` are the bytes of the cache for one token in 16 bits, for an architecture that is not known
+    here: without them such a one raises :class:`UnknownArchitecture`. Missing and damaged files raise ``ModelError``
+    too.
     """
     config = read_config(folder)
     sizes = read_folder(folder)
@@ -138,12 +133,9 @@ def profile_size(name: str, weights: Path) -> LanguageModelSize:
 
 
 def find_language_model(name: str, weights: Path, kv_bytes_per_token: int | None = None) -> LanguageModelSize:
-    """Return the size of ``weights/NAME``, else of the folder NAME, else of the profile NAME.
+    """Return the size of ``weights/NAME``, of the folder NAME, or of the profile NAME; else raise ``UnknownName``.
 
     Weights under a profile's name are read, and get the profile's flags and licence.
-
-    Raises:
-        ModelError: As :func:`read_language_model`; :class:`UnknownName` where there is none of the three.
     """
     profile = load_profiles().get(name)
     for folder in (weights / name, Path(name)):

@@ -35,9 +35,7 @@ def plan_memory(
 ) -> MemoryPlan:
     """Plan a request; the error for one that does not fit proposes changes, also other ``models`` and ``cards``.
 
-    Raises:
-        BudgetTooSmall: The request does not fit; the message lists :func:`fitting_changes`.
-        PlanRejected: No budget would help.
+    Raises :class:`BudgetTooSmall` with :func:`fitting_changes`, or :class:`PlanRejected` where no budget would help.
     """
     outcome = try_plan(request)
     if isinstance(outcome, MemoryPlan):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.evaluation.measures.query_success import all_recall, article, ranking_at, recall, relevant_at, success
+from shrag.evaluation.measures.providers import all_recall, article, ranking_at, recall, relevant_at, success
 
 RELEVANT = frozenset("bd")
 

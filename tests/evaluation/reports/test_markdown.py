@@ -60,9 +60,9 @@ def test_it_has_every_table_the_differences_the_times_and_what_produced_them(cla
     assert "Difference from the baseline `or` in num\\_candidates; significant ones in bold:" in text
     assert "| AND of \\<b\\>all\\</b\\> | **−" in text
     assert text.count("Median milliseconds per question: `or` ") == 1
-    assert "- **Command:** `shrag 'x y'`, seed 0," in text
-    assert "- **Questions:** demo 10" in text
-    assert "- **Language model:** none" in text
+    assert "- **command:** shrag 'x y' (" in text
+    assert "- **questions of demo:** 10 asked; left out: " in text
+    assert "- **language model:** none" in text
 
 
 def test_several_folders_are_sections_in_their_order(claiming: Path, results_folder: Path) -> None:

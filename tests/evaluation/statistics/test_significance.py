@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.statistics.significance import holm, paired_randomisation
+from shrag.evaluation.statistics.comparison import holm, paired_randomisation
 
 
 def test_the_smallest_of_four_is_multiplied_by_four_and_none_falls_below_its_predecessor() -> None:

@@ -69,6 +69,9 @@ class Documents:
     def docids(self, numbers: Sequence[int]) -> list[str]:
         return [f"d{number}" for number in numbers]
 
+    def numbers(self, docids: Sequence[str]) -> list[int | None]:
+        return [int(docid[1:]) for docid in docids]
+
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         for number in numbers:
             self.read.append(number)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.models.encoders.token_batches import TokenBudget, next_batch, run_batches
+from shrag.models.encoders.network import TokenBudget, next_batch, run_batches
 from shrag.models.errors import OutOfMemory
 
 

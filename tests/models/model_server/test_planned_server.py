@@ -9,7 +9,7 @@ import pytest
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import BudgetTooSmall, GpuMissing, UnknownName
 from shrag.models.memory_plan.plan import MemoryPart
-from shrag.models.model_server.planned_server import add_plan_flags, plan_server
+from shrag.models.model_server.command import add_plan_flags, plan_server
 from tests.models.memory_plan.test_gpu_use import H200, Smi
 from tests.models.memory_plan.test_model_size import CONFIG, write_model
 
