@@ -1,7 +1,4 @@
-"""search/fetch connector results, document URIs, JSON truncation.
-
-The shapes are OpenAI's for such connectors; their text is the same as JSON, in one piece.
-"""
+"""Results of ``search`` and ``fetch`` as OpenAI's connectors read them; URIs of documents; truncation of JSON."""
 
 from __future__ import annotations
 
@@ -65,7 +62,7 @@ _ELLIPSIS = "…"
 
 
 def cut_to_json(text: str, most: int) -> str:
-    """Return ``text``, or so much of its beginning that its JSON is at most ``most`` bytes with the sign of the cut."""
+    """Return ``text``, truncated so that its JSON with the ellipsis is at most ``most`` bytes."""
     if len(text) * 6 <= most or _json_bytes(text) <= most:
         return text
     ends = range(1, min(len(text), most) + 1)
@@ -122,23 +119,23 @@ class FetchReply:
 
 def results_of(records: Sequence[Record], index: str = "") -> tuple[ConnectorResult, ...]:
     """Return ``records`` of ``index`` (empty: the first one served) as results, in their order."""
-    return tuple(_result(record, index) for record in records)
-
-
-def _result(record: Record, index: str) -> ConnectorResult:
-    title, text = cut_to_json(record.title, _MOST_TITLE_BYTES), cut_to_json(record.text, _MOST_SNIPPET_BYTES)
-    result = ConnectorResult(record.docid, title, text, citable_url(record, index))
-    return result if len(msgspec.json.encode(result)) <= MOST_RESULT_BYTES else replace(result, text="", url="")
+    results = []
+    for record in records:
+        title, text = cut_to_json(record.title, _MOST_TITLE_BYTES), cut_to_json(record.text, _MOST_SNIPPET_BYTES)
+        result = ConnectorResult(record.docid, title, text, citable_url(record, index))
+        is_bounded = len(msgspec.json.encode(result)) <= MOST_RESULT_BYTES
+        results.append(result if is_bounded else replace(result, text="", url=""))
+    return tuple(results)
 
 
 def results_text(results: Sequence[ConnectorResult], message: str) -> str:
     """Return ``results`` as JSON, with a ``message`` where there are none."""
-    said: dict[str, object] = {"results": results}
-    return msgspec.json.encode(said | {"message": message} if message else said).decode()
+    reply: dict[str, object] = {"results": results} | ({"message": message} if message else {})
+    return msgspec.json.encode(reply).decode()
 
 
 def fetch_reply(index: str, generation: int, record: Record, named: str = "") -> FetchReply:
-    """Return ``record`` of ``index``; ``named`` is the index as the caller named it, empty for the first one."""
+    """Return ``record`` of ``index``; ``named`` is the name of the index in the URI, empty for the first one."""
     return FetchReply(
         id=record.docid,
         title=record.title,
@@ -155,8 +152,3 @@ def fetch_reply(index: str, generation: int, record: Record, named: str = "") ->
             truncated=len(record.text) > MOST_FETCHED_CHARACTERS,
         ),
     )
-
-
-def fetch_text(reply: FetchReply) -> str:
-    """Return ``reply`` as JSON."""
-    return msgspec.json.encode(reply).decode()

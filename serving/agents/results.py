@@ -1,6 +1,6 @@
-"""Bounded tool results and their text form.
+"""Replies of the MCP tools, bounded in size, and their text form.
 
-A model reads all of it, and pays for every word: a record found is at most 2 KB of JSON, a document comes by pages.
+A model reads all of a reply: a record found is at most 2 KB of JSON, a document is read in pages.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from shrag.corpora.records import Record
-from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of, results_text
+from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of
 from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text
 from shrag.serving.events import AnswerPart, EmptyReason, RankedRecord, SentenceIssue
 from shrag.serving.request import AnswerLanguage
@@ -152,7 +152,7 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
         keywords=tuple(cut_to_json(keyword.text, _MOST_NAME_BYTES) for keyword in result.keywords.keywords),
         reason=reason,
         message=REASONS[language][reason] if reason else "",
-        records=tuple(_found(ranked) for ranked in result.ranking.records),
+        records=tuple(_search_hit(ranked) for ranked in result.ranking.records),
         results=results_of([ranked.record for ranked in result.ranking.records], named),
         cached=result.timings.cached,
     )
@@ -207,16 +207,11 @@ def document_reply(
         year=record.year,
         journal=cut_to_json(record.journal, _MOST_LINE_BYTES),
         publisher=cut_to_json(record.publisher, _MOST_LINE_BYTES),
-        authors=_first(record.authors),
+        authors=_first_authors(record.authors),
         keywords=tuple(cut_to_json(keyword, _MOST_NAME_BYTES) for keyword in record.keywords[:20]),
         link=cut_to_json(record.link, MOST_RECORD_BYTES),
         complete=record.complete,
     )
-
-
-def search_text(reply: SearchReply) -> str:
-    """Return a search as text: its ``results`` as JSON, which connectors read, and so can a model."""
-    return results_text(reply.results, reply.message)
 
 
 def ask_text(reply: AskReply) -> str:
@@ -246,7 +241,7 @@ def indexes_text(reply: IndexesReply) -> str:
     )
 
 
-def _found(ranked: RankedRecord) -> SearchHit:
+def _search_hit(ranked: RankedRecord) -> SearchHit:
     record = ranked.record
     found = SearchHit(
         rank=ranked.rank,
@@ -258,7 +253,7 @@ def _found(ranked: RankedRecord) -> SearchHit:
         language=record.language,
         year=record.year,
         journal=cut_to_json(record.journal, _MOST_LINE_BYTES),
-        authors=_first(record.authors),
+        authors=_first_authors(record.authors),
     )
     room = MOST_RECORD_BYTES - len(msgspec.json.encode(found))
     if room < _MOST_LINE_BYTES:
@@ -268,5 +263,5 @@ def _found(ranked: RankedRecord) -> SearchHit:
     return replace(found, text=text, truncated=text != record.text)
 
 
-def _first(authors: Sequence[str]) -> tuple[str, ...]:
+def _first_authors(authors: Sequence[str]) -> tuple[str, ...]:
     return tuple(cut_to_json(author, _MOST_NAME_BYTES) for author in authors[:_MOST_AUTHORS])

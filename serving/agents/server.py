@@ -99,8 +99,8 @@ def http_application(
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
-    access, places = access or Access(), AdmissionControl(limits)
-    app = build_server(indexes, places).streamable_http_app(
+    access, admission = access or Access(), AdmissionControl(limits)
+    app = build_server(indexes, admission).streamable_http_app(
         streamable_http_path=HTTP_PATH,
         json_response=True,
         stateless_http=True,
@@ -111,9 +111,9 @@ def http_application(
             allowed_origins=[],
         ),
     )
-    app.state.service = places
+    app.state.service = admission
     app.router.routes += [Route("/health/live", live), Route("/health/ready", _ready), Route("/metrics", metrics)]
-    app.user_middleware = middleware_stack(access, places.metrics.request)
+    app.user_middleware = middleware_stack(access, admission.metrics.request)
     return app
 
 
@@ -124,15 +124,15 @@ async def _ready(request: Request) -> Mapping[str, str]:
     return {"status": "ready"}
 
 
-def build_server(indexes: ServedIndexes, places: AdmissionControl) -> Server[dict[str, Any]]:
-    """Return the protocol's server over ``indexes``, which it closes when it ends; its tools work in ``places``."""
+def build_server(indexes: ServedIndexes, admission: AdmissionControl) -> Server[dict[str, Any]]:
+    """Return the protocol's server over ``indexes``, which it closes when it ends; its tools work in ``admission``."""
     import mcp_types as types
     from mcp import MCPError
     from mcp.server.lowlevel import Server
 
     async def list_tools(_: object, __: object) -> types.ListToolsResult:
-        strategies = await asyncio.get_running_loop().run_in_executor(places.searches.workers, _strategies, indexes)
-        return types.ListToolsResult(tools=[_described(tool, strategies) for tool in TOOLS.values()])
+        strategies = await asyncio.get_running_loop().run_in_executor(admission.searches.workers, _strategies, indexes)
+        return types.ListToolsResult(tools=[_tool_description(tool, strategies) for tool in TOOLS.values()])
 
     async def call_tool(
         context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -140,7 +140,7 @@ def build_server(indexes: ServedIndexes, places: AdmissionControl) -> Server[dic
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}: use one of {', '.join(TOOLS)}.")
-        text, value = await _call(tool, indexes, params.arguments or {}, places, context)
+        text, value = await _call(tool, indexes, params.arguments or {}, admission, context)
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
         if value is None:  # not sent as null, which some clients refuse
             return types.CallToolResult(content=content, is_error=True)
@@ -166,7 +166,9 @@ def build_server(indexes: ServedIndexes, places: AdmissionControl) -> Server[dic
         context: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         try:
-            text = await places.run(places.searches, partial(_read, indexes, params.uri), _gone(context))
+            text = await admission.run(
+                admission.searches, partial(_read, indexes, params.uri), _disconnect_check(context)
+            )
         except (ServingError, IndexingError, CorpusError) as error:
             raise MCPError(types.INVALID_PARAMS, str(error)[:_LONGEST_PROBLEM]) from None
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
@@ -174,14 +176,14 @@ def build_server(indexes: ServedIndexes, places: AdmissionControl) -> Server[dic
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[dict[str, Any]]:
-        # The client says hello meanwhile. What goes wrong is told to whoever asks first.
-        asyncio.get_running_loop().run_in_executor(places.searches.workers, indexes.current).add_done_callback(
+        # The index is opened during the handshake. The first call reports a failure.
+        asyncio.get_running_loop().run_in_executor(admission.searches.workers, indexes.current).add_done_callback(
             lambda opened: opened.cancelled() or opened.exception()
         )
         try:
             yield {}
         finally:
-            places.close_queues()
+            admission.close_queues()
             indexes.close()
 
     return Server(
@@ -209,7 +211,7 @@ def _strategies(indexes: ServedIndexes) -> Sequence[str]:
         return tuple(STRATEGIES)
 
 
-def _described(tool: Tool[Any], strategies: Sequence[str]) -> types.Tool:
+def _tool_description(tool: Tool[Any], strategies: Sequence[str]) -> types.Tool:
     import mcp_types as types
 
     schema = tool.input_schema
@@ -234,27 +236,27 @@ def _read(indexes: ServedIndexes, uri: str) -> str:
     return document_text(document_reply(index, generation, record, 0, len(record.text)))
 
 
-def _gone(context: ServerRequestContext[Any, Any]) -> Callable[[], Awaitable[bool]]:
-    """Return what says that an HTTP client has left; one at standard input says so by the protocol."""
-    if context.request is None:
-        return never_disconnects
-    gone: Callable[[], Awaitable[bool]] = context.request.is_disconnected
-    return gone
+def _disconnect_check(context: ServerRequestContext[Any, Any]) -> Callable[[], Awaitable[bool]]:
+    """Return the check for a disconnected HTTP client; at standard input, the protocol says so."""
+    check: Callable[[], Awaitable[bool]] = (
+        never_disconnects if context.request is None else context.request.is_disconnected
+    )
+    return check
 
 
 async def _call(
     tool: Tool[Any],
     indexes: ServedIndexes,
     arguments: dict[str, Any],
-    places: AdmissionControl,
+    admission: AdmissionControl,
     context: ServerRequestContext[Any, Any],
 ) -> tuple[str, dict[str, Any] | None]:
     """Return a tool's text and value, or one sentence and None where it failed; a caller who leaves stops the work."""
     cancellation = CancellationToken()
-    queue = places.asks if tool.name == "ask" else places.searches
+    queue = admission.asks if tool.name == "ask" else admission.searches
     try:
-        outcome = await places.run(
-            queue, partial(tool.run, indexes, arguments, cancellation), _gone(context), cancellation.cancel
+        outcome = await admission.run(
+            queue, partial(tool.run, indexes, arguments, cancellation), _disconnect_check(context), cancellation.cancel
         )
     except (ServingError, IndexingError, CorpusError) as error:
         return str(error)[:_LONGEST_PROBLEM], None
@@ -264,9 +266,9 @@ async def _call(
     return outcome.text, msgspec.to_builtins(outcome.value)
 
 
-async def _serve_stdio(indexes: ServedIndexes, places: AdmissionControl) -> None:
+async def _serve_stdio(indexes: ServedIndexes, admission: AdmissionControl) -> None:
     from mcp.server.stdio import stdio_server
 
-    server = build_server(indexes, places)
+    server = build_server(indexes, admission)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

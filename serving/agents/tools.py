@@ -1,6 +1,6 @@
-"""MCP tools: arguments, schemas, handlers.
+"""MCP tools: arguments, schemas, functions.
 
-Their arguments have Pyserini's names (``query``, ``index``, ``k``, ``docid``): prompts written for it carry over.
+Arguments have the names of Pyserini's tools (``query``, ``index``, ``k``, ``docid``), so that prompts for those work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from shrag.corpora.records import Record
 from shrag.models.decoding import convert
-from shrag.serving.agents.connector import FetchReply, fetch_reply, fetch_text
+from shrag.serving.agents.connector import FetchReply, fetch_reply, results_text
 from shrag.serving.agents.results import (
     AskReply,
     DocumentReply,
@@ -26,7 +26,6 @@ from shrag.serving.agents.results import (
     document_text,
     indexes_text,
     search_reply,
-    search_text,
 )
 from shrag.serving.api.service import find_record
 from shrag.serving.concurrency import CancellationToken
@@ -40,7 +39,7 @@ MOST_K = 50
 
 _Arguments = TypeVar("_Arguments", bound=Struct)
 
-# In the schema only: what breaks a bound is told in the engine's own words.
+# Bounds are in the schema only: the engine checks them, with clearer messages.
 _Question = Annotated[
     str, Meta(extra_json_schema={"maxLength": LONGEST_QUESTION}, description="The question, in Korean or English.")
 ]
@@ -58,7 +57,7 @@ _Offset = Annotated[
 
 
 class SearchArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What ``search`` is called with."""
+    """Arguments of ``search``."""
 
     query: _Question
     index: _Index = None
@@ -67,7 +66,7 @@ class SearchArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class AskArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What ``ask`` is called with."""
+    """Arguments of ``ask``."""
 
     question: _Question
     index: _Index = None
@@ -75,7 +74,7 @@ class AskArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class DocumentArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What ``get_document`` is called with."""
+    """Arguments of ``get_document``."""
 
     docid: _Docid
     index: _Index = None
@@ -83,19 +82,19 @@ class DocumentArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class FetchArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What ``fetch`` is called with."""
+    """Arguments of ``fetch``."""
 
     id: Annotated[str, Meta(description="A record's id, as search gives it.")]
     index: _Index = None
 
 
 class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
-    """What ``list_indexes`` is called with."""
+    """Arguments of ``list_indexes``: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gives: a value that its ``reply`` type describes, and short text."""
+    """The result of a call: a value of the tool's ``reply`` type, and short text."""
 
     value: object
     text: str
@@ -103,7 +102,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[_Arguments]):
-    """A tool: its name and words for a model, its arguments and reply as types, and what it does."""
+    """A tool: its name and description for a model, the types of its arguments and its reply, its function."""
 
     name: str
     title: str
@@ -123,15 +122,15 @@ class Tool(Generic[_Arguments]):
         return _object_schema(self.reply)
 
     def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], cancellation: CancellationToken) -> ToolResult:
-        """Do it; raises :class:`QuestionError` for wrong arguments and once it is cancelled, and as the engine does."""
+        """Call the tool; raises :class:`QuestionError` for invalid arguments and when cancelled, else as the engine."""
         try:
-            given = convert(dict(arguments), self.arguments)
+            parsed = convert(dict(arguments), self.arguments)
         except msgspec.ValidationError as error:
             names = ", ".join(self.arguments.__struct_fields__) or "none"
             raise QuestionError(
                 "invalid_arguments", f"{self.name} cannot be called like this ({error}): its arguments are {names}."
             ) from None
-        return self.work(indexes, given, cancellation)
+        return self.work(indexes, parsed, cancellation)
 
 
 def read_record(indexes: ServedIndexes, docid: str, name: str = "") -> tuple[str, int, Record]:
@@ -143,95 +142,78 @@ def read_record(indexes: ServedIndexes, docid: str, name: str = "") -> tuple[str
         return engine.name, engine.manifest.generation, find_record(engine, docid)
 
 
-def _named(indexes: ServedIndexes, name: str | None) -> str:
-    """Return ``name`` as records' addresses have it: empty for the first index."""
+def _index_in_uri(indexes: ServedIndexes, name: str | None) -> str:
+    """Return ``name`` as URIs of records have it: empty for the first index."""
     return "" if name in {None, "", indexes.names[0]} else str(name)
 
 
-def _search(indexes: ServedIndexes, given: SearchArguments, _: CancellationToken) -> ToolResult:
-    if not 1 <= given.k <= MOST_K:
-        raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {given.k}.")
-    with indexes.use(given.index or "") as engine:
-        result = engine.search(given.query, k=given.k, strategy=given.strategy)
-    reply = search_reply(result, _named(indexes, given.index))
-    return ToolResult(reply, search_text(reply))
+TOOLS: dict[str, Tool[Any]] = {}
+"""The tools by name."""
 
 
-def _fetch(indexes: ServedIndexes, given: FetchArguments, _: CancellationToken) -> ToolResult:
-    index, generation, record = read_record(indexes, given.id, given.index or "")
-    reply = fetch_reply(index, generation, record, _named(indexes, given.index))
-    return ToolResult(reply, fetch_text(reply))
+def _tool(
+    title: str, arguments: type[_Arguments], reply: type
+) -> Callable[[Callable[[ServedIndexes, _Arguments, CancellationToken], ToolResult]], None]:
+    """Return a decorator that makes a function a tool: its name is the tool's, its docstring the description."""
+
+    def register(work: Callable[[ServedIndexes, _Arguments, CancellationToken], ToolResult]) -> None:
+        description = " ".join((work.__doc__ or "").split())
+        TOOLS[work.__name__] = Tool(work.__name__, title, description, arguments, reply, work)
+
+    return register
 
 
-def _ask(indexes: ServedIndexes, given: AskArguments, cancellation: CancellationToken) -> ToolResult:
-    with indexes.use(given.index or "") as engine:
+@_tool("Search scholarly records", SearchArguments, SearchReply)
+def search(indexes: ServedIndexes, arguments: SearchArguments, _: CancellationToken) -> ToolResult:
+    """Find Korean and English scholarly records (papers, abstracts) for a question in either language, best first."""
+    if not 1 <= arguments.k <= MOST_K:
+        raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {arguments.k}.")
+    with indexes.use(arguments.index or "") as engine:
+        result = engine.search(arguments.query, k=arguments.k, strategy=arguments.strategy)
+    reply = search_reply(result, _index_in_uri(indexes, arguments.index))
+    return ToolResult(reply, results_text(reply.results, reply.message))
+
+
+@_tool("Answer from scholarly records", AskArguments, AskReply)
+def ask(indexes: ServedIndexes, arguments: AskArguments, cancellation: CancellationToken) -> ToolResult:
+    """Answer a question in Korean or English from the records found.
+
+    Every sentence cites records by number and is checked against them; what failed a check is marked.
+    """
+    with indexes.use(arguments.index or "") as engine:
         try:
-            result = engine.ask(given.question, strategy=given.strategy, cancellation=cancellation)
+            result = engine.ask(arguments.question, strategy=arguments.strategy, cancellation=cancellation)
         except ClientDisconnected as error:
             raise QuestionError("cancelled", str(error)) from None
     reply = ask_reply(result)
     return ToolResult(reply, ask_text(reply))
 
 
-def _document(indexes: ServedIndexes, given: DocumentArguments, _: CancellationToken) -> ToolResult:
-    index, generation, record = read_record(indexes, given.docid, given.index or "")
-    if not 0 <= given.offset <= len(record.text):
-        raise QuestionError("offset_out_of_range", f"offset must be from 0 to {len(record.text)}, got {given.offset}.")
-    reply = document_reply(index, generation, record, given.offset)
+@_tool("Read a record", DocumentArguments, DocumentReply)
+def get_document(indexes: ServedIndexes, arguments: DocumentArguments, _: CancellationToken) -> ToolResult:
+    """Return the title, the text and the bibliography of one record."""
+    index, generation, record = read_record(indexes, arguments.docid, arguments.index or "")
+    if not 0 <= arguments.offset <= len(record.text):
+        raise QuestionError(
+            "offset_out_of_range", f"offset must be from 0 to {len(record.text)}, got {arguments.offset}."
+        )
+    reply = document_reply(index, generation, record, arguments.offset)
     return ToolResult(reply, document_text(reply))
 
 
-def _indexes(indexes: ServedIndexes, _: NoArguments, __: CancellationToken) -> ToolResult:
+@_tool("Read a record found", FetchArguments, FetchReply)
+def fetch(indexes: ServedIndexes, arguments: FetchArguments, _: CancellationToken) -> ToolResult:
+    """Return one record that search found, with its whole text."""
+    index, generation, record = read_record(indexes, arguments.id, arguments.index or "")
+    reply = fetch_reply(index, generation, record, _index_in_uri(indexes, arguments.index))
+    return ToolResult(reply, msgspec.json.encode(reply).decode())
+
+
+@_tool("List the indexes", NoArguments, IndexesReply)
+def list_indexes(indexes: ServedIndexes, _: NoArguments, __: CancellationToken) -> ToolResult:
+    """List the indexes that can be searched, their sizes, and what is wrong with one that cannot."""
     reply = IndexesReply(indexes.describe())
     return ToolResult(reply, indexes_text(reply))
-
-
-_ALL: tuple[Tool[Any], ...] = (
-    Tool(
-        "search",
-        "Search scholarly records",
-        "Find Korean and English scholarly records (papers, abstracts) for a question in either language, best first.",
-        SearchArguments,
-        SearchReply,
-        _search,
-    ),
-    Tool(
-        "ask",
-        "Answer from scholarly records",
-        "Answer a question in Korean or English from the records found. Every sentence cites records by number and is "
-        "checked against them; what failed a check is marked.",
-        AskArguments,
-        AskReply,
-        _ask,
-    ),
-    Tool(
-        "get_document",
-        "Read a record",
-        "Return the title, the text and the bibliography of one record.",
-        DocumentArguments,
-        DocumentReply,
-        _document,
-    ),
-    Tool(
-        "fetch",
-        "Read a record found",
-        "Return one record that search found, with its whole text.",
-        FetchArguments,
-        FetchReply,
-        _fetch,
-    ),
-    Tool(
-        "list_indexes",
-        "List the indexes",
-        "List the indexes that can be searched, their sizes, and what is wrong with one that cannot.",
-        NoArguments,
-        IndexesReply,
-        _indexes,
-    ),
-)
-
-TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in _ALL}
-"""The tools, by their names."""
 
 
 def _object_schema(kind: type) -> dict[str, Any]:

@@ -6,14 +6,13 @@ The JSON of a cached answer is joined from two parts: the bytes cached beside th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import msgspec
 
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
 from shrag.serving.api.schemas import AnswerBody, AskResponse, SearchResponse
-from shrag.serving.events import ModelCall
 from shrag.serving.http.logging import request_id
 from shrag.serving.results import AskResult, SearchResult, cached_ask, cached_search
 
@@ -29,38 +28,29 @@ def encode_ask(result: AskResult, form: AnswerFormat) -> bytes:
 
 
 def encode_cached_search(cached: CachedAnswer) -> bytes:
-    """Return the same as :func:`encode_search` of a cached answer."""
-    end = _search_end(cached)
-    begin = cached.encoded("search")
-    if begin is None:
-        begin = encode_search(cached_search(cached)).removesuffix(end)
-        cached.cache_encoding("search", begin)
-    return begin + end
+    """Return what :func:`encode_search` returns for a cached answer."""
+    return _encode_cached(cached, "search", _request_fields(cached), lambda: encode_search(cached_search(cached)))
 
 
 def encode_cached_ask(cached: CachedAnswer, form: AnswerFormat) -> bytes:
-    """Return the same as :func:`encode_ask` of a cached answer."""
-    end = _search_end(cached) + b',"request_id":' + msgspec.json.encode(request_id()) + b"}"
+    """Return what :func:`encode_ask` returns for a cached answer."""
+    end = _request_fields(cached) + b',"request_id":' + msgspec.json.encode(request_id()) + b"}"
+    return _encode_cached(cached, form, end, lambda: encode_ask(cached_ask(cached), form))
+
+
+def _encode_cached(cached: CachedAnswer, form: str, end: bytes, encode: Callable[[], bytes]) -> bytes:
     begin = cached.encoded(form)
     if begin is None:
-        begin = encode_ask(cached_ask(cached), form).removesuffix(end)
+        begin = encode().removesuffix(end)
         cached.cache_encoding(form, begin)
     return begin + end
 
 
-@dataclass(frozen=True, slots=True)
-class _RequestFields:
-    """The last fields of a response, in their order."""
-
-    model_calls: tuple[ModelCall, ...]
-    seconds: dict[str, float]
-    cached: bool
-    request_id: str
-
-
-def _search_end(cached: CachedAnswer) -> bytes:
-    """Return a response from its first field of this request on."""
-    return msgspec.json.encode(_RequestFields((), cached.timings.seconds, cached.timings.cached, request_id()))[1:]
+def _request_fields(cached: CachedAnswer) -> bytes:
+    """Return the end of the JSON of a search, from the first field that is of this request alone."""
+    timings = cached.timings
+    fields = {"model_calls": (), "seconds": timings.seconds, "cached": timings.cached, "request_id": request_id()}
+    return msgspec.json.encode(fields)[1:]
 
 
 def _search_response(result: SearchResult) -> SearchResponse:

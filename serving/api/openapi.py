@@ -1,4 +1,4 @@
-"""The OpenAPI document: made of the routes that have an :class:`Endpoint` with a tag, and of msgspec's JSON schemas."""
+"""The OpenAPI document, generated from the tagged endpoints and the JSON schemas of msgspec."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _PROBLEMS = {
     414: "The address is too long.",
     415: "A compressed body is not read.",
     422: "The question or a parameter cannot be read.",
-    429: "As many requests wait as may, or too many wrong keys came; Retry-After says when to ask again.",
+    429: "As many requests wait as may, or too many wrong keys came; Retry-After description when to ask again.",
     431: "The headers are too many or too large.",
     503: "The index is damaged, the deadline has passed, or the server is being stopped.",
 }
-_OF_EVERY_ROUTE = (400, 401, 403, 414, 429, 431)
-_OF_A_KEY = (401, 429)
+_COMMON_STATUSES = (400, 401, 403, 414, 429, 431)
+_KEY_STATUSES = (401, 429)
 
 _SECURITY = {
     "type": "http",
@@ -52,7 +52,7 @@ async def openapi(request: Request) -> Mapping[str, Any]:
 
 
 def app_document(app: Starlette) -> Mapping[str, Any]:
-    """Return the OpenAPI document of ``app``, made when it is first asked for and kept in ``app.state``."""
+    """Return the OpenAPI document of ``app``, which is made once and cached in ``app.state``."""
     if not hasattr(app.state, "openapi"):
         app.state.openapi = openapi_document(app.routes)
     document: Mapping[str, Any] = app.state.openapi
@@ -60,7 +60,7 @@ def app_document(app: Starlette) -> Mapping[str, Any]:
 
 
 def write_openapi(routes: Iterable[BaseRoute]) -> str:
-    """Return the document as text in which a change of the interface is a change of few lines."""
+    """Return the document as JSON with sorted keys, for readable diffs."""
     return json.dumps(openapi_document(routes), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
@@ -118,7 +118,7 @@ def _operation(route: Route, method: str, endpoint: Endpoint, references: _Refer
         content = {"application/json": {"schema": references[described.body]}}
         operation["requestBody"] = {"content": content, "required": True}
     public = route.path in PUBLIC
-    statuses = {*_OF_EVERY_ROUTE, *described.problems} - (set(_OF_A_KEY) if public else set())
+    statuses = {*_COMMON_STATUSES, *described.problems} - (set(_KEY_STATUSES) if public else set())
     operation["responses"] = {"200": _success(described, references)}
     operation["responses"] |= {str(status): _problem(route, status, references) for status in sorted(statuses)}
     if not public:
@@ -136,12 +136,12 @@ def _query_parameters(query: type | None) -> Iterator[dict[str, Any]]:
         return
     schema = msgspec.json.schema_components([query])[1][query.__name__]
     for name, field in schema["properties"].items():
-        says = {"description": field["description"]} if "description" in field else {}
-        yield {"name": name, "in": "query", "required": name in schema["required"], "schema": field} | says
+        description = {"description": field["description"]} if "description" in field else {}
+        yield {"name": name, "in": "query", "required": name in schema["required"], "schema": field} | description
 
 
 def _success(described: Operation, references: _References) -> dict[str, Any]:
-    says = "Successful Response" if described.events is None else "The answer as a whole, or as it happens."
+    description = "Successful Response" if described.events is None else "The answer as a whole, or as it happens."
     content: dict[str, Any] = {}
     if described.returns is not None:
         content["application/json"] = {"schema": references[described.returns]}
@@ -151,7 +151,7 @@ def _success(described: Operation, references: _References) -> dict[str, Any]:
             properties["event"] = {"enum": list(described.events)}
         event = {"type": "object", "properties": properties, "required": list(properties)}
         content[SSE_TYPE] = {"schema": event}
-    return {"description": says} | ({"content": content} if content else {})
+    return {"description": description} | ({"content": content} if content else {})
 
 
 def _problem(route: Route, status: int, references: _References) -> dict[str, Any]:

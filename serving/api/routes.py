@@ -60,7 +60,7 @@ async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
     deadline = service.deadline(request.is_disconnected)
     _, feed = await service.events(body, deadline)
     started = StreamStarted(service.index.name, feed.generation, body.strategy, feed.cached, request_id())
-    # The response finds out by itself that the client has left.
+    # The response itself notices when the client has left.
     events = feed.events(deadline.without_disconnect(), service.observe)
     return SSEResponse(stream_events(events, started), feed.leave)
 
@@ -81,13 +81,13 @@ async def indexes(request: Request) -> IndexList:
 
 @Operation(returns=Liveness, tag="health")
 async def live(_: Request) -> Liveness:
-    """Say that the process runs."""
+    """Return that the process runs."""
     return Liveness()
 
 
 @Operation(returns=Health, problems=(503,), tag="health")
 async def ready(request: Request) -> Health:
-    """Say that questions are answered, over what, and by whom. A failing language model is no reason for a 503."""
+    """Return whether questions are answered, from which index, and by whom. A failing language model gives no 503."""
     service: Service = request.app.state.service
     service.refuse_when_draining()
     circuit = service.circuit

@@ -60,12 +60,11 @@ class DocumentQuery(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse:
-    """What was found, and how. ``reason`` and its sentence ``message`` are empty where there is something.
+    """The records found, and how. ``reason`` and its sentence ``message`` are empty where there are records.
 
-    ``nodes`` are the questions that a strategy asked on its way, as they stood at the end, and ``truncated`` is what it
-    ran out of; both are empty where the question was asked as it is. ``cached`` says that it was found for an earlier
-    question like this one, in the same generation of the index. ``seconds`` and ``model_calls`` are of this request: a
-    model is not asked again for what is kept.
+    ``nodes`` are the final states of the questions of a plan, ``truncated`` the budgets that it exhausted; both are
+    empty without a plan. ``cached`` says that the same question was searched for before in this generation of the
+    index. ``seconds`` and ``model_calls`` are of this request alone.
     """
 
     question: str
@@ -91,7 +90,7 @@ class SearchResponse:
     fallbacks: tuple[Fallback, ...]
     nodes: tuple[Node, ...]
     truncated: tuple[Truncated, ...]
-    # From here on, what is of this request alone: shrag.serving.api.encoding relies on it being last.
+    # The fields of this request alone are last: shrag.serving.api.encoding relies on it.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]
     cached: bool
@@ -100,7 +99,7 @@ class SearchResponse:
 
 @dataclass(frozen=True, slots=True)
 class AnswerBody:
-    """The answer, whole and in its parts; ``kind``, ``model`` and ``label`` say who wrote it.
+    """The answer as text and in sections; ``kind``, ``model`` and ``label`` say who wrote it.
 
     ``citation_precision`` is the share of its citations whose sentences are supported, null where it has none;
     ``choice`` is the letter of the choice made, empty where there is none.
@@ -142,7 +141,7 @@ class StreamStarted:
 
 @dataclass(frozen=True, slots=True)
 class SourceRecord:
-    """A record that an answer was made from, in short."""
+    """A record that an answer was made from, in brief."""
 
     rank: int
     docid: str
@@ -152,7 +151,7 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """An index that is served; ``strategies`` are those it can be asked by, ``digest`` is its manifest's SHA-256."""
+    """An index that is served; ``strategies`` are the available ones, ``digest`` is the SHA-256 of its manifest."""
 
     name: str
     generation: int

@@ -190,5 +190,5 @@ def find_record(engine: Engine, docid: str) -> Record:
     """Return the record of ``docid``; raises :class:`DocumentMissing` where the index has none."""
     record = engine.document(docid)
     if record is None:
-        raise DocumentMissing(f"Index {engine.name} has no document {docid[:100]!r}: use a docid that a search gave.")
+        raise DocumentMissing(f"Index {engine.name} has no document {docid[:100]!r}: use a docid that search gave.")
     return record

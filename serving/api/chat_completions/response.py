@@ -1,4 +1,4 @@
-"""The events of a question → a chat completion, whole or streamed; its text is Markdown with sources."""
+"""Events of a question → a chat completion, complete or streamed; its text is Markdown with sources."""
 
 from __future__ import annotations
 
@@ -53,49 +53,38 @@ class ChatCompletion:
     Args:
         model: The name that the client sent.
         language: The language of the question.
-        about: What the answer is made from, without the records found.
-        address: Returns the URL of a record.
+        fields: What the answer is made from, without the records found.
+        record_url: Returns the URL of a record by its docid.
     """
 
     def __init__(
-        self,
-        model: str,
-        language: AnswerLanguage,
-        about: ShragFields,
-        address: Callable[[str], str],
+        self, model: str, language: AnswerLanguage, fields: ShragFields, record_url: Callable[[str], str]
     ) -> None:
         self._id = f"chatcmpl-{request_id() or uuid.uuid4().hex}"
         self._created = int(time.time())
         self._model = model
-        self._about = about
-        self._text = AnswerText(language, address)
+        self._fields = fields
+        self._text = AnswerText(language, record_url)
         self._hits: tuple[SourceRecord, ...] = ()
         self._prompt_tokens = 0
         self._completion_tokens = 0
 
-    async def whole(self, events: AsyncIterator[Event | None]) -> ChatResponse:
-        """Return the completion after all ``events``; raises what they raise."""
+    async def complete(self, events: AsyncIterator[Event | None]) -> ChatResponse:
+        """Return the completion of all ``events``; raises what they raise."""
         async for event in events:
             if event is not None:
                 self._take(event)
         message = AnswerMessage("assistant", self._text.text, self._text.annotations)
         choice = Choice(0, message, self._text.finish_reason)
-        return ChatResponse(
-            self._id,
-            "chat.completion",
-            self._created,
-            self._model,
-            (choice,),
-            self._usage(),
-            replace(self._about, hits=self._hits),
-        )
+        fields = replace(self._fields, hits=self._hits)
+        return ChatResponse(self._id, "chat.completion", self._created, self._model, (choice,), self._usage(), fields)
 
     async def stream(
         self, events: AsyncGenerator[Event | None, None], *, include_usage: bool
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the server-sent events: the records, pieces of text, the sources, the finish reason, ``[DONE]``.
+        """Yield the server-sent events: the records, text, the sources, the finish reason, ``[DONE]``.
 
-        A failure is an event of its own: to the ``openai`` client, a stream that just ends looks like a whole answer.
+        A failure is an event: the ``openai`` client takes a stream that just ends for a complete answer.
         """
         try:
             async with aclosing(events):
@@ -116,7 +105,7 @@ class ChatCompletion:
         usage = None if include_usage else msgspec.UNSET
         if isinstance(event, Ranking):
             first = self._chunk(Delta(role="assistant", content=""), usage=usage)
-            first.shrag = replace(self._about, hits=self._hits)
+            first.shrag = replace(self._fields, hits=self._hits)
             yield first
         elif added:
             yield self._chunk(Delta(content=added), usage=usage)
@@ -146,8 +135,7 @@ class ChatCompletion:
         return self._text.feed(event)
 
     def _usage(self) -> Usage:
-        asked, written = self._prompt_tokens, self._completion_tokens
-        return Usage(asked, written, asked + written)
+        return Usage(self._prompt_tokens, self._completion_tokens, self._prompt_tokens + self._completion_tokens)
 
 
 def _data(value: object) -> bytes:
@@ -155,10 +143,9 @@ def _data(value: object) -> bytes:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return ``text`` so that no Markdown reader makes a picture, a link, HTML or a code block of it.
+    r"""Escape ``text`` so that no Markdown renderer makes a picture, a link, HTML or a code block of it.
 
-    What comes from a record or a model must not become a picture or a link: a picture's address would carry the
-    conversation out (EchoLeak, CVE-2025-32711).
+    The URL of a picture from a record or a model could leak the conversation (EchoLeak, CVE-2025-32711).
 
     >>> escape_markdown("![x](http://evil.example) <img src=x> a < b [1]")
     '!\\[x]\\(http://evil.example) \\<img src=x> a < b [1]'
@@ -171,12 +158,12 @@ class AnswerText:
 
     Args:
         language: The language of the question.
-        address: Returns the URL of a record.
+        record_url: Returns the URL of a record by its docid.
     """
 
-    def __init__(self, language: AnswerLanguage, address: Callable[[str], str]) -> None:
+    def __init__(self, language: AnswerLanguage, record_url: Callable[[str], str]) -> None:
         self._language: AnswerLanguage = language
-        self._address = address
+        self._record_url = record_url
         self._text: list[str] = []
         self._length = 0
         self._part: AnswerPart | None = None
@@ -211,7 +198,7 @@ class AnswerText:
             return ()
         return tuple(
             Annotation(
-                UrlCitation(self._address(one.docid), one.title or one.docid, *self._marks.get(one.number, (0, 0)))
+                UrlCitation(self._record_url(one.docid), one.title or one.docid, *self._marks.get(one.number, (0, 0)))
             )
             for one in self._answer.citations
         )
@@ -241,7 +228,7 @@ class AnswerText:
             self._add(f" (⚠ {ISSUES[self._language][sentence.issue]})")
 
     def _fallback(self, event: Fallback) -> None:
-        """Add that the text above was broken off; citations of it are no longer those of the answer."""
+        """Add that the text above is discarded, and with it its citations."""
         gap = "\n\n" if self._length else ""
         self._add(f"{gap}> {FALLBACKS[self._language][event.cause]}")
         self._part = None

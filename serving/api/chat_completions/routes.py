@@ -27,7 +27,7 @@ from shrag.serving.http.sse import SSEResponse
 
 @Operation(returns=ModelList, tag="openai")
 async def models(request: Request) -> ModelList:
-    """Return one model for each way to be answered."""
+    """Return the models: every index with every strategy that it can be asked by."""
     return ModelList(_models(request.app.state.service))
 
 
@@ -46,9 +46,9 @@ async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSERespons
     strategy = _find_model(service, body.model).id.partition("/")[2]
     deadline = service.deadline(request.is_disconnected)
     parsed, feed = await service.events(AskRequest(question=_last_question(body), strategy=strategy), deadline)
-    about = ShragFields(service.index.name, feed.generation, strategy, feed.cached, request_id(), ())
+    fields = ShragFields(service.index.name, feed.generation, strategy, feed.cached, request_id(), ())
     language = parsed.question.language
-    completion = ChatCompletion(body.model, language, about, lambda docid: _document_url(request, docid))
+    completion = ChatCompletion(body.model, language, fields, lambda docid: _document_url(request, docid))
     if body.stream:
         usage = body.stream_options is not None and body.stream_options.include_usage
         streamed = feed.events(deadline.without_disconnect(), service.observe)
@@ -56,7 +56,7 @@ async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSERespons
     events = feed.events(deadline, service.observe)
     try:
         async with aclosing(events):
-            return await completion.whole(events)
+            return await completion.complete(events)
     finally:
         feed.leave()
 

@@ -16,20 +16,20 @@ from shrag.serving.api.schemas import SourceRecord
 
 
 class StreamOptions(Struct, frozen=True):
-    """What a stream has beside the answer."""
+    """Options of a stream."""
 
     include_usage: bool = False
 
 
 class ContentPart(Struct, frozen=True):
-    """A part of a message; only text is read."""
+    """A part of a message; only text is supported."""
 
     type: str
     text: str | None = None
 
 
 class ChatMessage(Struct, frozen=True):
-    """A turn of the conversation."""
+    """A message of the conversation."""
 
     role: str
     content: str | list[ContentPart] | None = None
@@ -38,8 +38,7 @@ class ChatMessage(Struct, frozen=True):
 class ChatRequest(Struct, frozen=True):
     """The body of ``POST /v1/chat/completions``. The last message of the user is the question.
 
-    Unknown fields are ignored, and so are those that steer a sampling which is not done here (``temperature``,
-    ``seed``, ``max_tokens``, …): the same question has the same answer.
+    Unknown fields are ignored, and so are those of sampling (``temperature``, ``seed``, ``max_tokens``, …).
     """
 
     model: str
@@ -61,7 +60,7 @@ class UrlCitation:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A citation, as OpenAI's clients and Open WebUI take it up."""
+    """A citation in the form that OpenAI's clients and Open WebUI read."""
 
     url_citation: UrlCitation
     type: Literal["url_citation"] = "url_citation"
@@ -69,10 +68,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class ShragFields:
-    """What the answer was made from, beside OpenAI's own fields.
-
-    ``cached`` says that it was made for an earlier question like this one: no model was asked, and no token used.
-    """
+    """Fields beyond OpenAI's: what the answer was made from; ``cached`` where it is that of an earlier request."""
 
     index: str
     index_generation: int
@@ -102,7 +98,7 @@ class AnswerMessage:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The one answer there is."""
+    """The answer as the only choice."""
 
     index: int
     message: AnswerMessage
@@ -131,7 +127,7 @@ class Delta(msgspec.Struct, omit_defaults=True):
 
 
 class ChunkChoice(msgspec.Struct):
-    """What a chunk adds to the one answer there is."""
+    """What a chunk adds to the only choice."""
 
     index: int
     delta: Delta
@@ -152,7 +148,7 @@ class ChatChunk(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """One way to be answered: an index by a strategy."""
+    """An index with a strategy, as a model."""
 
     id: str
     created: int

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from shrag.corpora.records import Record
+from shrag.serving.agents.connector import results_text
 from shrag.serving.agents.results import (
     MOST_ANSWER_BYTES,
     MOST_RECORD_BYTES,
@@ -20,7 +21,6 @@ from shrag.serving.agents.results import (
     document_text,
     indexes_text,
     search_reply,
-    search_text,
 )
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Citation, Fallback, RankedRecord, Section, Sentence, Timings
@@ -49,7 +49,7 @@ def test_a_record_found_is_at_most_2_kilobytes_with_its_whole_docid(demo: Engine
         assert len(msgspec.json.encode(found)) <= MOST_RECORD_BYTES == 2_048
         assert (found.docid, found.truncated) == (record.docid, True)
         assert record.text.startswith(found.text.removesuffix("…").rstrip())
-    assert len(search_text(reply).encode()) <= 51 * MOST_RECORD_BYTES
+    assert len(results_text(reply.results, reply.message).encode()) <= 51 * MOST_RECORD_BYTES
 
 
 def test_a_cut_record_uses_the_room_it_has(demo: Engine) -> None:
@@ -69,13 +69,13 @@ def test_a_short_record_is_given_whole(demo: Engine) -> None:
 
 def test_the_text_of_a_search_is_its_results_as_json_or_the_reason_where_there_is_none(demo: Engine) -> None:
     reply = search_reply(demo.search(QUESTION, k=2))
-    said = json.loads(search_text(reply))
+    said = json.loads(results_text(reply.results, reply.message))
     assert said == {"results": [msgspec.to_builtins(each) for each in reply.results]}
     assert [each["id"] for each in said["results"]] == ["DEMO-SOC-012", reply.records[1].docid]
     nothing = search_reply(demo.search("zzzz qqqq"))
     assert (nothing.records, nothing.results, nothing.reason) == ((), (), "unknown_words")
     assert nothing.message == "None of the question's words is in this index. Ask in other words."
-    assert json.loads(search_text(nothing)) == {"results": [], "message": nothing.message}
+    assert json.loads(results_text(nothing.results, nothing.message)) == {"results": [], "message": nothing.message}
 
 
 def test_an_answer_says_who_wrote_it_what_is_unsupported_and_what_it_cites(demo: Engine) -> None:
