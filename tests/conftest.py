@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import gc
-import os
 import shutil
 import subprocess
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +22,7 @@ from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.maintenance.history import roll_back
 from shrag.indexing.storage.generations import generation_folder
 from shrag.serving.engine import Engine, open_engine
+from tests.support.built_once import built_once
 from tests.support.fault_modes import FAULTS, Fault
 from tests.support.published import two_contents
 
@@ -78,22 +77,6 @@ def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(morphological_analysis, "load_kiwi", _kiwi)
 
 
-def _built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], None]) -> Path:
-    """Return this process's own folder with what ``build`` writes; one of pytest-xdist's workers builds for all."""
-    folder = factory.mktemp(name) / "home"
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        build(folder)
-        return folder
-    shared = factory.getbasetemp().parent / name
-    with shared.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not shared.exists():
-            build(folder)
-            folder.rename(shared)
-    shutil.copytree(shared, folder)
-    return folder
-
-
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a home with the demonstration corpus added and indexed, vectors too. Tests only read it."""
@@ -102,7 +85,7 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         add_corpus(home / "corpora", "demo", "scienceon", [DEMO / "records.jsonl"])
         build_index(home / "corpora", home / "indexes", "demo", encoder="lsa")
 
-    return _built_once(tmp_path_factory, "demo-home", build)
+    return built_once(tmp_path_factory, "demo-home", build)
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +97,7 @@ def three_generations(demo_home: Path, tmp_path_factory: pytest.TempPathFactory)
         for _ in range(2):
             build_index(home / "corpora", home / "indexes", "demo", force=True, options=BuildOptions(keep=3))
 
-    return _built_once(tmp_path_factory, "three-generations", build)
+    return built_once(tmp_path_factory, "three-generations", build)
 
 
 @pytest.fixture(scope="session")
@@ -184,7 +167,7 @@ def record() -> Record:
 @pytest.fixture(scope="session")
 def contents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an index folder with generations of two contents. Tests only read it."""
-    return _built_once(tmp_path_factory, "contents", two_contents) / "indexes" / "demo"
+    return built_once(tmp_path_factory, "contents", two_contents) / "indexes" / "demo"
 
 
 @pytest.fixture

@@ -108,16 +108,10 @@ def _first_issue(written: str, cited: _Cited, index: OpenIndex) -> SentenceIssue
         return "number"
     if not all(cited.has(name) for name in _names(text, english=cited.speaks("en"))):
         return "name"
-    if not all(cited.has(quoted) for quoted in _quotations(text)):
+    if not all(cited.has(next(filter(None, quoted.groups()))) for quoted in _QUOTED.finditer(text)):
         return "quote"
-    if cited.speaks(detect_language(written)) and _shared(written, cited, index) < LEAST_SHARED:
-        return "unrelated"
-    return ""
-
-
-def _shared(text: str, cited: _Cited, index: OpenIndex) -> float:
-    words = text_terms(text, index)
-    return matched_share(words, cited.terms) if words else 1.0
+    words = text_terms(written, index) if cited.speaks(detect_language(written)) else []
+    return "unrelated" if words and matched_share(words, cited.terms) < LEAST_SHARED else ""
 
 
 def _numbers(text: str) -> list[str]:
@@ -146,10 +140,6 @@ def _names(text: str, *, english: bool) -> list[str]:
         if marked or (english and ((korean and len(word) > 2) or (inside and word[0].isupper()))):
             found.append(word)
     return found
-
-
-def _quotations(text: str) -> list[str]:
-    return [next(part for part in match.groups() if part) for match in _QUOTED.finditer(text)]
 
 
 def verify_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 
@@ -37,14 +37,9 @@ class _FollowUp(msgspec.Struct, frozen=True):
     follow_up: Annotated[str, msgspec.Meta(max_length=300)]
 
 
-class Thought(NamedTuple):
+class Thought(msgspec.Struct, frozen=True):
     """The next sentence of a chain of thought; ``done`` says that it holds the answer."""
 
-    text: str
-    done: bool
-
-
-class _Thought(msgspec.Struct, frozen=True):
     thought: Annotated[str, msgspec.Meta(max_length=600)]
     done: bool
 
@@ -69,7 +64,7 @@ def write_thought(
         "count": str(len(records)),
     }
     call = PromptCall("step", "thought", question.language, values, max_tokens=384)
-    reply, calls = call_model(model, call, _Thought)
+    reply, calls = call_model(model, call, Thought)
     return Thought(plain_line(reply.thought), reply.done), calls
 
 
@@ -112,10 +107,10 @@ def previous_context(plan: Plan) -> Generator[Event, None, None]:
             work = partial(write_thought, plan.question, thoughts, found[-1].best(RECORDS))
             thought, events = attempt("step", plan.resources.model, work)
         yield from events
-        if thought is None or not is_readable(thought.text) or thought.text in thoughts:
+        if thought is None or not is_readable(thought.thought) or thought.thought in thoughts:
             break
-        thoughts.append(thought.text)
-        node = Node(number, 0, "step", thought.text, state="answered")
+        thoughts.append(thought.thought)
+        node = Node(number, 0, "step", thought.thought, state="answered")
         if not thought.done:
             yield replace(node, state="open")
             node, one = _search(node, plan)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 
@@ -21,8 +21,6 @@ from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.search_settings import Candidates
 from shrag.serving.strategies.shrag import retrieve
 from shrag.serving.strategy import Resources
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +55,14 @@ def find(question: Question, request: Request, resources: Resources, default: Ca
 
     ``default`` says where candidates come from where the settings leave that to the strategy.
     """
-    asked = request._replace(question=question)
     source = default if request.settings.candidates == "strategy" else request.settings.candidates
-    found, events = _drain(retrieve(asked, resources, source, StageTimer()))
+    steps = retrieve(request._replace(question=question), resources, source, StageTimer())
+    events: list[Event] = []
+    try:
+        while True:
+            events.append(next(steps))
+    except StopIteration as end:
+        found: RetrievalResult = end.value
     return SubqueryResult(
         found.terms,
         found.keywords,
@@ -77,17 +80,6 @@ def find_all(
 ) -> list[SubqueryResult]:
     """Search for several questions in parallel, as :func:`find` does; the results are in their order."""
     return parallel_map(lambda question: find(question, request, resources, default), questions)
-
-
-def _drain(steps: Generator[Event, None, _Result]) -> tuple[_Result, list[Event]]:
-    """Return what a generator returns, and what it yields."""
-    events: list[Event] = []
-    while True:
-        try:
-            events.append(next(steps))
-        except StopIteration as end:
-            result: _Result = end.value
-            return result, events
 
 
 def question_key(text: str) -> str:

@@ -8,12 +8,12 @@ in a thousand of those pairs are below it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
-from cachetools import FIFOCache, cachedmethod
+from cachetools import FIFOCache, cached
 
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
@@ -117,19 +117,19 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
     return float(np.quantile(values, quantile)) if values else float("-inf")
 
 
-class LearntThresholds:
-    """Cache of thresholds, each learnt once for an index's content and a similarity; safe to share between threads."""
+ThresholdCache = Callable[[OpenIndex, Similarity], float]
+"""Returns the threshold of an index by a similarity; learns it where it is not cached. Threads can share it."""
 
-    def __init__(self, quantile: float = QUANTILE) -> None:
-        self._quantile = quantile
-        self._learnt = FIFOCache[tuple[str, str], float](_MOST_CACHED)
-        self._learning = threading.Condition()
 
-    @cachedmethod(
-        lambda self: self._learnt,
-        key=lambda _, index, similarity: (manifest_digest(index.manifest), similarity.name),
-        condition=lambda self: self._learning,
+def cache_thresholds(quantile: float = QUANTILE) -> ThresholdCache:
+    """Return a cache of thresholds, each learnt once for an index's content and a similarity."""
+
+    @cached(
+        FIFOCache[tuple[str, str], float](_MOST_CACHED),
+        key=lambda index, similarity: (manifest_digest(index.manifest), similarity.name),
+        condition=threading.Condition(),
     )
-    def of(self, index: OpenIndex, similarity: Similarity) -> float:
-        """Return the threshold of ``index`` by ``similarity``; learns it where it is not cached."""
-        return learn_threshold(index.store.sample(SAMPLE), similarity, self._quantile)
+    def threshold(index: OpenIndex, similarity: Similarity) -> float:
+        return learn_threshold(index.store.sample(SAMPLE), similarity, quantile)
+
+    return threshold

@@ -37,8 +37,9 @@ from shrag.serving.strategies.stepwise.model_steps import (
 )
 from shrag.serving.strategies.stepwise.similarity_threshold import (
     CosineSimilarity,
-    LearntThresholds,
     Similarity,
+    ThresholdCache,
+    cache_thresholds,
     model_vectors,
     open_similarity,
 )
@@ -189,7 +190,7 @@ class StepwiseStrategy(PlanStrategy):
     words, and records below the threshold are dropped. The other variants need a model.
     """
 
-    def __init__(self, variant: Variant, thresholds: LearntThresholds, budget: CallBudget | None = None) -> None:
+    def __init__(self, variant: Variant, thresholds: ThresholdCache, budget: CallBudget | None = None) -> None:
         needs_model = not variant.decomposes or variant.threshold is None
         super().__init__(variant.name, self._solve, needs_model=needs_model, budget=budget)
         self._variant = variant
@@ -234,10 +235,10 @@ class StepwiseStrategy(PlanStrategy):
             dense = model_vectors(resources.index)
             return SimilarityThreshold(CosineSimilarity(dense), threshold) if dense is not None else None
         similarity = open_similarity(resources.index, resources.reranker)
-        return SimilarityThreshold(similarity, self._thresholds.of(resources.index, similarity))
+        return SimilarityThreshold(similarity, self._thresholds(resources.index, similarity))
 
 
 def stepwise_strategies() -> tuple[StepwiseStrategy, ...]:
     """Return RAISE and its baselines; they share the thresholds learnt from an index."""
-    thresholds = LearntThresholds()
+    thresholds = cache_thresholds()
     return tuple(StepwiseStrategy(variant, thresholds) for variant in VARIANTS)

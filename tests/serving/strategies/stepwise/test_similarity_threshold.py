@@ -12,8 +12,8 @@ from shrag.serving.engine import Engine
 from shrag.serving.strategies.stepwise.similarity_threshold import (
     QUANTILE,
     SAMPLE,
-    LearntThresholds,
     ShareOfBest,
+    cache_thresholds,
     learn_threshold,
     model_vectors,
     open_similarity,
@@ -64,13 +64,13 @@ def test_a_threshold_is_learnt_once_for_concurrent_callers(demo: Engine) -> None
     assert similarity.name == "BM25 + best sentence, share of the text's own"
     assert (SAMPLE, QUANTILE) == (64, 0.998)
     counted = _Counted(similarity.name, ShareOfBest(demo.resources.reranker, index.analyzer))
-    thresholds = LearntThresholds()
+    thresholds = cache_thresholds()
     with ThreadPoolExecutor(4) as workers:
-        learnt = list(workers.map(lambda _: thresholds.of(index, counted), range(8)))
+        learnt = list(workers.map(lambda _: thresholds(index, counted), range(8)))
     assert len(set(learnt)) == 1
     assert learnt[0] == pytest.approx(0.389, abs=5e-4)
     assert counted.asked == 61  # three of the sample have no text to ask with
-    thresholds.of(index, _Counted("another", counted.inner))
+    thresholds(index, _Counted("another", counted.inner))
     assert counted.asked == 61  # three of the sample have no text to ask with
 
 

@@ -23,7 +23,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.strategies.stepwise.similarity_threshold import LearntThresholds
+from shrag.serving.strategies.stepwise.similarity_threshold import cache_thresholds
 from shrag.serving.strategies.stepwise.strategies import StepwiseStrategy
 from shrag.serving.strategies.stepwise.variants import VARIANTS
 from tests.support.scripted_models import ScriptFile
@@ -101,13 +101,13 @@ def test_raise_searches_by_logical_queries_and_solves_each_step_with_the_earlier
 def test_records_below_the_learnt_threshold_are_not_shown_to_a_step(demo: Engine) -> None:
     filtered = _last(_events(demo, "raise", ScriptFile("raise")))
     request = Request(parse_question(BOTH), 10, answered=True)
-    everything = StepwiseStrategy(VARIANTS[0], LearntThresholds(quantile=0.0))
+    everything = StepwiseStrategy(VARIANTS[0], cache_thresholds(quantile=0.0))
     resources = Engine(demo.open_index, model=ScriptFile("raise")).resources
     kept = _last(list(everything.run(request, resources)))
     assert (len(kept[1].docids), len(kept[2].docids)) == (10, 10)
     assert 1 <= len(filtered[1].docids) < 10
     assert kept[1].docids[: len(filtered[1].docids)] == filtered[1].docids
-    nothing = StepwiseStrategy(VARIANTS[0], LearntThresholds(quantile=1.0))
+    nothing = StepwiseStrategy(VARIANTS[0], cache_thresholds(quantile=1.0))
     model = ScriptFile("raise")
     model.say("logical", '{"explanation": "zzzz qqqq"}')
     none = _last(list(nothing.run(request, Engine(demo.open_index, model=model).resources)))
@@ -258,7 +258,7 @@ def test_a_closed_book_answer_that_fails_is_a_refusal(demo: Engine) -> None:
 
 def test_an_exhausted_budget_is_reported_once_and_the_answer_still_written(demo: Engine) -> None:
     model = ScriptFile("raise")
-    strategy = StepwiseStrategy(VARIANTS[0], LearntThresholds(), CallBudget(calls=3))
+    strategy = StepwiseStrategy(VARIANTS[0], cache_thresholds(), CallBudget(calls=3))
     resources = Engine(demo.open_index, model=model).resources
     events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
     assert [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)] == [("calls", 3)]
