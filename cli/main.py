@@ -50,11 +50,11 @@ from shrag.serving.errors import (
 COMMANDS = {
     name: f"shrag.cli.commands.{name}"
     for name in (
-        *("agreement", "ask", "compare", "corpus", "doctor", "evaluate", "experiment", "glossary", "index", "judge"),
-        *("key", "mcp", "openapi", "plan", "report", "run", "search", "serve"),
-    )
+        "agreement ask compare corpus doctor evaluate experiment glossary index judge key mcp openapi plan report run "
+        "search serve"
+    ).split()
 }
-"""Command → its module, in which it is the object ``command``."""
+"""Name of a command → its module, which defines the click command ``command``."""
 
 EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (2, (UnknownStrategy, UnknownReranker, SettingRejected, UnknownEncoder, AddressTaken, UnknownName, PlanRejected)),
@@ -67,7 +67,8 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (1, (IndexingError,)),
 )
 """0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or
-GPU, 6 a dependency missing or down, 130 interrupted. The first class that matches decides."""
+GPU memory, 6 a dependency missing or down, 130 interrupted. The first class that matches decides: base classes such as
+:class:`IndexingError` come after the classes derived from them."""
 
 
 class LazyGroup(click.Group):
@@ -78,7 +79,7 @@ class LazyGroup(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command and check its options in ``shrag.toml`` (see click)."""
+        """Import a command and check its options in ``shrag.toml``; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
@@ -88,7 +89,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve a command; the error for an unknown one names the most similar (see click)."""
+        """Resolve a command; the error for an unknown one suggests the most similar name.
+
+        Raises:
+            click.UsageError: There is no such command.
+        """
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
@@ -115,7 +120,10 @@ def shrag(ctx: click.Context, home: Path) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit status; print an error as one line on stderr."""
+    """Run the command line ``arguments`` (without the program's name) and return its exit status.
+
+    An error is printed on stderr. With SHRAG_TRACEBACK set, an unexpected one is raised.
+    """
     try:
         config = read_config(Path(CONFIG_FILE), COMMANDS)
         result: Any = shrag.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
@@ -126,26 +134,26 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("Interrupted.", err=True)
         return 130
     except SystemExit:
-        return 0  # click exits so where the reader of stdout has gone, such as `head`
+        return 0  # click exits like this when stdout is a closed pipe, as in `shrag … | head`
     except Exception as error:
-        return _failed(error)
+        return _report(error)
     return result if isinstance(result, int) else 0
 
 
-def _failed(error: Exception) -> int:
-    for status, kinds in EXIT_STATUS:
-        if isinstance(error, kinds):
+def _report(error: Exception) -> int:
+    for status, classes in EXIT_STATUS:
+        if isinstance(error, classes):
             click.echo(f"shrag: {error}", err=True)
             return status
     if os.environ.get("SHRAG_TRACEBACK"):
         raise error
-    where = f"{type(error).__name__}: {error}"
-    click.echo(f"shrag: unexpected {where} (set SHRAG_TRACEBACK=1 to see the traceback, and report it).", err=True)
+    description = f"{type(error).__name__}: {error}"
+    click.echo(f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True)
     return 1
 
 
 def main() -> None:
-    """Run the command line of this process and exit."""
+    """Run the command line of this process and exit, without the interpreter's clean-up."""
     status = run(sys.argv[1:])
     try:
         sys.stdout.flush()

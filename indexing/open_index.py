@@ -1,4 +1,4 @@
-"""Open a published index; verify its checksums before, or in the background."""
+"""Open a published index. Its checksums are verified before it is opened, or in the background."""
 
 from __future__ import annotations
 
@@ -31,13 +31,21 @@ from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, de
 from shrag.indexing.vectors.vector_index import VectorIndex
 
 ChecksumState = Literal["verified", "checking", "damaged"]
+"""Result of the verification of checksums so far."""
 
 
 class ChecksumVerifier:
-    """Verifies the checksums of a generation's files; ``state`` is the result so far. Thread-safe."""
+    """Verifies the checksums of a generation's files. Thread-safe.
+
+    ``state`` is the result so far; it is ``verified`` too if the generation was removed while its files were read.
+    """
 
     def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify) -> None:
-        """Verify, in the background if ``verify`` is ``quick``; raises :class:`IndexDamaged`."""
+        """Verify all contents now (``full``), or names and sizes now and contents in a thread (``quick``).
+
+        Raises:
+            IndexDamaged: Damage was found now; :meth:`raise_if_damaged` reports what is found later.
+        """
         self.state: ChecksumState = "verified"
         self._problem: IndexDamaged | None = None
         self._closed = threading.Event()
@@ -54,13 +62,13 @@ class ChecksumVerifier:
             raise IndexDamaged(str(self._problem))
 
     def wait(self, seconds: float | None = None) -> ChecksumState:
-        """Wait for the end of the verification, at most ``seconds``, and return the state."""
+        """Wait for the end of the verification, at most ``seconds`` (None: no limit), and return the state."""
         if self._thread is not None:
             self._thread.join(seconds)
         return self.state
 
     def close(self) -> None:
-        """Ignore what is found from now on: the generation may have been removed."""
+        """Ignore damage found after this call, when the generation may have been removed."""
         self._closed.set()
 
     def _check(self, folder: Path, manifest: IndexManifest) -> None:
@@ -77,10 +85,10 @@ class ChecksumVerifier:
 
 
 class Closable(Protocol):
-    """An object with open files."""
+    """An object with resources to release."""
 
     def close(self) -> None:
-        """Close them."""
+        """Release them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +96,15 @@ class OpenIndex:
     """An open generation of an index.
 
     Attributes:
+        name: The index.
+        manifest: The generation's manifest.
+        analyzer: The analyzer that it was built with.
         searcher: Lexical search.
+        store: The stored records.
         checksums: The verification of its files.
         files: What :meth:`close` closes.
-        dense: Vector search, None if it was built without an encoder.
+        dense: Vector search; None if the index was built without an encoder.
+        glossary: The bilingual glossary; None for an index that was made without one, in tests.
     """
 
     name: str
@@ -111,7 +124,10 @@ class OpenIndex:
 
 
 def check_index(indexes: Path, name: str) -> IndexManifest:
-    """Verify ``name`` without opening it, and return its manifest; raises as :func:`open_index`."""
+    """Verify the files, the analyzer and the vectors of an index without opening it, and return its manifest.
+
+    Raises as :func:`open_index`.
+    """
     folder, manifest = current_generation(indexes / check_name(name))
     _check_vectors(name, manifest)
     check_files(folder, manifest)
@@ -125,14 +141,15 @@ def open_index(indexes: Path, name: str, first_question: str | None = None, veri
     Args:
         indexes: The folder of all indexes.
         name: The index.
-        first_question: A question to analyze while Java starts; Kiwi is then loaded only for a word that the token
-            store does not have. None to load Kiwi, for a server.
-        verify: When to verify the checksums.
+        first_question: None for a server: Kiwi, the Korean tokenizer, is loaded in the background. A text is analyzed
+            in the background, which loads Kiwi only if the token store lacks one of its words.
+        verify: ``full`` to verify the checksums before the index is opened, ``quick`` to do it in the background.
 
     Raises:
         IndexMissing: There is no such index.
-        IndexDamaged: A file does not have its checksum.
-        IndexMismatch: It was built by another format, analyzer or kind of encoder.
+        CorpusError: ``name`` is not a valid name.
+        IndexDamaged: A file is missing or does not have its checksum, or Lucene's files are another generation's.
+        IndexMismatch: It was built by another format, analyzer or type of encoder.
     """
     index = indexes / check_name(name)
     while True:
@@ -140,13 +157,13 @@ def open_index(indexes: Path, name: str, first_question: str | None = None, veri
         try:
             return _open_generation(name, folder, manifest, first_question, verify)
         except IndexingError:
-            # A build may have published two generations meanwhile and removed this one: open the new one.
+            # A build may have removed this generation meanwhile: open the one that is current now.
             if read_current(index)[0] == manifest.generation:
                 raise
 
 
 def open_generation(folder: Path, manifest: IndexManifest, verify: Verify = "full") -> OpenIndex:
-    """Open any generation, without loading Kiwi; raises as :func:`open_index`."""
+    """Open the given generation, current or not, without loading Kiwi; raises as :func:`open_index`."""
     return _open_generation(folder.parent.name, folder, manifest, "", verify)
 
 
@@ -160,19 +177,19 @@ def _open_generation(
     _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
     start_java()
-    reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
-    data = reader.commit_data()
+    searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
+    data = searcher.commit_data()
     if data.get("corpus") != manifest.source.fingerprint or data.get("records") != str(manifest.records):
-        reader.close()
+        searcher.close()
         raise IndexDamaged(
             f"The Lucene files of index {name} have the commit data {data}, which do not fit its manifest: "
             f"build it again with `shrag index {name} --force`."
         )
     vectors = manifest.vectors
-    dense = _dense(name, folder, manifest, vectors, analyzer, reader) if vectors else None
+    dense = _dense(name, folder, manifest, vectors, analyzer, searcher) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
-    files = (reader, token_store, glossary, checksums)
-    return OpenIndex(name, manifest, analyzer, reader, reader, checksums, files, dense, glossary)
+    files = (searcher, token_store, glossary, checksums)
+    return OpenIndex(name, manifest, analyzer, searcher, searcher, checksums, files, dense, glossary)
 
 
 def _dense(
@@ -180,18 +197,21 @@ def _dense(
 ) -> VectorIndex:
     indexes = folder.parent.parent
     file = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")
-    # Named by the checksum of the vectors, so that every index with the same vectors finds it.
-    derived = derived_folder(indexes) / f"{file.sha256}.ivf" if file else None
-    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(indexes), derived)
+    # Named by the checksum of the vectors, so that indexes with the same vectors share the file.
+    ann_file = derived_folder(indexes) / f"{file.sha256}.ivf" if file else None
+    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(indexes), ann_file)
 
 
 def uncached_analyzer(folder: Path) -> Analyzer:
-    """Return the analyzer of the index in ``folder`` without its token store, to analyze records again."""
+    """Return the analyzer of the index in ``folder`` without cached tokens, to analyze its records again."""
     return KoreanEnglishAnalyzer(dictionary=load_dictionary(folder))
 
 
 def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
-    """Open the glossary of ``name`` and its analyzer, without Java; raises as :func:`open_index`."""
+    """Open an index's glossary, which the caller closes, and its analyzer, without Java.
+
+    Raises as :func:`open_index`.
+    """
     folder, manifest = current_generation(indexes / check_name(name))
     check_files(folder, manifest)
     analyzer = KoreanEnglishAnalyzer(TokenStore(folder / TOKEN_STORE), load_dictionary(folder))
@@ -200,7 +220,7 @@ def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
 
 
 def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> None:
-    # An error occurs again, and is reported, when the analyzer is used.
+    # The first use of the analyzer raises an error again.
     with suppress(Exception):
         if first_question is None:
             analyzer.prepare()
@@ -212,10 +232,10 @@ def check_analyzer(name: str, manifest: IndexManifest, fingerprint: str) -> None
     """Raise :class:`IndexMismatch`, naming the differences, if the index was built by another analyzer."""
     if manifest.analyzer == fingerprint:
         return
-    made, have = manifest.analyzer.split("; "), fingerprint.split("; ")
+    index_parts, process_parts = manifest.analyzer.split("; "), fingerprint.split("; ")
     raise IndexMismatch(
-        f"Index {name} was analyzed by [{'; '.join(part for part in made if part not in have)}], this process has "
-        f"[{'; '.join(part for part in have if part not in made)}]: build it again with `shrag index {name}`."
+        f"Index {name} was analyzed by [{'; '.join(part for part in index_parts if part not in process_parts)}], this process has "
+        f"[{'; '.join(part for part in process_parts if part not in index_parts)}]: build it again with `shrag index {name}`."
     )
 
 
@@ -224,6 +244,6 @@ def _check_vectors(name: str, manifest: IndexManifest) -> None:
         check_vector_card(name, manifest.vectors)
         if manifest.vectors.rows != manifest.records:
             raise IndexDamaged(
-                f"Index {name} says {manifest.vectors.rows} vectors for {manifest.records} records: "
+                f"The manifest of index {name} has {manifest.vectors.rows} vectors for {manifest.records} records: "
                 f"build it again with `shrag index {name} --force`."
             )

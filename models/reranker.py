@@ -1,4 +1,4 @@
-"""Re-ranker protocol: one question × passages → scores."""
+"""Protocol of re-rankers, which score passages for a question."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from typing import NamedTuple, Protocol
 
 
 class Passage(NamedTuple):
-    """A document as encoders and re-rankers read it: its text, and its terms by title and sentence.
+    """A document as encoders and re-rankers read it.
 
-    ``docid`` is empty for a passage that is not from an index.
+    Attributes:
+        title: The title.
+        text: The text without the title.
+        title_terms: Index terms of the title.
+        sentence_terms: Index terms of each sentence of the text.
+        docid: Its docid; empty for a passage that is not from an index.
     """
 
     title: str
@@ -31,7 +36,12 @@ class Reranker(Protocol):
         """Whether a trained model computes the scores."""
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """Score each passage for the question, in order; larger is better, minus infinity must not be shown.
+        """Score passages for a question. Scores of different questions are not comparable.
 
-        Scores of different questions are not comparable.
+        Returns:
+            One score for each passage, in their order; larger is better. The caller drops a passage whose score is
+            ``-math.inf`` from the ranking.
+
+        Raises:
+            ModelError: A model cannot be loaded or fails.
         """

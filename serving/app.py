@@ -57,7 +57,7 @@ async def watch_model(
 ROUTES: tuple[BaseRoute, ...] = (
     Route("/v1/ask", api.ask, methods=["POST"]),
     Route("/v1/search", api.search, methods=["POST"]),
-    Route("/v1/search", api.search_by_address, methods=["GET"]),
+    Route("/v1/search", api.search_by_query, methods=["GET"]),
     Route("/v1/documents", api.document, methods=["GET"]),
     Route("/v1/indexes", api.indexes, methods=["GET"]),
     Route("/v1/chat/completions", openai.chat, methods=["POST"]),

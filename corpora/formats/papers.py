@@ -27,45 +27,54 @@ from shrag.corpora.text.cleaning import clean_text
 from shrag.corpora.text.sentences import detect_language
 
 URL_TOKEN = "URL"  # noqa: S105 (no secret)
-"""Replaces every address, whose full stops would end sentences."""
+"""Replaces every URL and DOI, whose full stops would end sentences."""
 
 LARGEST_PDF = 256 * 2**20
-"""Most bytes of a PDF, which is read into memory."""
+"""Largest size of a PDF in bytes; it is read into memory."""
 
 _URL = re.compile(r"\(?\b(?:https?://|ftp://|www\.)[^\s<>\"'|]+|\bdoi:\s*10\.\S+", re.IGNORECASE)
-_PATH = re.compile(r"\s*:::\s*")  # QASPER's "Method ::: Data"
+_HEADING_SEPARATOR = re.compile(r"\s*:::\s*")  # the data set QASPER writes "Method ::: Data"
 _URL_END = re.compile(r"[.,;:!?)\]}>]+$")
 _ID_KEYS = ("paper_id", "id", "_id", "docid", "doi", "CN")
 _JSON_SUFFIXES = (".jsonl", ".json")
 
 
 def read_papers(path: Path) -> Iterator[ParsedItem]:
-    """Yield the chunks of the papers in one file: a JSON object is a paper, any other file is one paper."""
+    """Yield the chunks of the papers in one file.
+
+    In JSON, also by lines, each object is a paper; a PDF, a text or a Markdown file is one paper. A rejected paper is one
+    item with the reason.
+    """
     head = read_head(path, 1_024)
     if head.startswith(b"%PDF"):
-        yield from _read_file(path, LARGEST_PDF, _pdf)
+        yield from _read_file(path, LARGEST_PDF, _parse_pdf)
     elif head.lstrip().startswith((b"{", b"[")) or path.name.removesuffix(".gz").endswith(_JSON_SUFFIXES):
         for item in read_objects(path):
-            yield from _chunks_of(item)
+            yield from _parse_object(item)
     else:
-        yield from _read_file(path, LONGEST_LINE, _plain)
+        yield from _read_file(path, LONGEST_LINE, _parse_text)
 
 
-def chunk_paper(paper: str, title: str, sections: list[PaperSection], fields: Mapping[str, object]) -> list[Record]:
-    """Split one paper into chunks, numbered from 0 through all its sections.
+def chunk_paper(paper_id: str, title: str, sections: list[PaperSection], fields: Mapping[str, object]) -> list[Record]:
+    """Split one paper into chunks, whose titles are the paper's title and the section's heading joined by a dash.
 
-    The title of a chunk is the paper's title and the section's heading.
+    Args:
+        paper_id: The chunks have the docids ``paper_id#0``, ``paper_id#1``, …
+        title: The paper's title.
+        sections: Its sections in order.
+        fields: Further fields: keyword or keywords, author or authors, journal or venue, publisher, year, link or url.
 
     Raises:
-        RejectedLine: There is no text.
+        RejectedLine: The paper has no text outside references, acknowledgements and appendices, or its identifier or
+            a field is not valid.
     """
-    check_docid(f"{paper}#{len(sections)}")
+    check_docid(f"{paper_id}#{len(sections)}")  # about as long as the longest docid of its chunks
     keywords = list_field(fields, "keyword", KEYWORD_SEPARATORS) or list_field(fields, "keywords", KEYWORD_SEPARATORS)
     paper_record = Record(
-        docid=paper,
+        docid=paper_id,
         title=clean_text(title),
         text="",
-        language="und",
+        language="und",  # set for each chunk
         complete=True,
         authors=list_field(fields, "author") or list_field(fields, "authors"),
         journal=text_field(fields, "journal") or text_field(fields, "venue"),
@@ -76,38 +85,39 @@ def chunk_paper(paper: str, title: str, sections: list[PaperSection], fields: Ma
     )
     records: list[Record] = []
     for section in sections:
-        both = " — ".join(part for part in (paper_record.title, _heading(section)) if part)
+        chunk_title = " — ".join(part for part in (paper_record.title, _clean_heading(section)) if part)
         for chunk in split_chunks(clean_text(replace_urls(section.text))):
-            docid, language = f"{paper}#{len(records)}", detect_language(chunk)
-            records.append(replace(paper_record, docid=docid, title=both, text=chunk, language=language))
+            docid, language = f"{paper_id}#{len(records)}", detect_language(chunk)
+            records.append(replace(paper_record, docid=docid, title=chunk_title, text=chunk, language=language))
     if not records:
-        raise RejectedLine(f"paper {paper} has no text outside references, acknowledgements and appendices")
+        raise RejectedLine(f"paper {paper_id} has no text outside references, acknowledgements and appendices")
     return records
 
 
 def replace_urls(text: str) -> str:
-    """Replace every address by :data:`URL_TOKEN`; punctuation after an address stays.
+    """Replace every URL and DOI by :data:`URL_TOKEN`; brackets and punctuation around it stay.
 
     >>> replace_urls("Code (https://example.invalid/a.b) and www.example.invalid/x, doi:10.1/ab.")
     'Code (URL) and URL, URL.'
     """
 
-    def token(match: re.Match[str]) -> str:
+    def placeholder(match: re.Match[str]) -> str:
         end = _URL_END.search(match.group())
         return ("(" if match.group().startswith("(") else "") + URL_TOKEN + (end.group() if end else "")
 
-    return _URL.sub(token, text)
+    return _URL.sub(placeholder, text)
 
 
-def _heading(section: PaperSection) -> str:
-    return _PATH.sub(": ", clean_text(section.heading))
+def _clean_heading(section: PaperSection) -> str:
+    return _HEADING_SEPARATOR.sub(": ", clean_text(section.heading))
 
 
-def _chunks_of(item: SourceItem) -> Iterator[ParsedItem]:
+def _parse_object(item: SourceItem) -> Iterator[ParsedItem]:
     if item.fields is None or isinstance(item.fields, str):
         yield ParsedItem(item.number, item.offset, item.fields)
         return
     try:
+        # Without any of them docid_field names the first in its reason.
         key = next((key for key in _ID_KEYS if item.fields.get(key) not in (None, "")), _ID_KEYS[0])
         paper = docid_field(item.fields, key)
         records = chunk_paper(paper, *sections_of_object(item.fields), item.fields)
@@ -136,16 +146,16 @@ def _read_bytes(path: Path, largest: int) -> bytes:
     with open_source(path) as stream:
         data = stream.read(largest + 1)
         while len(data) > largest and stream.read(2**20):
-            pass  # read to the end, where damage is detected
+            pass  # at the end of the stream gzip verifies its checksum
     if len(data) > largest:
         raise RejectedLine(f"longer than {largest} bytes")
     return data
 
 
-def _pdf(data: bytes) -> tuple[str, list[PaperSection]]:
+def _parse_pdf(data: bytes) -> tuple[str, list[PaperSection]]:
     title, text = read_pdf(data)
     return merge_titles(title, *sections_of_text(text, paragraph_lines=False))
 
 
-def _plain(data: bytes) -> tuple[str, list[PaperSection]]:
+def _parse_text(data: bytes) -> tuple[str, list[PaperSection]]:
     return sections_of_text(decode_text(data.removeprefix(UTF8_MARK)))

@@ -1,4 +1,4 @@
-"""Read a results folder: run card, questions, outcomes, and each question's value by each measure."""
+"""Results folder of an experiment: run card, questions, outcomes, and the value of each measure for each question."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
 TITLES_FILE = "titles.json"
 REFERENCES_FILE = "references.jsonl"
 
-_REPRODUCIBLE = (
+_REPRODUCIBLE_SUFFIXES = (
     *(".run", ".questions.jsonl", "/topics.tsv", "/qrels.txt", f"/{TITLES_FILE}", f"/{REFERENCES_FILE}"),
     *("table.json", "table.md", ".png", ".svg"),
 )
@@ -46,9 +46,12 @@ Values = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class ResultFolder:
-    """A results folder. Its files are read when a method needs them.
+    """A results folder. Each method reads the files it needs, at each call.
 
-    ``stochastic_conditions`` names the conditions that are repeated.
+    Attributes:
+        folder: The folder.
+        experiment: The experiment's specification.
+        stochastic_conditions: Names of the conditions that use a language model and are run ``experiment.repeats`` times.
     """
 
     folder: Path
@@ -61,7 +64,7 @@ class ResultFolder:
         return self.folder.resolve().name
 
     def parts(self, set_name: str, condition: Condition) -> list[ExperimentPart]:
-        """Return the parts of a set under a condition: one for each repeat."""
+        """Return one part for each repeat; a single one, repeat 0, where the condition is not repeated."""
         if self.experiment.repeats == 1 or condition.name not in self.stochastic_conditions:
             return [ExperimentPart(set_name, condition.name)]
         return [ExperimentPart(set_name, condition.name, repeat) for repeat in range(1, self.experiment.repeats + 1)]
@@ -73,21 +76,25 @@ class ResultFolder:
                 yield from ((part, condition) for part in self.parts(each.name, condition))
 
     def topics(self, set_name: str) -> list[Topic]:
-        """Return the questions of a set."""
+        """Return the topics (questions) of a set."""
         return read_topics(self.folder / set_name / "topics.tsv")
 
     def qrels(self, set_name: str) -> list[Qrel]:
-        """Return the judgements of a set, none where it has references only."""
+        """Return the judgements of a set; empty for a set that has only reference answers."""
         path = self.folder / set_name / "qrels.txt"
         return read_qrels(path) if path.exists() else []
 
     def references(self, set_name: str) -> dict[str, Reference]:
-        """Return the reference answers of a set by qid, none where it has none."""
+        """Return qid → reference answer of a set; empty for a set that has only judgements."""
         path = self.folder / set_name / REFERENCES_FILE
         return read_references(path) if path.exists() else {}
 
     def titles(self, set_name: str) -> dict[str, str]:
-        """Return docid → title of the records that outcomes name; empty where the file is missing."""
+        """Return docid → title of the records named in the outcomes; empty where the file is missing.
+
+        Raises:
+            ResultsMismatch: The file is damaged.
+        """
         path = self.folder / set_name / TITLES_FILE
         try:
             return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
@@ -105,15 +112,19 @@ class ResultFolder:
         return read_times(self.folder, part)
 
     def values(self, part: ExperimentPart) -> Values:
-        """Return measure or figure → qid → value of a part; questions that a figure does not cover are left out."""
+        """Return measure → qid → value for a part.
+
+        A set with judgements has the measures of rankings and of candidates, one with reference answers those of
+        answers. A question to which a measure does not apply is absent.
+        """
         outcomes, references = self.outcomes(part), self.references(part.set)
-        values = self._judged(part, outcomes)
+        values = self._ranking_values(part, outcomes)
         if references:
             values |= answer_figures(outcomes, references, self.experiment.k, KoreanMorphemes().split)
         return values
 
-    def _judged(self, part: ExperimentPart, outcomes: Sequence[QuestionOutcome]) -> dict[str, Mapping[str, float]]:
-        """Return measures of the ranking and process figures; empty for a set without judgements."""
+    def _ranking_values(self, part: ExperimentPart, outcomes: Sequence[QuestionOutcome]) -> dict[str, Mapping[str, float]]:
+        """Return the measures of rankings and of candidates; empty for a set without judgements."""
         qrels = self.qrels(part.set)
         if not qrels:
             return {}
@@ -126,16 +137,17 @@ class ResultFolder:
 
 
 def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
-    """Open a folder of results and verify its files against the card.
+    """Open a folder of results and verify its files against the checksums in its run card.
 
-    Raises :class:`ResultsMismatch` where there are no results, they are incomplete, or a file was changed.
+    Raises:
+        ResultsMismatch: The folder has no run card, the experiment is not finished, or a file was changed.
     """
     card = read_card(folder)
     experiment = card.identity.experiment
     for name in (*(each.name for each in experiment.sets), *(each.name for each in experiment.conditions)):
         if not is_name(name):
             raise ResultsMismatch(
-                f"The card of {folder} has the name {name!r}, which is not a valid file name: do not use this folder."
+                f"The card of {folder} has the name {name!r}, which is not a valid file name: run the experiment again into another folder."
             )
     results = ResultFolder(folder, experiment, card.identity.stochastic_conditions)
     for part, _ in results.all_parts():
@@ -155,7 +167,7 @@ def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
 
 
 def mean_values(repeats: Sequence[Values]) -> Values:
-    """Return measure → qid → mean value over the repeats."""
+    """Return measure → qid → mean value over the repeats, which have the same measures and questions."""
     return {
         measure: {qid: sum(each[measure][qid] for each in repeats) / len(repeats) for qid in values}
         for measure, values in repeats[0].items()
@@ -163,7 +175,11 @@ def mean_values(repeats: Sequence[Values]) -> Values:
 
 
 def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> None:
-    """Write a set's questions, judgements and references into the folder, so that it can be evaluated by itself."""
+    """Write a set's questions, judgements and references into the folder, so that it can be evaluated without the set's own files.
+
+    Raises:
+        EvaluationError: A question cannot be written as a line of a table.
+    """
     set_folder = folder / set_name
     set_folder.mkdir(parents=True, exist_ok=True)
     for qid, text in questions.topics:
@@ -179,8 +195,8 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of the files that are the same in every run of an identity: all but card and times."""
+    """Return path → SHA-256 of the files that a repetition of the experiment writes alike; run card and times differ."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if name.endswith(_REPRODUCIBLE)
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if name.endswith(_REPRODUCIBLE_SUFFIXES)
     }

@@ -4,7 +4,8 @@
     -<TAB>지도 학습<TAB>map learning                removes a pair
     # a comment
 
-An index stores the file, so that a rebuild applies it again.
+The file is UTF-8. The Korean side has a Hangul syllable, the English side none. Each index keeps a copy, which its next
+build applies too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer, fold
 from shrag.indexing.errors import GlossaryRejected
-from shrag.indexing.glossary.store import MOST_TERMS, Entry, phrase_terms
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, phrase_terms
 
 FILE = "glossary-corrections.tsv"
 """File name in an index's folder."""
@@ -25,16 +26,20 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 class Correction(NamedTuple):
-    """A pair that the user adds (``is_translation``) or removes, and its line number."""
+    """A pair that the user adds (``is_added``) or removes; the texts are normalized, ``line`` counts from 1."""
 
     korean: str
     english: str
-    is_translation: bool
+    is_added: bool
     line: int
 
 
 def read_corrections(path: Path) -> bytes:
-    """Return the content of the user's file after validation; raises :class:`GlossaryRejected`."""
+    """Validate the user's file and return its bytes unchanged.
+
+    Raises:
+        GlossaryRejected: The file cannot be read, or :func:`parse_corrections` rejects it.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -46,13 +51,17 @@ def read_corrections(path: Path) -> bytes:
 
 
 def stored_corrections(folder: Path) -> bytes:
-    """Return the corrections that the index in ``folder`` was built with; empty where it has none."""
+    """Return the file of corrections that the index in ``folder`` was built with; empty where it has none."""
     path = folder / FILE
     return path.read_bytes() if path.is_file() else b""
 
 
 def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
-    """Parse corrections; raises :class:`GlossaryRejected` with the first invalid line, calling the source ``name``."""
+    """Parse a file of corrections, called ``name`` in error messages.
+
+    Raises:
+        GlossaryRejected: The file is not UTF-8 or has an invalid line; the message names the first.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -60,44 +69,49 @@ def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
     corrections: list[Correction] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.startswith("#"):
-            corrections.append(_read_line(line, number, name))
+            corrections.append(_parse_line(line, number, name))
     return corrections
 
 
-def _read_line(line: str, number: int, name: str) -> Correction:
+def _parse_line(line: str, number: int, name: str) -> Correction:
     fields = [fold(field).strip() for field in line.split("\t")]
-    is_translation = fields[0] != "-"
-    if not is_translation:
+    is_added = fields[0] != "-"
+    if not is_added:
         fields = fields[1:]
     if len(fields) != 2 or not _HANGUL.search(fields[0]) or not fields[1] or _HANGUL.search(fields[1]):
         raise GlossaryRejected(
-            f"{name}, line {number}: {line[:80]!r} is no pair: write Korean, a tab, English, "
-            "with a minus and a tab before it to take the pair out."
+            f"{name}, line {number}: {line[:80]!r} is not a pair: write Korean<TAB>English, "
+            "or -<TAB>Korean<TAB>English to remove a pair."
         )
-    return Correction(fields[0], fields[1], is_translation, number)
+    return Correction(fields[0], fields[1], is_added, number)
 
 
 def apply_corrections(
     entries: Iterable[Entry], corrections: Sequence[Correction], analyzer: Analyzer, name: str = FILE
 ) -> list[Entry]:
-    """Add and remove the user's pairs; of two contradictory corrections the last one applies.
+    """Add and remove the user's pairs, in their order.
+
+    Pairs are equal if their index terms are. A pair that is added replaces an equal one and has the score 1; removing a
+    pair that is not there does nothing.
 
     Args:
-        entries: The mined entries.
+        entries: The entries before correction, of all sources.
+        corrections: The corrections.
+        analyzer: The index's analyzer.
         name: Name of the file, for the error message.
 
     Raises:
-        GlossaryRejected: A pair has no terms or too many, so that it could never be found.
+        GlossaryRejected: A side of a pair has no index terms or more than :data:`MAX_TERMS`.
     """
     corrected = {(entry.korean_terms, entry.english_terms): entry for entry in entries}
     for correction in corrections:
         korean, english = phrase_terms(analyzer, correction.korean), phrase_terms(analyzer, correction.english)
-        if not 0 < len(korean) <= MOST_TERMS or not 0 < len(english) <= MOST_TERMS:
+        if not 0 < len(korean) <= MAX_TERMS or not 0 < len(english) <= MAX_TERMS:
             raise GlossaryRejected(
                 f"{name}, line {correction.line}: {correction.korean!r} has {len(korean)} terms and "
-                f"{correction.english!r} {len(english)}; a pair has 1 to {MOST_TERMS} on each side."
+                f"{correction.english!r} {len(english)}; a pair has 1 to {MAX_TERMS} on each side."
             )
-        if correction.is_translation:
+        if correction.is_added:
             corrected[korean, english] = Entry(correction.korean, correction.english, korean, english, 0, "user", 1.0)
         else:
             corrected.pop((korean, english), None)

@@ -20,7 +20,7 @@ from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, TermPair, align_terms
 from shrag.indexing.glossary.evidence import EvidenceCollector, TermContext
 from shrag.indexing.glossary.parentheticals import is_acronym
-from shrag.indexing.glossary.store import MOST_TERMS, Entry, Source, phrase_terms, read_general_terms
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, Source, phrase_terms, read_general_terms
 from shrag.indexing.glossary.term_boundaries import (
     Candidate,
     choose_term,
@@ -161,7 +161,7 @@ class _Miner:
 
     def _parenthetical_entries(self) -> Iterator[Entry]:
         for english_terms, contexts in self._evidence.contexts():
-            if len(english_terms) <= MOST_TERMS:
+            if len(english_terms) <= MAX_TERMS:
                 yield from self._entries_of(english_terms, contexts)
 
     def _entries_of(self, english_terms: tuple[str, ...], contexts: list[TermContext]) -> Iterator[Entry]:
@@ -220,7 +220,7 @@ class _Miner:
         english_terms: tuple[str, ...],
         meaning: tuple[str, ...],
     ) -> Iterator[Entry]:
-        if not _names_something(candidate) or len(candidate.terms) > MOST_TERMS:
+        if not _names_something(candidate) or len(candidate.terms) > MAX_TERMS:
             return
         score = self._score(candidate, count, total, english, meaning)
         if score >= _MIN_SCORE:
@@ -255,7 +255,7 @@ class _Miner:
         for pairing, count in sorted(self._evidence.keywords.items()):
             korean = self._terms_of(tuple(pairing.korean.split()))
             english = phrase_terms(self._analyzer, pairing.english)
-            if 0 < len(korean) <= MOST_TERMS and 0 < len(english) <= MOST_TERMS:
+            if 0 < len(korean) <= MAX_TERMS and 0 < len(english) <= MAX_TERMS:
                 agreement = mean_confidence(korean, english, self._confidence)
                 length = abs(len(korean) - len(english))
                 score = min(1.0, 0.6 + 0.5 * agreement + 0.1 * min(count - 1, 3) - 0.12 * length)

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.store import MOST_TERMS, Entry, simple_tokens
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, simple_tokens
 from shrag.indexing.search_engine import SearchEngine, Statistics
 
 _MOST_TRANSLATIONS = 4
@@ -230,7 +230,7 @@ def _translate(
     found: dict[int, tuple[PhraseTranslation, ...]] = {}
     start = 0
     while start < len(terms):
-        longest = min(MOST_TERMS, len(terms) - start)
+        longest = min(MAX_TERMS, len(terms) - start)
         phrases = [tuple(term for _, term in terms[start : start + size]) for size in range(longest, 0, -1)]
         for phrase, entries in zip(phrases, lexicon.look_up(phrases), strict=True):
             end = start + len(phrase)

@@ -1,7 +1,4 @@
-"""Glossary of an index: entries in a SQLite file, and the list of general research terms.
-
-Entries are read on demand, so that opening the file takes no time.
-"""
+"""Korean–English glossary of an index (a SQLite file), and the list of general research terms that comes with SHRAG."""
 
 from __future__ import annotations
 
@@ -19,19 +16,28 @@ FILE = "glossary.sqlite"
 """File name in an index's folder."""
 
 Language = Literal["ko", "en"]
+"""A side of the glossary."""
 
 Source = Literal["parenthetical", "keywords", "general", "alignment", "transliteration", "user"]
-"""Source of a pair: parentheticals ("한국어(English)"); keyword lists in both languages; general research terms; word
-alignment over bilingual records; transliteration of a loanword; the user's corrections."""
+"""Source of a pair: ``parenthetical`` for "한국어(English)" in a text, ``keywords`` for keyword lists in both languages,
+``general`` for the general research terms, ``alignment`` for word alignment over bilingual records, ``transliteration``
+for loanwords by their sound, ``user`` for the user's corrections."""
 
-MOST_TERMS = 8
-"""Most terms of a phrase, in either language."""
+MAX_TERMS = 8
+"""Largest number of terms of a phrase, in either language."""
 
 
 class Entry(NamedTuple):
-    """A pair of a Korean and an English phrase, as written and as index terms.
+    """A Korean and an English phrase that translate each other.
 
-    ``records`` is the number of records with the pair, ``score`` the confidence in it, from 0 to 1.
+    Attributes:
+        korean: The Korean phrase.
+        english: The English phrase.
+        korean_terms: Its index terms.
+        english_terms: Its index terms.
+        records: Number of records that have the pair; 0 for the user's own.
+        source: Where the pair was found.
+        score: Confidence that each translates the other, from 0 to 1.
     """
 
     korean: str
@@ -45,7 +51,7 @@ class Entry(NamedTuple):
 
 _ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score FROM entries"
 _SUREST_FIRST = "ORDER BY score DESC, korean, english"
-_MOST_SEEN_FIRST = "ORDER BY records DESC, score DESC, korean, english"
+_MOST_FREQUENT_FIRST = "ORDER BY records DESC, score DESC, korean, english"
 
 
 _MAX_CACHED = 20_000
@@ -58,26 +64,28 @@ class Glossary:
         self._database = open_readonly(path)
         self._lock = threading.Lock()
         self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
-        self._cached_most_seen = lru_cache(maxsize=1)(self._most_seen)  # the query reads every entry
+        self._cached_most_frequent = lru_cache(maxsize=1)(self._most_frequent)  # the query sorts all entries
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
-        """Return the entries of each phrase, by descending score.
+        """Look up whole phrases.
 
         Args:
-            phrases: Each a sequence of terms in either language.
+            phrases: The index terms of each phrase, Korean or English.
+
+        Returns:
+            For each phrase its entries by descending score, empty where the glossary does not have it.
         """
         return [list(self._cached_look_up(" ".join(phrase))) for phrase in phrases]
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every entry, by descending score, then by spelling."""
+        """Return every entry, by descending score, then by the Korean and the English phrase."""
         with self._lock:
-            rows = self._database.execute(f"{_ALL} {_SUREST_FIRST}")
-            for row in rows.fetchall():
-                yield _entry(row)
+            rows = self._database.execute(f"{_ALL} {_SUREST_FIRST}").fetchall()
+        return map(_entry, rows)
 
-    def most_seen(self, most: int) -> list[Entry]:
-        """Return at most ``most`` entries, by descending number of records, then score, then by spelling."""
-        return list(self._cached_most_seen(most))
+    def most_frequent(self, limit: int) -> list[Entry]:
+        """Return at most ``limit`` entries, by descending number of records, then score, then by the phrases."""
+        return list(self._cached_most_frequent(limit))
 
     def close(self) -> None:
         """Close the file."""
@@ -88,9 +96,9 @@ class Glossary:
             count: int = self._database.execute("SELECT count(*) FROM entries").fetchone()[0]
         return count
 
-    def _most_seen(self, most: int) -> tuple[Entry, ...]:
+    def _most_frequent(self, limit: int) -> tuple[Entry, ...]:
         with self._lock:
-            rows = self._database.execute(f"{_ALL} {_MOST_SEEN_FIRST} LIMIT ?", (most,)).fetchall()
+            rows = self._database.execute(f"{_ALL} {_MOST_FREQUENT_FIRST} LIMIT ?", (limit,)).fetchall()
         return tuple(_entry(row) for row in rows)
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
@@ -102,7 +110,15 @@ class Glossary:
 
 
 def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
-    """Write a new glossary file; return the number of entries, whose pairs of terms must be distinct."""
+    """Write a new glossary file.
+
+    Args:
+        path: The file, which must not exist.
+        entries: The entries; no two may have the same terms on both sides. Scores are rounded to four decimals.
+
+    Returns:
+        The number of entries.
+    """
     rows = sorted(_row(entry) for entry in entries)
     database = sqlite3.connect(path, isolation_level=None)
     try:
@@ -121,18 +137,18 @@ def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
 
 
 def _row(entry: Entry) -> tuple[str, str, str, str, int, str, float]:
-    korean, english = " ".join(entry.korean_terms), " ".join(entry.english_terms)
-    return korean, english, entry.korean, entry.english, entry.records, entry.source, round(entry.score, 4)
+    korean_terms, english_terms = " ".join(entry.korean_terms), " ".join(entry.english_terms)
+    return korean_terms, english_terms, entry.korean, entry.english, entry.records, entry.source, round(entry.score, 4)
 
 
 def _entry(row: tuple[str, str, str, str, int, str, float]) -> Entry:
     korean, english, korean_terms, english_terms, records, source, score = row
-    known: Source = next(name for name in get_args(Source) if name == source)
-    return Entry(korean, english, tuple(korean_terms.split()), tuple(english_terms.split()), records, known, score)
+    typed_source: Source = next(name for name in get_args(Source) if name == source)
+    return Entry(korean, english, tuple(korean_terms.split()), tuple(english_terms.split()), records, typed_source, score)
 
 
 def simple_tokens(tokens: Sequence[Token]) -> list[Token]:
-    """Return the tokens without those that contain shorter ones, by position: of gpt, 4 and gpt4 the first two."""
+    """Return the shortest of tokens that overlap, in the order of the text: of gpt, 4 and gpt4 the first two."""
     simple: list[Token] = []
     for token in sorted(tokens, key=lambda token: (token.end - token.start, token.start)):
         if not any(token.start < other.end and other.start < token.end for other in simple):
@@ -141,17 +157,21 @@ def simple_tokens(tokens: Sequence[Token]) -> list[Token]:
 
 
 def phrase_terms(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
-    """Return the phrase's terms of keyword kinds, in order."""
+    """Return the index terms of the phrase's nouns, foreign words and numbers, in order; a hyphen divides words."""
     (tokens,) = analyzer.tokens([phrase.replace("-", " ")])
     return tuple(token.term for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS)
 
 
 _GENERAL_TERMS = Path(__file__).with_name("general_terms.tsv")
-_FIRST_CONFIDENCE, _DECREASE = 0.95, 0.1
+_FIRST_CONFIDENCE, _CONFIDENCE_STEP = 0.95, 0.1
 
 
 class GeneralTerm(NamedTuple):
-    """A general research term in Korean and English; later translations of a line have a lower confidence."""
+    """A general research term in Korean and English, and the confidence in the translation.
+
+    A line of ``general_terms.tsv`` has a Korean term and its translations; the first has the confidence 0.95, each
+    further one 0.1 less.
+    """
 
     korean: str
     english: str
@@ -164,4 +184,4 @@ def read_general_terms() -> Iterator[GeneralTerm]:
         if line and not line.startswith("#"):
             korean, _, english = line.partition("\t")
             for number, term in enumerate(english.split(", ")):
-                yield GeneralTerm(korean, term, _FIRST_CONFIDENCE - _DECREASE * number)
+                yield GeneralTerm(korean, term, _FIRST_CONFIDENCE - _CONFIDENCE_STEP * number)

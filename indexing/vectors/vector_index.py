@@ -1,4 +1,4 @@
-"""Vector index of an open index, loaded on first use, and a re-ranker by its cosines."""
+"""The vectors of an index, opened on first use: search, and re-ranking by cosine similarity."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 
 
 class VectorIndex:
-    """Encodes questions and searches the vectors of one index. Thread-safe; opens encoder and vectors on first use.
+    """Encodes questions and searches the vectors of one index. Thread-safe.
+
+    Encoder and vectors are opened by the first call, which raises as
+    :func:`~shrag.indexing.vectors.encoders.open_encoder` does.
 
     Args:
         index: Name of the index, for error messages.
         card: The manifest's description of the vectors.
         folder: Folder of the vectors.
         analyzer: The index's analyzer.
-        rows: Row numbers of documents.
-        weights: Folder of the weights of named models.
-        derived: File that stores an approximate index, None for none.
+        documents: The docids of the rows.
+        weights: Folder with the weights of models that are chosen by name.
+        ann_file: File of the approximate index, made where it is missing; None to search exactly or without a file.
     """
 
     def __init__(
@@ -37,87 +40,87 @@ class VectorIndex:
         card: VectorCard,
         folder: Path,
         analyzer: Analyzer,
-        rows: StoredDocuments,
+        documents: StoredDocuments,
         weights: Path,
-        derived: Path | None = None,
+        ann_file: Path | None = None,
     ) -> None:
         self._index = index
         self._card = card
         self._folder = folder
         self._analyzer = analyzer
-        self._rows = rows
+        self._documents = documents
         self._weights = weights
-        self._derived = derived
+        self._ann_file = ann_file
         self._opening = threading.Lock()
-        self._opened: _Parts | None = None
+        self._opened: _OpenedVectors | None = None
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder; this and all methods raise as :func:`~shrag.indexing.vectors.encoders.open_encoder`."""
+        """The encoder."""
         return self._open().encoder
 
     def prepare(self) -> None:
-        """Open encoder and vectors now; else the first question waits for it."""
+        """Open encoder and vectors now, so that the first search does not wait for it."""
         self._open()
 
     def encode(self, question: str) -> Vectors:
-        """Return the question's vector: ``float32[1, dim]``, zeros where it has no content for the encoder."""
+        """Return the question's vector: ``float32[1, dim]``, all zeros if the encoder knows none of its words."""
         return self._open().encoder.encode_queries([question])
 
-    def search(self, question: Vectors, k: int) -> list[Hit]:
-        """Search with an encoded question; see :class:`~shrag.indexing.vectors.exact_search.VectorSearch`."""
-        (hits,) = self._open().search.search(question, k)
+    def search(self, question_vector: Vectors, k: int) -> list[Hit]:
+        """Return the at most ``k`` documents of largest cosine, best first; those of 0 and less are left out."""
+        (hits,) = self._open().search.search(question_vector, k)
         return hits
 
-    def cosines(self, question: Vectors, docids: Sequence[str]) -> list[float]:
-        """Return the cosine of an encoded question and each document, equal to a search's; 0 for unknown documents."""
+    def cosines(self, question_vector: Vectors, docids: Sequence[str]) -> list[float]:
+        """Return the cosine of each document, rounded as :meth:`search` does; 0 for a document without a vector."""
         from shrag.indexing.vectors.exact_search import cosines
 
-        numbers = self._rows.numbers(docids)
-        found = [number for number in numbers if number is not None]
-        values = dict(zip(found, cosines(self._open().vectors, question[0], found), strict=True))
-        return [0.0 if number is None else values[number] for number in numbers]
+        rows = self._documents.numbers(docids)
+        known_rows = [row for row in rows if row is not None]
+        values = dict(zip(known_rows, cosines(self._open().vectors, question_vector[0], known_rows), strict=True))
+        return [0.0 if row is None else values[row] for row in rows]
 
-    def _open(self) -> _Parts:
+    def _open(self) -> _OpenedVectors:
         with self._opening:
             if self._opened is None:
-                self._opened = self._open_parts()
+                self._opened = self._open_files()
             return self._opened
 
-    def _open_parts(self) -> _Parts:
+    def _open_files(self) -> _OpenedVectors:
         from shrag.indexing.vectors.ann_search import choose_search
         from shrag.indexing.vectors.encoders import open_encoder
         from shrag.indexing.vectors.store import open_vectors
 
         encoder = open_encoder(self._index, self._card, self._folder, self._analyzer, self._weights)
         vectors = open_vectors(self._folder, self._card)
-        return _Parts(encoder, vectors, choose_search(vectors, self._rows.docids, self._derived))
+        return _OpenedVectors(encoder, vectors, choose_search(vectors, self._documents.docids, self._ann_file))
 
 
-class _Parts(NamedTuple):
+class _OpenedVectors(NamedTuple):
     encoder: Encoder
     vectors: Float16Vectors
     search: VectorSearch
 
 
 class VectorReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` with one index's vectors: step 4 of the SHRAG paper."""
+    """Implements :class:`~shrag.models.reranker.Reranker` by the cosines of one index's vectors, as the SHRAG paper does."""
 
-    def __init__(self, dense: VectorIndex) -> None:
-        self._dense = dense
+    def __init__(self, vector_index: VectorIndex) -> None:
+        self._vector_index = vector_index
 
     @property
     def name(self) -> str:
         """See :class:`~shrag.models.reranker.Reranker`."""
-        return f"{self._dense.encoder.name} cosine"
+        return f"{self._vector_index.encoder.name} cosine"
 
     @property
     def is_model(self) -> bool:
         """See :class:`~shrag.models.reranker.Reranker`."""
-        return self._dense.encoder.is_model
+        return self._vector_index.encoder.is_model
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; a passage that is not in the index scores 0."""
         if not passages:
             return []
-        return self._dense.cosines(self._dense.encode(question), [passage.docid for passage in passages])
+        return self._vector_index.cosines(self._vector_index.encode(question), [passage.docid for passage in passages])

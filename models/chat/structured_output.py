@@ -1,4 +1,4 @@
-"""Structured output: request JSON by schema, validate it, ask for a repair at most once."""
+"""Structured output: request JSON that fits a schema, validate it, and ask once more where it does not fit."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ from shrag.models.language_model import Completion, LanguageModel, Message
 
 T = TypeVar("T")
 
-# Characters of an invalid answer that the repair request quotes: a repetition loop would fill the context again.
+# Characters of an invalid response that the repair request quotes: a response that repeats itself may be very long.
 _MAX_QUOTED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[T]):
-    """A valid value. ``repaired`` is true if the first response was invalid; ``completions`` are all responses."""
+    """The result of :func:`complete_structured`.
+
+    Attributes:
+        value: The value.
+        repaired: Whether the first response was invalid.
+        completions: All responses, one or two.
+    """
 
     value: T
     repaired: bool
@@ -31,10 +37,17 @@ class Structured(Generic[T]):
 def complete_structured(
     model: LanguageModel, messages: Sequence[Message], kind: type[T], *, max_tokens: int = 1024
 ) -> Structured[T]:
-    """Request a value of the msgspec struct ``kind``; its fields, bounds and descriptions become the JSON schema.
+    """Request a value of a msgspec struct. An invalid response is sent back to the model once, with the error.
 
-    An invalid response is sent back to the model once, with the error. Raises :class:`InvalidOutput` where the second
-    response is invalid too, and as :meth:`LanguageModel.complete` does.
+    Args:
+        model: The language model.
+        messages: The prompt.
+        kind: The struct; its fields and their ``Meta`` become the JSON schema.
+        max_tokens: Limit of each response.
+
+    Raises:
+        InvalidOutput: The second response is invalid too; the error has both.
+        ModelError: As :meth:`~shrag.models.language_model.LanguageModel.complete`, for either request.
     """
     schema = output_schema(kind)
     first = model.complete(messages, schema, max_tokens=max_tokens)
@@ -64,8 +77,11 @@ def complete_structured(
 def output_schema(kind: type[Any]) -> dict[str, Any]:
     """Return the strict JSON schema of a struct, as servers with constrained decoding need it.
 
-    References are inlined, every property is required and no other is allowed (OpenAI's "strict"). Raises ``TypeError``
-    where the struct contains itself: its length would have no bound.
+    References are inlined, defaults are removed, every property is required and no other is allowed (OpenAI's
+    "strict").
+
+    Raises:
+        TypeError: The struct contains itself, so that the length of a response would have no limit.
     """
     schema = msgspec.json.schema(kind)
     definitions = schema.pop("$defs", {})
@@ -75,10 +91,13 @@ def output_schema(kind: type[Any]) -> dict[str, Any]:
 
 
 def decode_output(completion: Completion, kind: type[T]) -> T:
-    """Decode the JSON object in a response; raise ``ValueError``, with a brief reason, where there is no valid one.
+    """Decode the JSON object that begins at the first ``{`` of a response; text after the object is ignored.
 
     Raw control characters in strings are accepted, since xgrammar's grammar permits them, and so is text or a code
     fence around the object, which endpoints that ignore the schema often write.
+
+    Raises:
+        ValueError: There is no valid object; the message is a clause about it, such as "it holds no JSON object".
     """
     start = completion.text.find("{")
     if start < 0:
@@ -91,7 +110,7 @@ def decode_output(completion: Completion, kind: type[T]) -> T:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except UnicodeEncodeError:
-        raise ValueError("it has half a character (a lone surrogate)") from None
+        raise ValueError("it has an unpaired surrogate") from None
     except ValueError as error:
         cut = "it was cut off before its end; " if completion.finish_reason == "length" else ""
         raise ValueError(f"{cut}{error}") from None
@@ -99,25 +118,25 @@ def decode_output(completion: Completion, kind: type[T]) -> T:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
 
 
-def _strict(schema: object, definitions: Mapping[str, Any], within: tuple[str, ...]) -> object:
+def _strict(schema: object, definitions: Mapping[str, Any], parents: tuple[str, ...]) -> object:
     if isinstance(schema, list):
-        return [_strict(one, definitions, within) for one in schema]
+        return [_strict(item, definitions, parents) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
         name = str(schema["$ref"]).rpartition("/")[2]
-        if name in within:
-            raise TypeError(f"{name} contains itself: a model's answer must have an end")
-        return _strict(definitions[name], definitions, (*within, name))
-    strict = {key: _strict(value, definitions, within) for key, value in schema.items() if key != "default"}
+        if name in parents:
+            raise TypeError(f"{name} contains itself: recursive structs are not supported")
+        return _strict(definitions[name], definitions, (*parents, name))
+    strict = {key: _strict(value, definitions, parents) for key, value in schema.items() if key != "default"}
     if "properties" in strict:
-        properties = {name: _strict(one, definitions, within) for name, one in schema["properties"].items()}
+        properties = {name: _strict(value, definitions, parents) for name, value in schema["properties"].items()}
         strict |= {"properties": properties, "required": list(properties), "additionalProperties": False}
     return strict
 

@@ -1,9 +1,9 @@
-"""Answers as plain text, and the texts in both languages that go with them.
+"""Answers as text, and the Korean and English labels, warnings and reasons that are shown with them.
 
-cited       headings between double hash marks, each sentence with the numbers of its records
-scienceon   the form of the ScienceON AI Challenge (the SHRAG paper, A.2): its headings, an English title inside the
-            marks, no numbers, no ``*`` and no ``-``
-plain       the sentences of each part as a paragraph, and nothing else
+cited       headings as ``##Introduction##``, each sentence with the numbers of its records
+scienceon   the form of the ScienceON AI Challenge (SHRAG paper, appendix A.2): its headings, in an English answer the
+            title itself as ``##title##``, no numbers, no ``*``; a hyphen becomes a non-breaking one
+plain       the sentences of each section as a paragraph, and nothing else
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
     },
     "closed_book": {
         "ko": "근거 없는 답변: 언어 모델 {model}이(가) 기록을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
-        "en": "Closed-book answer: written by the language model {model} from what it knows. Nothing was looked up or "
+        "en": "Closed-book answer: written by the language model {model} from what it knows. Nothing was searched or "
         "checked.",
     },
 }
@@ -53,7 +53,7 @@ ISSUES: Mapping[AnswerLanguage, Mapping[SentenceIssue, str]] = {
         "unrelated": "shares hardly a word with the records cited",
     },
 }
-"""Why a sentence is not supported."""
+"""Message for each issue of a sentence, by language."""
 
 FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {
@@ -62,12 +62,12 @@ FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
         "invalid_output": "언어 모델이 쓴 것을 쓸 수 없어 모델 없이 처리했습니다.",
     },
     "en": {
-        "unavailable": "The language model does not answer; this was done without it.",
-        "refused": "The language model refused; this was done without it.",
-        "invalid_output": "What the language model wrote could not be used; this was done without it.",
+        "unavailable": "The language model does not answer; this step was done without it.",
+        "refused": "The language model refused; this step was done without it.",
+        "invalid_output": "What the language model wrote could not be used; this step was done without it.",
     },
 }
-"""Why a stage was done without the model, by cause."""
+"""Message for a stage that was done without the model, by language and cause (``Fallback.cause``)."""
 
 REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
     "ko": {
@@ -82,7 +82,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "unknown_words": "None of the question's words is in this index. Ask in other words.",
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
         "nothing_fits": "No sentence of the records found answers this question. The records below come closest.",
-        "not_searched": "This way of answering looks nothing up: the language model answers from what it knows.",
+        "not_searched": "This strategy does not search: the language model answers from what it knows.",
     },
 }
 
@@ -90,16 +90,19 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
 _CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "답: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
 _UNSUPPORTED: Mapping[AnswerLanguage, str] = {
     "ko": " (뒷받침하는 기록이 없습니다)",
-    "en": " (no record bears this out)",
+    "en": " (no record supports this)",
 }
 _NOT_CHOSEN: Mapping[AnswerLanguage, str] = {
     "ko": "선택지 가운데 하나를 고르지 못했습니다.",
-    "en": "None of the choices was made.",
+    "en": "No choice could be selected.",
 }
 
 
 def choice_line(answer: Answer, choices: Sequence[str]) -> str:
-    """Return the choice that was made, in the answer's language, and whether no record supports it."""
+    """Return the line that names the chosen one of ``choices``, or says that none was chosen.
+
+    It is marked where no record supports the choice.
+    """
     if not answer.choice:
         return _NOT_CHOSEN[answer.language]
     unsupported = answer.kind == "closed_book" or answer.reason
@@ -109,18 +112,18 @@ def choice_line(answer: Answer, choices: Sequence[str]) -> str:
 
 
 def answer_label(answer: Answer) -> str:
-    """Return who wrote the answer, in its language."""
+    """Return the sentence that says how the answer was written, in the answer's language."""
     return _LABELS[answer.kind][answer.language].format(model=answer.model)
 
 
 AnswerFormat = Literal["cited", "scienceon", "plain"]
 
-# A hyphen in a word becomes one that no reader takes for the dash of a list.
-_WITHOUT_SIGNS = str.maketrans({"*": "", "-": "\N{NON-BREAKING HYPHEN}"})
+# The form does not allow "-", which would look like the dash of a list.
+_SCIENCEON_CHARACTERS = str.maketrans({"*": "", "-": "\N{NON-BREAKING HYPHEN}"})
 
 
 def answer_text(answer: Answer, form: AnswerFormat = "cited") -> str:
-    """Return the answer as text; where it has a reason instead of sections, the reason's sentence."""
+    """Return the answer as text, or the message of ``answer.reason`` where nothing could be answered."""
     if answer.reason:
         return REASONS[answer.language][answer.reason]
     return "\n\n".join(_FORMATS[form](section, answer) for section in answer.sections)
@@ -128,11 +131,11 @@ def answer_text(answer: Answer, form: AnswerFormat = "cited") -> str:
 
 def _cited(section: Section, answer: Answer) -> str:
     heading = HEADINGS[answer.language][section.part]
-    return f"##{heading}##\n" + " ".join(_marked(sentence) for sentence in section.sentences)
+    return f"##{heading}##\n" + " ".join(_with_citations(sentence) for sentence in section.sentences)
 
 
 def _scienceon(section: Section, answer: Answer) -> str:
-    text = _plain(section, answer).translate(_WITHOUT_SIGNS)
+    text = _plain(section, answer).translate(_SCIENCEON_CHARACTERS)
     if section.part == "title" and answer.language == "en":
         return f"##{text}##"
     return f"##{HEADINGS[answer.language][section.part]}##\n{text}"
@@ -149,6 +152,6 @@ _FORMATS: Mapping[AnswerFormat, Callable[[Section, Answer], str]] = {
 }
 
 
-def _marked(sentence: Sentence) -> str:
+def _with_citations(sentence: Sentence) -> str:
     marks = "".join(f"[{number}]" for number in sentence.citations)
     return f"{sentence.text} {marks}" if marks else sentence.text

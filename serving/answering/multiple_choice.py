@@ -1,4 +1,4 @@
-"""Multiple-choice questions: the choices in a prompt, and the choice by a language model or by shared words."""
+"""Multiple-choice questions: the choices in a prompt, and the choice by a language model or by word overlap."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from shrag.serving.request import LETTERS, AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LONGEST_REASONING = 1_500
-"""Characters of the reasoning that a model writes before it chooses."""
+"""Largest number of characters of the reasoning that a model writes before it chooses."""
 
 _LABEL = {"ko": "선택지", "en": "Choices"}
 
 
 def choices_text(choices: Sequence[str], language: AnswerLanguage) -> str:
-    r"""Return the choices as a prompt shows them below a question, empty where there are none.
+    r"""Return the choices as a prompt shows them below a question, empty where there are none; it begins with an empty line.
 
     >>> choices_text(["red", "blue"], "en")
     '\n\nChoices:\nA. red\nB. blue'
@@ -35,27 +35,28 @@ def choices_text(choices: Sequence[str], language: AnswerLanguage) -> str:
 
 
 def question_values(question: Question) -> dict[str, str]:
-    """Return the variables ``question`` and ``choices`` of a prompt."""
+    """Return the variables of a prompt: ``question``, its text, and ``choices`` by :func:`choices_text`."""
     return {"question": question.text, "choices": choices_text(question.choices, question.language)}
 
 
 def choose_by_words(question: Question, answer: Answer, index: OpenIndex) -> str:
-    """Return the letter of the choice that shares most words with a sentence of ``answer``, empty where none leads.
+    """Return the letter of the choice that shares most words with a sentence of ``answer``, or "" if none is best.
 
-    A sentence's value is the share of the question's words in it, times the share of the words that the choice has and
-    the question lacks, both by idf; the best sentence counts. Where a choice has no word of its own, as with yes and
-    no, none is chosen.
+    A sentence and a choice score the share of the question's words that are in the sentence, times the share of the
+    choice's own words (which the question lacks) that are in it; words are weighted by idf. A choice has the score of
+    its best sentence; titles do not count. None is best on a tie, if all scores are 0, and if a choice has no word of
+    its own, such as yes and no.
     """
     sentences = [one.text for section in answer.sections if section.part != "title" for one in section.sentences]
-    held = [frozenset(terms) for terms in index.analyzer.terms(sentences)] if sentences else []
+    sentence_terms = [frozenset(terms) for terms in index.analyzer.terms(sentences)] if sentences else []
     query = text_terms(question.text, index)
-    known = frozenset(term for word in query for term in word.terms)
+    question_terms = frozenset(term for word in query for term in word.terms)
     scores: list[float] = []
     for choice in question.choices:
-        own = [word for word in text_terms(choice, index) if known.isdisjoint(word.terms)]
+        own = [word for word in text_terms(choice, index) if question_terms.isdisjoint(word.terms)]
         if not own:
             return ""
-        scores.append(max((matched_share(query, terms) * matched_share(own, terms) for terms in held), default=0.0))
+        scores.append(max((matched_share(query, terms) * matched_share(own, terms) for terms in sentence_terms), default=0.0))
     best = max(scores, default=0.0)
     return LETTERS[scores.index(best)] if best > 0 and scores.count(best) == 1 else ""
 
@@ -63,9 +64,19 @@ def choose_by_words(question: Question, answer: Answer, index: OpenIndex) -> str
 def choose_by_model(
     question: Question, records: Sequence[Record], notes: str, model: LanguageModel
 ) -> tuple[str, list[ModelCall]]:
-    """Return the letter that a model chooses after some reasoning, and its calls; step 5 of RAISE.
+    """Let a model choose, after a few sentences of reasoning (the last step of the RAISE paper).
 
-    ``notes`` is what was worked out before. Raises as :func:`~shrag.serving.llm.structured_call.call_model` does.
+    Args:
+        question: A question with choices.
+        records: The evidence shown in the prompt.
+        notes: The sub-questions answered so far, as text.
+        model: The language model.
+
+    Returns:
+        The letter, and the calls that were made.
+
+    Raises:
+        ModelError: As :func:`~shrag.serving.llm.structured_call.call_model`.
     """
     letters = LETTERS[: len(question.choices)]
     values = evidence_values(question, records) | question_values(question)

@@ -1,4 +1,4 @@
-"""Endpoints of the /v1 API, of health and of metrics."""
+"""Handlers of the /v1 API, of health checks and of metrics."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from shrag.serving.http.logging import request_id
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.runtime.metrics import CONTENT_TYPE
 
+# The names of all events, for the OpenAPI description.
 _EVENTS = tuple(kind.__dataclass_fields__["event"].default for kind in (StreamStarted, *get_args(Event)))
 
 
@@ -38,8 +39,8 @@ async def search(request: Request, body: QuestionRequest) -> bytes:
 
 
 @Operation(query=SearchQuery, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
-async def search_by_address(request: Request, query: SearchQuery) -> bytes:
-    """Find records for a question given in the address."""
+async def search_by_query(request: Request, query: SearchQuery) -> bytes:
+    """Find records for a question in the query string."""
     service: Service = request.app.state.service
     body = QuestionRequest(query.q, query.k, query.strategy, query.keyword_order)
     return await service.search(body, request)
@@ -53,21 +54,21 @@ async def search_by_address(request: Request, query: SearchQuery) -> bytes:
     tag="questions",
 )
 async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
-    """Answer a question from the records found, with citations; with ``stream``, as it happens."""
+    """Answer a question from the records found, with citations; with ``stream``, as server-sent events."""
     service: Service = request.app.state.service
     if not body.stream:
         return await service.ask(body, request)
     deadline = service.deadline(request.is_disconnected)
     _, feed = await service.events(body, deadline)
     started = StreamStarted(service.index.name, feed.generation, body.strategy, feed.cached, request_id())
-    # The response itself notices when the client has left.
+    # StreamingResponse itself detects that the client has left.
     events = feed.events(deadline.without_disconnect(), service.observe)
     return SSEResponse(stream_events(events, started), feed.leave)
 
 
 @Operation(query=DocumentQuery, returns=Record, problems=(404, 422, 503), tag="documents")
 async def document(request: Request, query: DocumentQuery) -> Record:
-    """Return one record. The identifier is a parameter because it may hold ``#``, ``/`` and ``;``."""
+    """Return one record. The docid is a query parameter because it may contain ``#``, ``/`` and ``;``."""
     service: Service = request.app.state.service
     return await service.use_engine(lambda engine: find_record(engine, query.docid), request)
 
@@ -81,21 +82,26 @@ async def indexes(request: Request) -> IndexList:
 
 @Operation(returns=Liveness, tag="health")
 async def live(_: Request) -> Liveness:
-    """Return that the process runs."""
+    """Report that the process runs (liveness)."""
     return Liveness()
 
 
 @Operation(returns=Health, problems=(503,), tag="health")
 async def ready(request: Request) -> Health:
-    """Return whether questions are answered, from which index, and by whom. A failing language model gives no 503."""
+    """Report whether questions are answered (readiness), from which index, and by which language model.
+
+    A failing language model does not cause a 503: answers are extractive then.
+    """
     service: Service = request.app.state.service
     service.refuse_when_draining()
     circuit = service.circuit
     with service.index.use() as engine:
         engine.open_index.checksums.raise_if_damaged()
         manifest, files = engine.manifest, engine.open_index.checksums.state
-    # The circuit knows the model's name without asking the model: a health check does not wait for that.
-    name = circuit.known_name if circuit is not None else service.model.name if service.model is not None else None
+    if circuit is not None:
+        name = circuit.known_name  # without a request to the endpoint, for which a health check should not wait
+    else:
+        name = service.model.name if service.model is not None else None
     return Health(
         status="ready",
         index=service.index.name,

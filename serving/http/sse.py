@@ -1,4 +1,7 @@
-"""Server-sent events (HTML Living Standard, 9.2) as a streaming response: ``event:`` and ``data:``, which is JSON."""
+"""Server-sent events (HTML Living Standard, 9.2): a streaming response of JSON messages with an event name each.
+
+No end marker is sent: a client that did not receive the last event of its kind of stream has a truncated stream.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from shrag.serving.http.problems import problem_body
 
 SSE_TYPE = "text/event-stream"
 HEADERS: Mapping[str, str] = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-"""They keep proxies from buffering the stream."""
+"""They ask proxies not to cache or buffer the stream."""
 
 KEEP_ALIVE = b": keep-alive\n\n"
 """A comment, sent while there is no event, so that proxies keep the connection open."""
@@ -46,7 +49,7 @@ async def stream_events(
 
 
 class SSEResponse(StreamingResponse):
-    """A stream of ``messages``. ``on_close`` is called once when it ends, even if it was never started."""
+    """A stream of ``messages``; ``on_close`` is called once, in the event loop, when it ends or was never started."""
 
     media_type = SSE_TYPE
 
@@ -61,7 +64,7 @@ class SSEResponse(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._on_close()
-            with suppress(RuntimeError):  # it is still running, cancelled, and closes itself
+            with suppress(RuntimeError):  # the generator is being cancelled and closes itself
                 await self._messages.aclose()
 
 

@@ -77,7 +77,7 @@ def example_terms(index: OpenIndex) -> list[tuple[str, str]]:
         return []
     entries = [
         entry
-        for entry in index.glossary.most_seen(_CONSIDERED)
+        for entry in index.glossary.most_frequent(_CONSIDERED)
         if entry.source in _MINED and max(len(entry.korean), len(entry.english)) <= LONGEST_NAME
     ]
     entries.sort(key=lambda entry: len(entry.english_terms) < 2)  # a stable sort: frequency orders each half

@@ -1,4 +1,4 @@
-"""Events of a question → HTML fragments for live updates, rendered by the templates of the full page."""
+"""Turn the events of a question into HTML fragments that update the page while the question is being answered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from shrag.serving.page.views import answer_view, records_view, sentence_view, t
 from shrag.serving.request import Question
 
 Region = Literal["answer", "draft", "node", "records", "trace", "tree"]
-"""The part of the page that a fragment replaces. A draft fragment is appended; a replaced node keeps its children."""
+"""The part of the page where a fragment goes. A fragment replaces its part (a node of the tree of sub-questions keeps its
+children), except that those of the draft of the answer are appended to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A message on what has just been done. With ``discard_draft``, the answer is written again from its beginning."""
+    """A message about the step that has just ended. ``discard_draft``: the draft is deleted, since the answer starts anew."""
 
     message: str
     discard_draft: bool = False
@@ -55,7 +56,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """The page is complete: the last event."""
+    """The page is complete; this is the last event. ``message`` says so."""
 
     message: str
     event: Literal["complete"] = "complete"
@@ -65,24 +66,24 @@ PageEvent = Fragment | Progress | Complete
 
 
 def page_events(run: EventRun[Event], engine: Engine, request: PageRequest, question: Question) -> EventRun[PageEvent]:
-    """Return the events of the page of ``question``, which ``run`` answers."""
+    """Return the events that update the page, from the run that answers ``question`` (parsed from ``request``)."""
     state = PageState(question.text, question.language, cached=run.cached)
-    return run.map(PageStream(engine, request, state).page_events)
+    return run.map(PageStream(engine, request, state).translate)
 
 
 class PageStream:
-    """Translates the events of one question into those of its page; ``state`` is that before the first event."""
+    """Translates the events of one question into those of its page, and adds them to ``state``. Not thread-safe."""
 
     def __init__(self, engine: Engine, request: PageRequest, state: PageState) -> None:
         self._request = request
         self._texts = interface_texts()[request.language]
         self._analyzer = engine.open_index.analyzer
         self._state = state
-        self._part: AnswerPart | None = None
-        self._announced = ""
+        self._draft_part: AnswerPart | None = None
+        self._last_message = ""
 
-    def page_events(self, event: Event) -> Iterator[PageEvent]:
-        """Yield what an event changes on the page."""
+    def translate(self, event: Event) -> Iterator[PageEvent]:
+        """Yield the changes that an event makes to the page; to be called once for each event, in order."""
         self._state.add(event)
         match event:
             case Keywords() | Hits() | Ranking():
@@ -98,10 +99,11 @@ class PageStream:
             case Answer():
                 yield self._fragment("answer", answer=answer_view(self._state, self._request))
             case Timings():
-                yield from [self._tree()] if self._state.nodes else []
+                if self._state.nodes:
+                    yield self._tree()
                 yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
             case Queries() | ModelCall():
-                pass  # part of the next trace
+                pass  # the next fragment of the trace shows it
             case _:
                 assert_never(event)
 
@@ -118,27 +120,27 @@ class PageStream:
         yield Progress(self._texts[f"progress_{step}"].format(count=count))
 
     def _node(self, node: Node) -> Iterator[PageEvent]:
-        """Yield a question of the tree, and the number of questions where it has changed."""
+        """Yield the node's fragment, or the whole tree for the first node, and a message where the counts changed."""
         tree = tree_view(self._state, self._request)
         if tree is None or len(self._state.nodes) == 1:
             yield self._tree()
             return
         yield self._fragment("node", tree=tree, node=node_view(node, self._state, self._request))
         message = self._texts["tree_count"].format(count=tree["count"], done=tree["done"])
-        if message != self._announced:
-            self._announced = message
+        if message != self._last_message:
+            self._last_message = message
             yield Progress(message)
 
     def _fallback(self, fallback: Fallback) -> Progress:
         discard_draft = fallback.stage == "answer"
         if discard_draft:
-            self._part = None
+            self._draft_part = None
         purpose, cause = self._texts[f"purpose_{fallback.stage}"], FALLBACKS[self._request.language][fallback.cause]
         return Progress(f"{purpose}: {cause}", discard_draft)
 
     def _draft(self, event: AnswerSentence) -> Fragment:
         """Return a sentence of the answer; its citations have no links before the answer is complete."""
-        begins, self._part = event.part != self._part, event.part
+        starts_part, self._draft_part = event.part != self._draft_part, event.part
         citations = [{"number": number, "rank": None} for number in event.sentence.citations]
         html = render(
             "sentence.html",
@@ -146,7 +148,7 @@ class PageStream:
             sentence=sentence_view(event.sentence, self._state.language, citations),
             part=event.part,
             heading=HEADINGS[self._state.language][event.part],
-            begins=begins,
+            begins=starts_part,
         )
         return Fragment("draft", html)
 

@@ -1,7 +1,8 @@
-"""Follow the current index generation while serving.
+"""Hot reload: switch a running server to a new generation of its index.
 
-A new generation is opened and verified while the old one answers; then it answers new questions, and the old one is
-closed after its last question. A generation that cannot be opened is refused, and the old one stays.
+Each build of an index makes a numbered generation, and the file ``CURRENT`` names the one to use. A new generation is
+opened and verified while the old one answers; then it answers new questions, and the old one is closed when its last
+lease is released. A generation that cannot be opened is not used and tried again after a minute.
 """
 
 from __future__ import annotations
@@ -21,40 +22,45 @@ from shrag.indexing.storage.generations import generation_folder, read_current, 
 from shrag.models.errors import ModelError
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ServingError
-from shrag.serving.runtime.leases import EngineSource, LeasedEngine, SourceStatus
+from shrag.serving.runtime.leases import CLOSE_TIMEOUT, EngineSource, LeasedEngine, SourceStatus
 
 OpenEngine = Callable[[Verify], Engine]
-"""Opens the current generation, with its files verified to that degree."""
+"""Opens the current generation of an index; the argument says how its checksums are verified."""
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two checks for a new generation."""
 
-_TRY_AGAIN_SECONDS = 60.0
-_STOP_SECONDS = 2.0
+_RETRY_SECONDS = 60.0
 
-# In no token store: analyzing it loads Kiwi before the first question needs it.
+# A made-up word that no token store has: analyzing it loads Kiwi before the first question needs it.
 _UNKNOWN_WORD = "색인교체준비완료여부"
 
 
 class CurrentIndex(EngineSource):
     """The engine of one index's current generation.
 
-    ``index`` is the index's folder. The first generation is opened at once and verified as ``verify`` says; raises as
-    ``open_engine`` does. Later ones are verified fully before they answer.
+    The constructor opens the first generation; it raises what ``open_engine`` raises. Later generations are verified
+    fully before they answer.
+
+    Args:
+        folder: The index's folder.
+        open_engine: Opens its current generation.
+        verify: How to verify the checksums of the first generation.
     """
 
-    def __init__(self, index: Path, open_engine: OpenEngine, verify: Verify = "full") -> None:
-        self._index = index
+    def __init__(self, folder: Path, open_engine: OpenEngine, verify: Verify = "full") -> None:
+        self._folder = folder
         self._open_engine = open_engine
         self._refreshing = threading.Lock()
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
         engine, self._pointer = self._open(verify)
-        super().__init__(index.name, engine)
-        # Changed together with the served engine, under the lock.
+        super().__init__(folder.name, engine)
+        # Guarded by ``_lock``, as the served engine.
         self._closing: list[LeasedEngine] = []
         self._swaps = 0
         self._problem = ""
+        # Guarded by ``_refreshing``: the generation that could not be opened, and when to try it again.
         self._refused: tuple[_Pointer, float] | None = None
 
     @property
@@ -65,51 +71,54 @@ class CurrentIndex(EngineSource):
             return SourceStatus(self._serving.generation, closing, self._problem, self._swaps)
 
     def refresh(self) -> bool:
-        """Load the published generation if it is another one; return whether it was loaded.
+        """Load the current generation if it differs from the one that answers.
 
-        Errors are not raised but reported by :attr:`status`. A refused generation is tried again after a minute.
+        Errors are not raised but reported by :attr:`status`; the old generation goes on answering. A generation that
+        could not be opened is tried again after a minute.
+
+        Returns:
+            Whether the engine was replaced.
         """
         with self._refreshing:
             try:
-                pointer = read_current(self._index)
+                pointer = read_current(self._folder)
             except IndexingError as error:
-                self._tell(str(error))
+                self._set_problem(str(error))
                 return False
             if pointer == self._pointer:
-                self._tell("")
+                self._set_problem("")
                 return False
             if self._closed.is_set() or self._was_refused(pointer):
                 return False
             try:
-                engine, pointer = self._open_ready()
+                engine, pointer = self._open_and_check()
             except Exception as error:
-                # Whatever the error is, the old generation goes on answering.
-                self._refused = (pointer, time.monotonic() + _TRY_AGAIN_SECONDS)
-                self._tell(_sentence(error))
+                self._refused = (pointer, time.monotonic() + _RETRY_SECONDS)
+                self._set_problem(_problem_text(error))
                 return False
             return self._swap(engine, pointer)
 
-    def watch(self, seconds: float = LOOK_SECONDS) -> None:
-        """Refresh every so many seconds, in a background thread, until it is closed."""
-        name = f"current-{self._index.name}"
-        self._watcher = threading.Thread(target=self._look, args=(seconds,), name=name, daemon=True)
+    def watch(self, seconds: float = POLL_SECONDS) -> None:
+        """Call :meth:`refresh` every ``seconds`` in a daemon thread until :meth:`close`; to be called once."""
+        name = f"current-{self._folder.name}"
+        self._watcher = threading.Thread(target=self._poll, args=(seconds,), name=name, daemon=True)
         self._watcher.start()
 
     def close(self) -> None:
         """Give no more leases; close each engine when its last lease is released.
 
-        Waits for idle engines to be closed. An engine that is being opened meanwhile is closed as soon as it is open.
+        Waits at most two seconds for each idle engine. An engine that is just being opened is closed once it is open.
         """
         with self._lock:
             self._closed.set()
             self._serving.close_when_idle()
             unused = [each for each in (self._serving, *self._closing) if not each.in_use]
         for each in unused:
-            each.wait_closed(_STOP_SECONDS)
+            each.wait_closed(CLOSE_TIMEOUT)
         if self._watcher is not None:
-            self._watcher.join(_STOP_SECONDS)
+            self._watcher.join(CLOSE_TIMEOUT)
 
-    def _look(self, seconds: float) -> None:
+    def _poll(self, seconds: float) -> None:
         while not self._closed.wait(seconds):
             self.refresh()
 
@@ -118,17 +127,17 @@ class CurrentIndex(EngineSource):
 
     def _open(self, verify: Verify) -> tuple[Engine, _Pointer]:
         while True:
-            pointer = read_current(self._index)
+            pointer = read_current(self._folder)
             engine = self._open_engine(verify)
             if engine.manifest.generation == pointer[0]:
                 return engine, pointer
             engine.close()  # another was published in between
 
-    def _open_ready(self) -> tuple[Engine, _Pointer]:
-        """Open the published generation, verify its golden queries and load what the first question will need."""
+    def _open_and_check(self) -> tuple[Engine, _Pointer]:
+        """Open the current generation, verify its golden queries and load what the first question will need."""
         engine, pointer = self._open("full")
         try:
-            _check_golden(generation_folder(self._index, pointer[0]), engine)
+            _check_golden(generation_folder(self._folder, pointer[0]), engine)
             engine.open_index.analyzer.terms([_UNKNOWN_WORD])
         except BaseException:
             engine.close()
@@ -149,7 +158,7 @@ class CurrentIndex(EngineSource):
             self._refused = None
             return True
 
-    def _tell(self, problem: str) -> None:
+    def _set_problem(self, problem: str) -> None:
         with self._lock:
             self._problem = problem
 
@@ -159,11 +168,11 @@ _Pointer = tuple[int, str]
 
 
 def _check_golden(folder: Path, engine: Engine) -> None:
-    for query, wrong in verify_golden_queries(folder / GOLDEN, engine.open_index.searcher):
-        if wrong:
-            raise IndexDamaged(f"{folder} {wrong}, by the query {query!r}: {recovery_hint(folder.parent)}.")
+    for query, difference in verify_golden_queries(folder / GOLDEN, engine.open_index.searcher):
+        if difference:
+            raise IndexDamaged(f"{folder} {difference}, by the query {query!r}: {recovery_hint(folder.parent)}.")
 
 
-def _sentence(error: Exception) -> str:
-    told = isinstance(error, IndexingError | CorpusError | DiskFull | ModelError | ServingError)
-    return str(error) if told else f"The published generation cannot be opened ({type(error).__name__}: {error})."
+def _problem_text(error: Exception) -> str:
+    is_explained = isinstance(error, IndexingError | CorpusError | DiskFull | ModelError | ServingError)
+    return str(error) if is_explained else f"The published generation cannot be opened ({type(error).__name__}: {error})."

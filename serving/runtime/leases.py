@@ -1,4 +1,4 @@
-"""Leases on engines: a replaced engine is closed when its last lease is released."""
+"""Leases on engines (reference counting): a replaced engine is closed when its last lease is released."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
 from shrag.serving.request import Request
 
-_STOP_SECONDS = 2.0
+CLOSE_TIMEOUT = 2.0
+"""Seconds to wait at most for an idle engine to be closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Which generations of an index are served.
+    """Status of an index that is served, by the numbers of its generations.
 
     Attributes:
-        generation: The one that answers new questions.
-        closing: Earlier ones that still answer questions.
-        problem: Why the published generation is not the one served; empty where it is.
-        swaps: How many generations were loaded since the start.
+        generation: The generation that answers new questions.
+        closing: Earlier generations with requests that have not ended.
+        problem: Why the current generation of the index is not the one that answers; empty where it is.
+        swaps: How often the engine was replaced since the start.
     """
 
     generation: int
@@ -36,9 +37,11 @@ class SourceStatus:
 
 
 class EngineSource(ABC):
-    """Gives leases on the engine of the index ``name``. Safe to share between threads.
+    """Gives leases on the engine of one index. Thread-safe.
 
-    A subclass may replace the engine.
+    Args:
+        name: The index.
+        engine: Its first engine, which a subclass may replace later.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
@@ -47,7 +50,7 @@ class EngineSource(ABC):
         self._serving = LeasedEngine(engine)
 
     def use(self) -> Lease:
-        """Return a lease on the engine: ``with source.use() as engine:`` keeps it open to the end of the block.
+        """Return a lease on the engine, to be used as ``with source.use() as engine:``.
 
         Raises:
             IndexClosed: The server is stopping.
@@ -58,11 +61,11 @@ class EngineSource(ABC):
     @property
     @abstractmethod
     def status(self) -> SourceStatus:
-        """Which generations are served."""
+        """The generations that answer, and why it is not the current one."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give no more leases; every engine is closed when its last one is released."""
+        """Give no more leases; each engine is closed when its last lease is released."""
 
 
 class FixedEngine(EngineSource):
@@ -77,14 +80,14 @@ class FixedEngine(EngineSource):
         return SourceStatus(self._serving.generation, (), "", 0)
 
     def close(self) -> None:
-        """See :class:`EngineSource`; an engine that is not in use is waited for."""
+        """Give no more leases. Waits for the engine to be closed if it is not in use, at most two seconds."""
         self._serving.close_when_idle()
         if not self._serving.in_use:
-            self._serving.wait_closed(_STOP_SECONDS)
+            self._serving.wait_closed(CLOSE_TIMEOUT)
 
 
 class LeasedEngine:
-    """An engine and the leases on it. Safe to share between threads."""
+    """A reference-counted engine. Thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
         self.generation = engine.manifest.generation
@@ -92,68 +95,78 @@ class LeasedEngine:
         self._engine: Engine | None = engine
         self._lock = threading.Lock()
         self._leases = 0
-        self._retired = False
+        self._closing = False
         self._closed = threading.Event()
 
     @property
     def closed(self) -> bool:
-        """Whether its files are closed."""
+        """Whether the engine is closed."""
         return self._closed.is_set()
 
     @property
     def in_use(self) -> bool:
-        """Whether there is a lease on it."""
+        """Whether there is a lease on the engine."""
         with self._lock:
             return self._leases > 0
 
     def lease(self) -> Lease:
-        """Return a lease; raises :class:`IndexClosed` where the engine is retired."""
+        """Return a lease.
+
+        Raises:
+            IndexClosed: :meth:`close_when_idle` was called.
+        """
         with self._lock:
-            if self._retired or self._engine is None:
+            if self._closing or self._engine is None:
                 raise IndexClosed(f"Index {self._name} is closed: the server is stopping.")
             self._leases += 1
             return Lease(self, self._engine)
 
     def close_when_idle(self) -> None:
-        """Give no more leases, and close the engine when there are none: now, or when the last is released."""
+        """Give no more leases; close the engine now if it is not in use, else when its last lease is released."""
         with self._lock:
-            self._retired = True
+            self._closing = True
             self._close_if_unused()
 
     def wait_closed(self, seconds: float) -> bool:
-        """Wait at most ``seconds`` for it to be closed; return whether it is."""
+        """Wait at most ``seconds`` until the engine is closed; return whether it is."""
         return self._closed.wait(seconds)
 
     def release(self) -> None:
-        """Release a lease; for :class:`Lease`."""
+        """Count one lease less; only :class:`Lease` calls this."""
         with self._lock:
             self._leases -= 1
             self._close_if_unused()
 
     def _close_if_unused(self) -> None:
-        if not self._retired or self._leases or self._engine is None:
+        if not self._closing or self._leases or self._engine is None:
             return
         engines, self._engine = [self._engine], None
-        # In another thread: the one that released the last lease has an answer to send.
+        # In another thread, since closing is slow and the thread that released the last lease has a response to send.
+        # ``_close`` empties the list, so that the thread's arguments do not keep the engine alive.
         threading.Thread(target=self._close, args=(engines,), name=f"close-{self.generation}").start()
 
     def _close(self, engines: list[Engine]) -> None:
         try:
             engines.pop().close()
             detach_thread()
-            # Its parts refer to each other: without a collection Kiwi and memory-mapped vectors would stay.
+            # The engine has reference cycles: without a collection Kiwi and the memory-mapped vectors stay.
             trim_malloc()
         finally:
             self._closed.set()
 
 
 class Lease:
-    """Keeps an engine open until it is released, explicitly or by ``with``, from any thread."""
+    """Keeps an engine open until it is released, explicitly or by ``with``, from any thread.
 
-    def __init__(self, leased: LeasedEngine, engine: Engine) -> None:
+    Attributes:
+        engine: The engine.
+        generation: Number of its index's generation.
+    """
+
+    def __init__(self, owner: LeasedEngine, engine: Engine) -> None:
         self.engine = engine
-        self.generation = leased.generation
-        self._leased: LeasedEngine | None = leased
+        self.generation = owner.generation
+        self._owner: LeasedEngine | None = owner
         self._lock = threading.Lock()
 
     def __enter__(self) -> Engine:
@@ -165,7 +178,7 @@ class Lease:
         self.release()
 
     def run(self, request: Request) -> EventRun[Event]:
-        """Return the engine's run of ``request``; the lease is released when it ends or cannot be made.
+        """Return the engine's run of ``request``; the lease is released when the run ends, or at once where it cannot start.
 
         Raises as :meth:`~shrag.serving.engine.Engine.run` does.
         """
@@ -180,13 +193,13 @@ class Lease:
     def release(self) -> None:
         """Release the lease; further calls do nothing."""
         with self._lock:
-            leased, self._leased = self._leased, None
-        if leased is not None:
-            leased.release()
+            owner, self._owner = self._owner, None
+        if owner is not None:
+            owner.release()
 
 
 def trim_malloc() -> None:
-    """Collect garbage and return free pages to the system, which glibc does not do below memory that is in use."""
+    """Collect garbage and return free pages of the heap to the system (``malloc_trim`` of glibc; nothing elsewhere)."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none
     if trim is not None:

@@ -1,4 +1,4 @@
-"""The strategy bm25, a baseline: all words of the question as one OR query, ranked by BM25."""
+"""Baseline strategy ``bm25``: one OR query of all words of the question, ranked by BM25, without query translation."""
 
 from __future__ import annotations
 
@@ -16,16 +16,23 @@ from shrag.serving.strategy import Resources
 
 
 class Bm25Strategy:
-    """Implements :class:`~shrag.serving.strategy.Strategy`. Ranks incomplete records too; answers leave them out."""
+    """Implements :class:`~shrag.serving.strategy.Strategy`.
+
+    Records without a title or an abstract (``Record.complete`` is false) are ranked too, but never cited.
+    """
 
     name = "bm25"
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; no setting is used, and a model only for the answer."""
-        refuse_unused(request.settings, self.name)
-        return self._run(request, resources)
+        """Rank by BM25, and answer. A language model is used for the answer alone.
 
-    def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        Raises:
+            SettingRejected: The request changes a setting that this strategy does not use.
+        """
+        refuse_unused(request.settings, self.name)  # before the first event, and so not in the generator
+        return self._events(request, resources)
+
+    def _events(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         timer, index = StageTimer(), resources.index
         with timer.stage("keywords"):
             question = analyze_question(request.question.text, index.analyzer, index.searcher)
@@ -46,7 +53,7 @@ class Bm25Strategy:
                 ranked = rank_records(scored, request)
                 if len(ranked) >= request.k or len(records) < depth:
                     break
-                depth += request.k - len(ranked)  # some papers are in the index twice
+                depth += request.k - len(ranked)  # the ranking drops duplicates of a paper: search deeper
         yield hits
         ranking = Ranking(ranked, "BM25", reranker_is_model=False, reason="" if records else why_nothing(words))
         yield ranking

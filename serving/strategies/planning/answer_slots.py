@@ -1,4 +1,7 @@
-"""``[ANS_n]`` slots: places in a sub-question for the answers of earlier ones."""
+"""``[ANS_n]`` slots: placeholders in a sub-question for the answer to sub-question n, counted from 1.
+
+Spellings such as ``[ans 1]`` and ``[ANS1]`` are read too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def find_slots(text: str) -> tuple[int, ...]:
-    """Return the numbers of the slots in ``text``, each once, in the order of the text.
+    """Return the numbers of the slots in ``text``, each once, in the order of their first occurrence.
 
     >>> find_slots("Where was [ANS_2] built, and did [ANS_1] see [ANS_2]?")
     (2, 1)
@@ -19,7 +22,7 @@ def find_slots(text: str) -> tuple[int, ...]:
 
 
 def fill_slots(text: str, answers: Mapping[int, str]) -> str:
-    """Return ``text`` with the answers in its slots; a slot without an answer is removed.
+    """Return ``text`` with the answers in its slots; a slot without an answer is removed, and runs of white space become one space.
 
     >>> fill_slots("Where was [ANS_2] of [ANS_1] born?", {2: "the director"})
     'Where was the director of born?'
@@ -28,7 +31,7 @@ def fill_slots(text: str, answers: Mapping[int, str]) -> str:
 
 
 def remove_forward_slots(text: str, number: int) -> str:
-    """Return sub-question ``number`` with slots for earlier answers only, so that no plan has a cycle.
+    """Remove the slots of sub-question ``number`` that refer to itself or a later one, so that no plan has a cycle.
 
     >>> remove_forward_slots("Did [ANS_1] write [ANS_3]?", 2)
     'Did [ANS_1] write ?'

@@ -63,6 +63,6 @@ def test_corrections_that_cannot_be_read_end_with_3(
 ) -> None:
     (tmp_path / "bad.tsv").write_text("전지 battery\n", encoding="utf-8")
     assert run(["index", "small", "--glossary", "bad.tsv"]) == 3
-    assert "bad.tsv, line 1: '전지 battery' is no pair" in capsys.readouterr().err
+    assert "bad.tsv, line 1: '전지 battery' is not a pair" in capsys.readouterr().err
     assert run(["index", "small", "--glossary", "none.tsv"]) == 3
     assert run(["glossary", "none"]) == 4

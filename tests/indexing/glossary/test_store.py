@@ -27,9 +27,9 @@ def test_the_entries_seen_most_come_first_and_no_more_than_asked_for(tmp_path: P
     seen = [entry._replace(records=records) for entry, records in zip(ENTRIES, (1, 9, 4), strict=True)]
     write_glossary(tmp_path / "seen", seen)
     glossary = Glossary(tmp_path / "seen")
-    assert [entry.records for entry in glossary.most_seen(2)] == [9, 4]
-    assert [entry.records for entry in glossary.most_seen(10)] == [9, 4, 1]
-    assert glossary.most_seen(0) == []
+    assert [entry.records for entry in glossary.most_frequent(2)] == [9, 4]
+    assert [entry.records for entry in glossary.most_frequent(10)] == [9, 4, 1]
+    assert glossary.most_frequent(0) == []
     glossary.close()
 
 

@@ -116,9 +116,9 @@ def test_raw_control_characters_in_strings_are_accepted() -> None:
         ('{"keywords": []}', "length >= 1"),
         ('{"keywords": [{"text": "graphene", "language": "de"}]}', "Invalid enum value 'de'"),
         ('{"keywords": [{"text": "graph', "Unterminated string"),
-        ('{"keywords": NaN}', "NaN is no JSON"),
+        ('{"keywords": NaN}', "NaN is not valid JSON"),
         ('{"keywords": ' + "[" * 100_000, "nested too deeply"),
-        ('{"keywords": [{"text": "\\ud83d", "language": "ko"}]}', "half a character"),
+        ('{"keywords": [{"text": "\\ud83d", "language": "ko"}]}', "unpaired surrogate"),
     ],
 )
 def test_an_invalid_answer_is_sent_back_once_with_the_error(broken: str, why: str) -> None:
