@@ -104,7 +104,7 @@ class APIKeyMiddleware:
         headers = Headers(scope=scope)
         authorization = headers.getlist("authorization")
         if not authorization:
-            if self._access.sessions.holds("; ".join(headers.getlist("cookie"))):
+            if self._access.sessions.is_valid("; ".join(headers.getlist("cookie"))):
                 return None
             if self._form is not None and _is_page_visit(scope, headers):
                 return self._form(scope)
