@@ -128,7 +128,7 @@ def build(
                 options=options,
             )
             what = "built" if new else ""
-    size = sum(seal.bytes for seal in manifest.files.values()) / 2**20
+    size = sum(file.bytes for file in manifest.files.values()) / 2**20
     done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"
     click.echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")
     if what:

@@ -61,7 +61,7 @@ def chunk_paper(paper: str, title: str, sections: list[PaperSection], fields: Ma
     """
     check_docid(f"{paper}#{len(sections)}")
     keywords = list_field(fields, "keyword", KEYWORD_SEPARATORS) or list_field(fields, "keywords", KEYWORD_SEPARATORS)
-    whole = Record(
+    paper_record = Record(
         docid=paper,
         title=clean_text(title),
         text="",
@@ -76,10 +76,10 @@ def chunk_paper(paper: str, title: str, sections: list[PaperSection], fields: Ma
     )
     records: list[Record] = []
     for section in sections:
-        both = " — ".join(part for part in (whole.title, _heading(section)) if part)
+        both = " — ".join(part for part in (paper_record.title, _heading(section)) if part)
         for chunk in split_chunks(clean_text(replace_urls(section.text))):
             docid, language = f"{paper}#{len(records)}", detect_language(chunk)
-            records.append(replace(whole, docid=docid, title=both, text=chunk, language=language))
+            records.append(replace(paper_record, docid=docid, title=both, text=chunk, language=language))
     if not records:
         raise RejectedLine(f"paper {paper} has no text outside references, acknowledgements and appendices")
     return records

@@ -141,18 +141,18 @@ def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
     def number_at(index: int) -> int:
         return numbers[min(index, len(numbers) - 1)]
 
-    at, begun, parts = 0, 0, dict[str, str]()
+    at, start, parts = 0, 0, dict[str, str]()
     for tagged in read_tags("\n".join(text for _, text in lines)):
         if tagged.tag in _TOPIC_TAGS:
-            begun, parts = at, {"num": match.group(1)} if (match := _NUMBER.search(tagged.attributes)) else {}
+            start, parts = at, {"num": match.group(1)} if (match := _NUMBER.search(tagged.attributes)) else {}
         elif tagged.tag.removeprefix("/") in _TOPIC_TAGS:
-            yield number_at(begun), _trec_topic(path, number_at(begun), parts)
+            yield number_at(start), _trec_topic(path, number_at(start), parts)
             parts = {}
         elif not tagged.tag.startswith("/"):
             parts.setdefault("title" if tagged.tag in _TITLE_TAGS else tagged.tag, _unlabelled(tagged.text))
         at += tagged.text.count("\n")
     if parts.get("num"):
-        raise CorpusError(f"{path} line {number_at(begun)}: this topic is not closed by </top>.")
+        raise CorpusError(f"{path} line {number_at(start)}: this topic is not closed by </top>.")
 
 
 def _trec_topic(path: Path, number: int, parts: dict[str, str]) -> Topic:

@@ -203,10 +203,10 @@ class _Draft:
 
     def _tidy(self, manifest: CorpusManifest) -> None:
         """Remove the files of earlier versions and of killed additions."""
-        kept = {manifest.records_file, manifest.rejects_file}
+        current = {manifest.records_file, manifest.rejects_file}
         for pattern in ("records-*.parquet", "rejects-*.jsonl", FAILED_REJECTS, ".*.new"):
             for old in self._folder.glob(pattern):
-                if old.name not in kept:
+                if old.name not in current:
                     old.unlink()
 
 

@@ -1,1 +1,1 @@
-"""Source files → items: lines of bytes, JSON objects, rows, elements, with their place in the file."""
+"""Source files → items: lines of bytes, JSON objects, rows, elements, with their positions in the file."""

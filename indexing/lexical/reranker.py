@@ -81,8 +81,8 @@ class QuestionReranker:
         judged = [scorer.judge(passage) for passage in passages]
         if not any(each.translated for each in judged):
             return [each.score for each in judged]
-        whole = (each.score for each in judged if not each.translated and scorer.share(each.held) >= _NEARLY_ALL)
-        own = max(whole, default=math.inf)
+        own_scores = (each.score for each in judged if not each.translated and scorer.share(each.held) >= _NEARLY_ALL)
+        own = max(own_scores, default=math.inf)
         return [max(each.score, _behind(each.compensated, own)) if each.translated else each.score for each in judged]
 
 
@@ -209,8 +209,8 @@ def _pieces(terms: Sequence[str], query: AbstractSet[str]) -> Iterable[AbstractS
     pieces: dict[int, set[str]] = {}
     for position, term in enumerate(terms):
         if term in query:
-            begun = position - position % half
-            for start in (begun - half, begun):
+            block = position - position % half
+            for start in (block - half, block):
                 if 0 <= start <= last:
                     pieces.setdefault(start, set()).add(term)
     return pieces.values()

@@ -238,17 +238,17 @@ class LuceneSearcher:
 
     def _read(self, numbers: Sequence[int | None]) -> list[AnalyzedRecord | None]:
         """Return the records of document numbers, from the cache or the index."""
-        kept = self._records.get(number for number in numbers if number is not None)
-        missing = [number for number, stored in kept.items() if stored is None]
+        records = self._records.get(number for number in numbers if number is not None)
+        missing = [number for number, stored in records.items() if stored is None]
         if missing:
             data = bytes(memoryview(self._java.stored(missing)))
             start = 4 * len(missing)
             lengths = memoryview(data)[:start].cast("i")
             for number, length in zip(missing, lengths, strict=True):
-                stored = kept[number] = data[start : start + length]
+                stored = records[number] = data[start : start + length]
                 self._records.put(number, stored)
                 start += length
-        found = (kept[number] if number is not None else None for number in numbers)
+        found = (records[number] if number is not None else None for number in numbers)
         return [decode_record(stored) if stored is not None else None for stored in found]
 
     def _number(self, docid: str) -> int | None:

@@ -60,10 +60,10 @@ def _newest_before(index: Path) -> tuple[int, IndexManifest]:
             return number, _checked(index, number)
         except (IndexDamaged, IndexMismatch) as problem:
             problems.append(str(problem))
-    there = ", ".join(map(str, numbers))
+    existing = ", ".join(map(str, numbers))
     raise IndexMissing(
         " ".join(problems)
-        or f"Index {index.name} has no generation before {current} (there is {there}): choose one with --to."
+        or f"Index {index.name} has no generation before {current} (there is {existing}): choose one with --to."
     )
 
 
@@ -115,5 +115,5 @@ def _row(index: Path, number: int, current: int) -> GenerationInfo:
         manifest = read_generation(index, number)
     except (IndexDamaged, IndexMismatch) as problem:
         return GenerationInfo(index.name, number, number == current, "", 0, 0, str(problem))
-    size = sum(seal.bytes for seal in manifest.files.values())
+    size = sum(file.bytes for file in manifest.files.values())
     return GenerationInfo(index.name, number, number == current, manifest.created, manifest.records, size, "")

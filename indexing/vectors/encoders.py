@@ -85,9 +85,9 @@ def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
         choices.append(str(weights.absolute() / Path(card.encoder).name))
     found: list[EncoderChoice] = []
     missing: WeightsMissing | None = None
-    for place in choices:
+    for choice_or_path in choices:
         try:
-            found.append(choose_encoder(place, weights))
+            found.append(choose_encoder(choice_or_path, weights))
         except WeightsMissing as error:
             missing = missing or error
     for choice in found:
