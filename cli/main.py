@@ -148,7 +148,9 @@ def _report(error: Exception) -> int:
     if os.environ.get("SHRAG_TRACEBACK"):
         raise error
     description = f"{type(error).__name__}: {error}"
-    click.echo(f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True)
+    click.echo(
+        f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True
+    )
     return 1
 
 

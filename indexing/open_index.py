@@ -233,9 +233,11 @@ def check_analyzer(name: str, manifest: IndexManifest, fingerprint: str) -> None
     if manifest.analyzer == fingerprint:
         return
     index_parts, process_parts = manifest.analyzer.split("; "), fingerprint.split("; ")
+    of_index = "; ".join(part for part in index_parts if part not in process_parts)
+    of_process = "; ".join(part for part in process_parts if part not in index_parts)
     raise IndexMismatch(
-        f"Index {name} was analyzed by [{'; '.join(part for part in index_parts if part not in process_parts)}], this process has "
-        f"[{'; '.join(part for part in process_parts if part not in index_parts)}]: build it again with `shrag index {name}`."
+        f"Index {name} was analyzed by [{of_index}], this process has "
+        f"[{of_process}]: build it again with `shrag index {name}`."
     )
 
 

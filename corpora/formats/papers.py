@@ -42,8 +42,8 @@ _JSON_SUFFIXES = (".jsonl", ".json")
 def read_papers(path: Path) -> Iterator[ParsedItem]:
     """Yield the chunks of the papers in one file.
 
-    In JSON, also by lines, each object is a paper; a PDF, a text or a Markdown file is one paper. A rejected paper is one
-    item with the reason.
+    In JSON, also by lines, each object is a paper; a PDF, a text or a Markdown file is one paper. A rejected paper
+    is one item with the reason.
     """
     head = read_head(path, 1_024)
     if head.startswith(b"%PDF"):

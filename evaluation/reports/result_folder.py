@@ -51,7 +51,8 @@ class ResultFolder:
     Attributes:
         folder: The folder.
         experiment: The experiment's specification.
-        stochastic_conditions: Names of the conditions that use a language model and are run ``experiment.repeats`` times.
+        stochastic_conditions: Names of the conditions with a language model, which are run
+            ``experiment.repeats`` times.
     """
 
     folder: Path
@@ -123,7 +124,9 @@ class ResultFolder:
             values |= answer_figures(outcomes, references, self.experiment.k, KoreanMorphemes().split)
         return values
 
-    def _ranking_values(self, part: ExperimentPart, outcomes: Sequence[QuestionOutcome]) -> dict[str, Mapping[str, float]]:
+    def _ranking_values(
+        self, part: ExperimentPart, outcomes: Sequence[QuestionOutcome]
+    ) -> dict[str, Mapping[str, float]]:
         """Return the measures of rankings and of candidates; empty for a set without judgements."""
         qrels = self.qrels(part.set)
         if not qrels:
@@ -147,7 +150,8 @@ def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
     for name in (*(each.name for each in experiment.sets), *(each.name for each in experiment.conditions)):
         if not is_name(name):
             raise ResultsMismatch(
-                f"The card of {folder} has the name {name!r}, which is not a valid file name: run the experiment again into another folder."
+                f"The card of {folder} has the name {name!r}, which is not a valid file name: "
+                "run the experiment again into another folder."
             )
     results = ResultFolder(folder, experiment, card.identity.stochastic_conditions)
     for part, _ in results.all_parts():
@@ -175,7 +179,7 @@ def mean_values(repeats: Sequence[Values]) -> Values:
 
 
 def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> None:
-    """Write a set's questions, judgements and references into the folder, so that it can be evaluated without the set's own files.
+    """Copy a set's questions, judgements and references into the folder, which can then be evaluated by itself.
 
     Raises:
         EvaluationError: A question cannot be written as a line of a table.
@@ -195,8 +199,10 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """Return path → SHA-256 of the files that a repetition of the experiment writes alike; run card and times differ."""
+    """Return path → SHA-256 of the files that are the same in each run of the experiment, so not run card and times."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if name.endswith(_REPRODUCIBLE_SUFFIXES)
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in names
+        if name.endswith(_REPRODUCIBLE_SUFFIXES)
     }

@@ -19,9 +19,9 @@ Language = Literal["ko", "en"]
 """A side of the glossary."""
 
 Source = Literal["parenthetical", "keywords", "general", "alignment", "transliteration", "user"]
-"""Source of a pair: ``parenthetical`` for "한국어(English)" in a text, ``keywords`` for keyword lists in both languages,
-``general`` for the general research terms, ``alignment`` for word alignment over bilingual records, ``transliteration``
-for loanwords by their sound, ``user`` for the user's corrections."""
+"""Source of a pair: ``parenthetical`` for "한국어(English)" in a text, ``keywords`` for keyword lists in both
+languages, ``general`` for the general research terms, ``alignment`` for word alignment over bilingual records,
+``transliteration`` for loanwords by their sound, ``user`` for the user's corrections."""
 
 MAX_TERMS = 8
 """Largest number of terms of a phrase, in either language."""
@@ -144,7 +144,9 @@ def _row(entry: Entry) -> tuple[str, str, str, str, int, str, float]:
 def _entry(row: tuple[str, str, str, str, int, str, float]) -> Entry:
     korean, english, korean_terms, english_terms, records, source, score = row
     typed_source: Source = next(name for name in get_args(Source) if name == source)
-    return Entry(korean, english, tuple(korean_terms.split()), tuple(english_terms.split()), records, typed_source, score)
+    return Entry(
+        korean, english, tuple(korean_terms.split()), tuple(english_terms.split()), records, typed_source, score
+    )
 
 
 def simple_tokens(tokens: Sequence[Token]) -> list[Token]:

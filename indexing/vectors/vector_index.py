@@ -104,7 +104,7 @@ class _OpenedVectors(NamedTuple):
 
 
 class VectorReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` by the cosines of one index's vectors, as the SHRAG paper does."""
+    """Implements :class:`~shrag.models.reranker.Reranker` by the cosines of an index's vectors (SHRAG paper)."""
 
     def __init__(self, vector_index: VectorIndex) -> None:
         self._vector_index = vector_index

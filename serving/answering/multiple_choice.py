@@ -23,7 +23,7 @@ _LABEL = {"ko": "선택지", "en": "Choices"}
 
 
 def choices_text(choices: Sequence[str], language: AnswerLanguage) -> str:
-    r"""Return the choices as a prompt shows them below a question, empty where there are none; it begins with an empty line.
+    r"""Return the choices as a prompt shows them: after an empty line; empty where there are none.
 
     >>> choices_text(["red", "blue"], "en")
     '\n\nChoices:\nA. red\nB. blue'
@@ -56,7 +56,9 @@ def choose_by_words(question: Question, answer: Answer, index: OpenIndex) -> str
         own = [word for word in text_terms(choice, index) if question_terms.isdisjoint(word.terms)]
         if not own:
             return ""
-        scores.append(max((matched_share(query, terms) * matched_share(own, terms) for terms in sentence_terms), default=0.0))
+        scores.append(
+            max((matched_share(query, terms) * matched_share(own, terms) for terms in sentence_terms), default=0.0)
+        )
     best = max(scores, default=0.0)
     return LETTERS[scores.index(best)] if best > 0 and scores.count(best) == 1 else ""
 

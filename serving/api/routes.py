@@ -98,10 +98,11 @@ async def ready(request: Request) -> Health:
     with service.index.use() as engine:
         engine.open_index.checksums.raise_if_damaged()
         manifest, files = engine.manifest, engine.open_index.checksums.state
+    name: str | None = None
     if circuit is not None:
         name = circuit.known_name  # without a request to the endpoint, for which a health check should not wait
-    else:
-        name = service.model.name if service.model is not None else None
+    elif service.model is not None:
+        name = service.model.name
     return Health(
         status="ready",
         index=service.index.name,

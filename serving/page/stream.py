@@ -32,8 +32,8 @@ from shrag.serving.page.views import answer_view, records_view, sentence_view, t
 from shrag.serving.request import Question
 
 Region = Literal["answer", "draft", "node", "records", "trace", "tree"]
-"""The part of the page where a fragment goes. A fragment replaces its part (a node of the tree of sub-questions keeps its
-children), except that those of the draft of the answer are appended to it."""
+"""The part of the page where a fragment goes. A fragment replaces its part (a node of the tree of sub-questions keeps
+its children), except that those of the draft of the answer are appended to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A message about the step that has just ended. ``discard_draft``: the draft is deleted, since the answer starts anew."""
+    """A message about the step that has just ended. ``discard_draft``: delete the draft, the answer starts again."""
 
     message: str
     discard_draft: bool = False

@@ -175,4 +175,6 @@ def _check_golden(folder: Path, engine: Engine) -> None:
 
 def _problem_text(error: Exception) -> str:
     is_explained = isinstance(error, IndexingError | CorpusError | DiskFull | ModelError | ServingError)
-    return str(error) if is_explained else f"The published generation cannot be opened ({type(error).__name__}: {error})."
+    return (
+        str(error) if is_explained else f"The published generation cannot be opened ({type(error).__name__}: {error})."
+    )

@@ -178,7 +178,7 @@ class Lease:
         self.release()
 
     def run(self, request: Request) -> EventRun[Event]:
-        """Return the engine's run of ``request``; the lease is released when the run ends, or at once where it cannot start.
+        """Return the engine's run of ``request``; the lease is released when it ends or cannot start.
 
         Raises as :meth:`~shrag.serving.engine.Engine.run` does.
         """

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from shrag.serving.errors import PipelineRejected
 from shrag.serving.strategies.pipeline.syntax import Pipeline, parse_pipeline
 
-# Each template with its default numbers: hits of each query, records of the fused list (from pipeline-3 on), and records
+# Each template with its default numbers: hits of each query, records of the fused list (from pipeline-3 on), records
 # after re-ranking (from pipeline-2 on).
 _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
     "pipeline-1": ("retrieve({})", (5,)),
@@ -22,7 +22,8 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
 }
 
 PRESETS: Mapping[str, Pipeline] = {
-    name: parse_pipeline(template.format(*defaults)) for name, (template, defaults) in _TEMPLATES.items()}
+    name: parse_pipeline(template.format(*defaults)) for name, (template, defaults) in _TEMPLATES.items()
+}
 """The presets with their default numbers."""
 
 _CALL = re.compile(r"\s*(pipeline-[0-9]{1,3})\s*\(([0-9,\s]{1,60})\)\s*")

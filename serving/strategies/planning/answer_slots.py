@@ -22,7 +22,9 @@ def find_slots(text: str) -> tuple[int, ...]:
 
 
 def fill_slots(text: str, answers: Mapping[int, str]) -> str:
-    """Return ``text`` with the answers in its slots; a slot without an answer is removed, and runs of white space become one space.
+    """Return ``text`` with the answers in its slots; a slot without an answer is removed.
+
+    White space becomes single spaces.
 
     >>> fill_slots("Where was [ANS_2] of [ANS_1] born?", {2: "the director"})
     'Where was the director of born?'
