@@ -182,7 +182,7 @@ def test_every_kind_of_event_is_drawn_or_deliberately_passed_over(demo: Engine) 
     events = [*_DRAWN, Timings({"search": 0.1})]
     assert {type(event) for event in events} == set(get_args(Event))
     stream = PageStream(demo, PageRequest("q", "en"), PageState("q", "en"))
-    shown = [piece for event in events for piece in stream.page_events(event)]
+    shown = [piece for event in events for piece in stream.translate(event)]
     expected = [each for drawn in _DRAWN.values() for each in drawn] + ["tree", "records", "trace", "complete"]
     assert [event.region if isinstance(event, Fragment) else event.event for event in shown] == expected
     trace = _html(shown, "trace")[-1]
