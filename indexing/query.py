@@ -37,7 +37,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class DisjunctionMax:
-    """Documents that match any clause; scored by the clause that scores highest: ways to say one thing count once."""
+    """Documents that match any clause; scored by the best clause, so that synonyms count once."""
 
     clauses: tuple[Query, ...]
 
@@ -54,7 +54,7 @@ Query = Term | Or | And | Not | DisjunctionMax | Boost
 
 
 def any_of(terms: Iterable[str]) -> Or:
-    """Return the disjunction of single terms; a term given twice counts twice, as in a bag of words."""
+    """Return the disjunction of terms; a repeated term counts as often, as in a bag of words."""
     return Or(tuple(Term(term) for term in terms))
 
 

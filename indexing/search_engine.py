@@ -18,7 +18,7 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FieldStatistics:
-    """One field over the whole index: how many documents have it, their mean length in terms, and each term's df."""
+    """Statistics of one field: documents that have it, mean length in terms, document frequency of each term."""
 
     documents: int
     average_length: float
@@ -43,4 +43,4 @@ class SearchEngine(Protocol):
         """Return the statistics of the given terms; a term in no document has a document frequency of 0."""
 
     def frequencies(self, term: str, most: int) -> list[int]:
-        """Return how often each document that has ``term`` has it in its contents, for ``most`` of them at most."""
+        """Return the frequency of ``term`` in the contents of at most ``most`` documents that have it."""

@@ -1,4 +1,4 @@
-"""Create and run the HTTP application: routes, middleware, lifespan."""
+"""HTTP application: routes, middleware, lifespan."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from shrag.serving.page.sign_in import SignIn
 from shrag.serving.runtime.admission import ServerLimits
 from shrag.serving.runtime.leases import EngineSource, FixedEngine
 
-_LOOK_SECONDS = 2.0
-"""How often a model that fails is asked whether it is back."""
+_CHECK_SECONDS = 2.0
+"""Seconds between two checks of a failing model."""
 
-_SILENT_SECONDS = 30.0
-"""How long a model that answered is believed to answer still."""
+_TRUST_SECONDS = 30.0
+"""Seconds after its last answer for which a model is not checked."""
 
 _TOKEN_SECONDS = 5.0
-"""How long one token may take."""
+"""Seconds that one token may take."""
 
 
 async def watch_model(
-    circuit: CircuitBreaker, look: float = _LOOK_SECONDS, silent: float = _SILENT_SECONDS, token: float = _TOKEN_SECONDS
+    circuit: CircuitBreaker, check: float = _CHECK_SECONDS, trust: float = _TRUST_SECONDS, token: float = _TOKEN_SECONDS
 ) -> None:
-    """Go on looking after the model behind ``circuit`` until cancelled.
+    """Check the model behind ``circuit`` again and again until cancelled.
 
-    One that dies between two questions is known to be away within ``silent + look + token`` seconds, one that is back
-    within ``look + token``.
+    A model that fails between two questions is noticed within ``trust + check + token`` seconds, one that works again
+    within ``check + token``.
     """
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-watch") as looker:
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-watch") as checker:
         loop = asyncio.get_running_loop()
         while True:
-            if circuit.state == "open" or circuit.seconds_since_answer >= silent:
-                with suppress(Exception):  # whatever happens, it looks again
-                    await loop.run_in_executor(looker, circuit.check, token)
-            await asyncio.sleep(look)
+            if circuit.state == "open" or circuit.seconds_since_answer >= trust:
+                with suppress(Exception):  # whatever happens, it is checked again
+                    await loop.run_in_executor(checker, circuit.check, token)
+            await asyncio.sleep(check)
 
 
 ROUTES: tuple[BaseRoute, ...] = (
@@ -76,7 +76,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/openapi.json", openapi, methods=["GET"]),
     Route("/docs", docs, methods=["GET"]),
 )
-"""Every route but those of signing in, which there are only where there is a key."""
+"""All routes but those for signing in, which exist only where there is a key."""
 
 
 def create_app(
@@ -89,10 +89,10 @@ def create_app(
     """Return the application over ``index``, which it closes when it ends.
 
     Args:
-        index: What answers.
-        access: Who may ask; by default only this machine, without a key.
-        limits: How much is taken on at once.
-        log_questions: Whether the log may have the words of questions.
+        index: The engine, or its source.
+        access: Who may send requests; by default this machine only, without a key.
+        limits: How many requests run and wait at once.
+        log_questions: Whether the log contains the text of questions.
 
     Returns:
         The application; ``app.state.service`` is its :class:`~shrag.serving.api.service.Service`.

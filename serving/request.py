@@ -1,4 +1,4 @@
-"""Parse a request: question, choices, number of records, strategy and settings, validated once."""
+"""Request: a question with its choices, number of records, strategy and settings, parsed and validated once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_QUESTION = 2_000
 """Characters a question may have."""
 
 LETTERS = "ABCDEFGHIJ"
-"""The letters of choices, in their order; there are no more choices than letters."""
+"""The letters of choices, in order; there are at most as many choices."""
 
 LONGEST_CHOICE = 500
 """Characters a choice may have."""
@@ -30,7 +30,7 @@ AnswerLanguage = Literal["ko", "en"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A valid question; ``language`` is the one it is answered in, ``choices`` are what it is answered by one of."""
+    """A valid question, the language of its answer, and the ``choices`` of a multiple-choice question."""
 
     text: str
     language: AnswerLanguage
@@ -38,10 +38,10 @@ class Question:
 
 
 class Request(NamedTuple):
-    """What is asked, parsed: at most ``k`` records, ranked, and an answer from the best of them if ``answered``.
+    """A parsed request for at most ``k`` ranked records, and an answer from the best of them if ``answered``.
 
-    A paper that the index has under two numbers is one record of the ranking unless ``every_record`` asks for both.
-    ``settings`` say how records are found, ``strategy`` is the strategy's name or a line of composed stages.
+    Duplicate records of one paper are ranked as one unless ``every_record``. ``strategy`` is the name of a strategy or
+    the stages of a pipeline.
     """
 
     question: Question
@@ -63,7 +63,7 @@ def parse_request(
     settings: SearchSettings = PRODUCT,
     choices: Sequence[str] = (),
 ) -> Request:
-    """Return the request; ``keyword_order`` goes before that of the settings.
+    """Parse a request; ``keyword_order`` overrides the settings.
 
     Raises:
         QuestionError: The question, its choices or ``k`` are not valid.
@@ -76,11 +76,11 @@ def parse_request(
 
 
 def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:
-    """Return the question in ``raw``.
+    """Parse a question and its choices.
 
     Raises:
-        QuestionError: The question is empty or too long; or there is a single choice, too many, an empty or too long
-            one, or two that are the same.
+        QuestionError: The question is empty or too long; or there is one choice alone, there are too many, or one is
+            empty, too long or repeated.
     """
     if len(raw) > LONGEST_QUESTION:
         raise QuestionError(

@@ -60,7 +60,7 @@ def serve(
         reranker: See :func:`~shrag.serving.retrieval.rerankers.open_reranker`.
         min_score: The least score that the re-ranker shows.
         cache: Answers that were given under these settings.
-        limits: How many requests are worked on and wait at once.
+        limits: How many requests are run and wait at once.
         log_questions: Whether the log, JSON lines on stderr, contains the text of questions.
         shared: Whether other processes of the same server listen on the address too.
 

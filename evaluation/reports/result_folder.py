@@ -113,7 +113,7 @@ class ResultFolder:
         return values
 
     def _judged(self, part: ExperimentPart, outcomes: Sequence[QuestionOutcome]) -> dict[str, Mapping[str, float]]:
-        """Return measures of the ranking and process figures; empty for a set without judgements."""
+        """Return measures of the ranking and of the candidates; empty for a set without judgements."""
         qrels = self.qrels(part.set)
         if not qrels:
             return {}

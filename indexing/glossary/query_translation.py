@@ -1,8 +1,7 @@
 """Translate query terms (CLIR).
 
-Phrases are translated before their words, the longest first. A document scores by the best translation of a word, never
-by two of them. Where a phrase of several words was found (인공 신경망 → neural network), each of its words has an equal
-share of the phrase's translation: together they weigh as much as the phrase, alone as much as their part.
+The longest phrases are translated first. Of a word's translations only the best one counts for a document. Each word
+of a translated phrase (인공 신경망 → neural network) has an equal share of the translation's weight.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from shrag.indexing.glossary.store import MOST_TERMS, Entry, simple_tokens
 from shrag.indexing.search_engine import SearchEngine, Statistics
 
 _MOST_TRANSLATIONS = 4
-# Beside a pair seen a hundred times, one seen once is more likely a slip than another name.
+# Beside a pair that occurs a hundred times, one that occurs once is more likely a mistake than a synonym.
 _RARE = 0.08
 # By 353 Korean titles asked of records left only their English abstracts (docs/glossary.md): found within ten 0.28
 # without compensation for what has no translation, 0.44 with half of it, 0.54 with all; the other two matter little.
@@ -33,14 +32,14 @@ _CONFIDENCE_EXPONENT = 0.3
 
 
 class BilingualLexicon(Protocol):
-    """Looks up phrases of one language in the other."""
+    """A dictionary of phrases in two languages."""
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
-        """Return the entries of each phrase, a sequence of terms in either language, the surest first."""
+        """Return the entries of each phrase, a sequence of terms in either language, the most confident first."""
 
 
 class PhraseTranslation(NamedTuple):
-    """A translation as the lexicon has it: ``text`` as written, ``share`` the part of it that is one word's."""
+    """A translation in the lexicon: ``text`` as written; ``share`` is the part of its weight that one word has."""
 
     text: str
     terms: tuple[str, ...]
@@ -49,7 +48,7 @@ class PhraseTranslation(NamedTuple):
 
 
 class Translation(NamedTuple):
-    """A translation with the weight at which it counts for as much as the word it stands for."""
+    """A translation with the weight that makes it count as much as the translated word."""
 
     text: str
     terms: tuple[str, ...]
@@ -58,9 +57,9 @@ class Translation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuerySegment:
-    """A stretch of a question whose tokens share characters (GPT-4: gpt, 4, gpt4), and its translations, surest first.
+    """Tokens of a question that share characters (GPT-4: gpt, 4, gpt4), their distinct terms, and translations.
 
-    ``terms`` are those of the tokens in their order, each once.
+    The most confident translation is the first.
     """
 
     tokens: tuple[Token, ...]
@@ -75,17 +74,17 @@ class QuerySegment:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuestion:
-    """A question's tokens and what queries, ranking and extracts need to know of them; computed once a question.
+    """A question's tokens and translations with their weights, for queries, ranking and extracts.
 
     Attributes:
         text: The question.
-        tokens: Its tokens by rising start, stop words left out.
+        tokens: Its tokens by rising start, without stop words.
         segments: The tokens in groups that share characters, compounds last.
-        translations: The weighted translations of each segment, the surest first.
+        translations: The weighted translations of each segment, the most confident first.
         statistics: Document frequencies of all terms of the segments and of their translations.
         idf: The idf of each of those terms in the contents.
         compensation: The factor for the score of a document of the other language.
-        lexicon: What it was translated by, None where it was not.
+        lexicon: The lexicon that translated it, if any.
     """
 
     text: str
@@ -106,7 +105,7 @@ class AnalyzedQuestion:
 def analyze_question(
     text: str, analyzer: Analyzer, engine: SearchEngine, lexicon: BilingualLexicon | None = None
 ) -> AnalyzedQuestion:
-    """Analyse and translate a question, or another text that is compared with records; no lexicon, no translation."""
+    """Analyze a question or another text, and translate it where there is a lexicon."""
     (tokens,) = analyzer.tokens([text])
     segments = translate_query(tokens, lexicon)
     terms = [
@@ -149,11 +148,9 @@ def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None) -
 def weight_translations(
     segments: Sequence[QuerySegment], weights: Mapping[str, float]
 ) -> list[tuple[Translation, ...]]:
-    """Return each segment's translations with their weights: a rare word may have common translations, or the reverse.
+    """Return each segment's translations, weighted so that a common translation of a rare word counts as the word.
 
-    Args:
-        segments: The segments of one question.
-        weights: The idf of all their terms and of their translations' terms; 0 of those that the index does not have.
+    ``weights`` are the idf of all terms of the segments and translations; 0 for terms that the index does not have.
     """
     return [
         tuple(
@@ -173,11 +170,10 @@ def weight_translations(
 
 
 def compensation(segments: Sequence[QuerySegment], weights: Mapping[str, float]) -> float:
-    """Return the factor for the score of a document of the other language, at least 1.
+    """Return the factor, at least 1, for scores of documents in the other language.
 
-    Such a document can only match the segments that have a translation or are written alike in both languages. Without
-    the factor it could not come before documents of the question's own language. ``weights`` are as of
-    :func:`weight_translations`.
+    These can match only segments with a translation or the same spelling in both languages; the factor makes up for
+    the others. ``weights`` are those of :func:`weight_translations`.
     """
     simple = [segment for segment in segments if not segment.is_compound]
     total = [_weight(segment.terms, weights) for segment in simple]
@@ -191,7 +187,7 @@ def compensation(segments: Sequence[QuerySegment], weights: Mapping[str, float])
 
 
 def is_korean(terms: Iterable[str]) -> bool:
-    """Say whether terms are those of a Korean text: a fifth of them at least, as for letters in ``detect_language``."""
+    """Return whether at least a fifth of the terms has Hangul, as ``detect_language`` requires of letters."""
     terms = list(terms)
     text, wanted = " ".join(terms), math.ceil(_KOREAN_SHARE * len(terms))
     if not wanted or text.isascii():

@@ -1,4 +1,4 @@
-"""Who may ask: host names and the API key. ASGI middleware for the key, and the stack of all middleware."""
+"""Access: trusted host names, ASGI middleware for the API key, and the stack of all middleware."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The host names under which requests are answered, and the key they need, None for no key.
+    """The host names that are served, and the key that requests need, None for no key.
 
-    ``sessions`` are those of browsers that signed in with the key, ``failed_keys`` limits guessing it.
+    ``sessions`` are those of browsers that signed in with the key; ``failed_keys`` limits guesses.
     """
 
     hosts: tuple[str, ...] = LOOPBACK
@@ -43,9 +43,7 @@ class Access:
 
 
 def access_for_host(host: str, key: ApiKey | None = None, names: Iterable[str] = ()) -> Access:
-    """Return who may ask a server that listens on ``host``.
-
-    Requests are answered under this machine's own names, under ``host``, and under ``names``.
+    """Return the access to a server on ``host``: by this machine's own names, ``host`` and ``names``.
 
     Raises:
         ServingError: Other machines can reach ``host`` and there is no key; or ``host`` is every address and there are
@@ -70,7 +68,7 @@ def access_for_host(host: str, key: ApiKey | None = None, names: Iterable[str] =
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach ``host``."""
+    """Return whether only this machine can reach ``host``."""
     if host == "localhost":
         return True
     try:
@@ -80,9 +78,9 @@ def is_loopback(host: str) -> bool:
 
 
 class APIKeyMiddleware:
-    """ASGI middleware. All but :data:`PUBLIC` needs the key: ``Authorization: Bearer`` or the cookie of a session.
+    """ASGI middleware: all paths but :data:`PUBLIC` need the key as ``Authorization: Bearer``, or a session's cookie.
 
-    ``form`` makes the response for a person who opens a page without either.
+    ``form`` makes the response to a browser that opens a page without either.
     """
 
     def __init__(self, app: ASGIApp, access: Access, form: Callable[[Scope], Response] | None = None) -> None:
@@ -91,7 +89,7 @@ class APIKeyMiddleware:
         self._form = form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on where it may be."""
+        """Pass an authorized request on, refuse any other."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
@@ -106,7 +104,7 @@ class APIKeyMiddleware:
         headers = Headers(scope=scope)
         authorization = headers.getlist("authorization")
         if not authorization:
-            if self._access.sessions.holds("; ".join(headers.getlist("cookie"))):
+            if self._access.sessions.is_valid("; ".join(headers.getlist("cookie"))):
                 return None
             if self._form is not None and _is_page_visit(scope, headers):
                 return self._form(scope)
@@ -124,7 +122,7 @@ def middleware_stack(
     """Return the middleware of either server, outermost first; :class:`APIKeyMiddleware` only where there is a key.
 
     Args:
-        access: Who may ask.
+        access: The hosts and the key.
         observe: See :class:`~shrag.serving.http.middleware.RequestLogMiddleware`.
         form: See :class:`APIKeyMiddleware`.
     """
@@ -135,12 +133,12 @@ def middleware_stack(
 
 
 def check_key(sent: str, access: Access, address: str) -> HTTPProblem | None:
-    """Return None where ``sent`` is the server's key, else the problem that its sender at ``address`` is shown."""
+    """Return None where ``sent`` is the server's key, else the problem for its sender at ``address``."""
     wait = access.failed_keys.wait(address)
     if wait:
         add_log_fields(refused="too many keys", client=address)
-        says = "This address has sent many wrong keys, so no key from it is looked at now: wait and send the right one."
-        return HTTPProblem(429, "too_many_keys", says, {"Retry-After": str(wait)})
+        detail = "This address has sent many wrong keys, so its keys are not checked now: wait and send the right one."
+        return HTTPProblem(429, "too_many_keys", detail, {"Retry-After": str(wait)})
     if access.key is not None and access.key.matches(sent):
         return None
     access.failed_keys.failed(address)
@@ -166,7 +164,7 @@ def _unauthorized(detail: str, parameters: str = "") -> HTTPProblem:
 
 
 def _is_page_visit(scope: Scope, headers: Headers) -> bool:
-    """Say whether a person opened an address: browsers ask for HTML by name, programs for anything."""
+    """Return whether a browser opened a page: browsers accept HTML by name, programs anything."""
     return scope["method"] == "GET" and "text/html" in headers.get("accept", "").lower()
 
 

@@ -21,7 +21,7 @@ _ADVICE = "make one with `shrag key`"
 
 
 class ApiKey:
-    """A key, of which only the SHA-256 is kept: nothing that prints or dumps this object has the key in it."""
+    """An API key. Only its SHA-256 is stored, so that no log or dump of this object has the key."""
 
     __slots__ = ("_digest",)
 
@@ -43,12 +43,12 @@ class ApiKey:
         self._digest = hashlib.sha256(text.encode()).digest()
 
     def matches(self, given: str) -> bool:
-        """Say whether ``given`` is the key. The time it takes says nothing of the key: two digests are compared."""
+        """Return whether ``given`` is the key, in constant time."""
         return hmac.compare_digest(hashlib.sha256(given.encode("utf-8", "surrogateescape")).digest(), self._digest)
 
 
 def new_key() -> str:
-    """Return a new key: 32 random bytes as 43 characters that stand in a header, an address or a file as they are."""
+    """Return a new key: 32 random bytes as 43 URL-safe characters."""
     return secrets.token_urlsafe(32)
 
 
@@ -63,10 +63,15 @@ def write_key_file(path: Path, key: str) -> None:
 
 
 def read_key_file(path: Path, credentials: Path | None = None) -> ApiKey:
-    """Return the key in ``path``, one line; raises :class:`KeyRejected`, also where others may read the file.
+    """Read a key from a file of one line.
 
-    ``credentials`` is the folder in which systemd keeps what it gives this service only. Its files may be readable by
-    their group: the group's bits there are the mask of an access list that names the service's user.
+    Args:
+        path: The file; only its owner may be allowed to read it.
+        credentials: The systemd credentials directory. Its files may be readable by their group: the group's bits
+            there are the mask of an access list that names the service's user.
+
+    Raises:
+        KeyRejected: The file cannot be read, is readable by others, or has no valid key.
     """
     try:
         with path.open("rb") as stream:

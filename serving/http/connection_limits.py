@@ -1,7 +1,7 @@
 """Read/write timeouts and header limits per connection.
 
-uvicorn closes neither a request of which half was sent, nor one that comes a byte at a time, nor a stream that nobody
-reads. Neither does its faster protocol bound what it keeps of a request that is not whole.
+uvicorn closes neither connections whose request is incomplete or arrives a byte at a time, nor streams that nobody
+reads, and its httptools protocol does not bound the memory of an incomplete request.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ RECEIVE_SECONDS = 10.0
 """From a connection's start, or from the first byte of a later request, to the last byte of the request."""
 
 UNREAD_SECONDS = 60.0
-"""How long what waits to be read may wait while less than ``LEAST_READ`` of it is."""
+"""Seconds in which a client must read at least :data:`LEAST_READ` of what was sent."""
 
 LEAST_READ = 16 << 10
-"""Bytes. Who reads slowly, over a slow line, is waited for; who takes a byte now and then to hold a place is not."""
+"""Bytes; a slow line reads so much, a client that only keeps the connection busy does not."""
 
 LARGEST_HEAD = 48 << 10
-"""Bytes of a request's address and headers, and of its trailers, that are kept. What may be in them: ``guard``."""
+"""Bytes of a request's address, headers and trailers; the middleware has narrower limits of each."""
 
 MOST_WAITING = 16
-"""Requests that may wait on a connection behind the one that is answered."""
+"""Pipelined requests that may wait on a connection."""
 
 _AROUND = len(b": \r\n")
 _INVALID = "Invalid HTTP request received."
@@ -37,16 +37,16 @@ _REQUEST_TIMEOUT = (
 
 
 class Deadlines(asyncio.Protocol):
-    """Mixed in before uvicorn's httptools protocol. Bytes that trickle in do not put a deadline off."""
+    """Mixin before uvicorn's httptools protocol; a deadline is not extended by bytes that trickle in."""
 
     receive_seconds = RECEIVE_SECONDS
     unread_seconds = UNREAD_SECONDS
 
     cycle: Any
-    """The request that came last, with its response, as uvicorn has them; None before there is one."""
+    """uvicorn's last request and its response; None before the first."""
 
     pipeline: Any
-    """Those that wait behind an earlier one's answer."""
+    """uvicorn's pipelined requests that wait."""
 
     transport: asyncio.Transport
 
@@ -67,7 +67,7 @@ class Deadlines(asyncio.Protocol):
         self._unparsed += len(data)
         super().data_received(data)
         if self._unparsed > LARGEST_HEAD:
-            # A line without an end, of which the parser keeps every byte.
+            # The parser keeps every byte of a line that does not end.
             self.send_400_response(_INVALID)
         if self._half_here or not self._answering():
             self._await_request()
@@ -105,7 +105,7 @@ class Deadlines(asyncio.Protocol):
         super().on_message_complete()  # type: ignore[misc]
 
     def send_400_response(self, msg: str) -> None:
-        """See uvicorn; nothing where the connection is closed already."""
+        """See uvicorn; does nothing on a closed connection."""
         if not self.transport.is_closing():
             super().send_400_response(msg)  # type: ignore[misc]
 
@@ -138,7 +138,7 @@ class Deadlines(asyncio.Protocol):
             self._await_reader(unsent)
 
     def _unsent(self) -> int:
-        """Return the bytes that the client has not taken: those that wait here, and in the kernel, which takes MiBs."""
+        """Return the bytes not yet sent to the client: in uvicorn's buffer and in the kernel's, which takes MiBs."""
         waiting = self.transport.get_write_buffer_size()
         try:
             queued = fcntl.ioctl(self.transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
@@ -156,7 +156,7 @@ class Deadlines(asyncio.Protocol):
         if self.transport.is_closing():
             return
         if self._answering() and (len(self.pipeline) or not self._head_is_here):
-            # Half a request behind another one's answer: it is not read any further before that is sent.
+            # An incomplete pipelined request is read no further before the response under way is sent.
             self._await_request()
             return
         if not (self._answering() and self.cycle.response_started):
@@ -164,7 +164,7 @@ class Deadlines(asyncio.Protocol):
         self.transport.close()
 
     def _answering(self) -> bool:
-        """Say whether there is a request that is not answered to its end."""
+        """Say whether a response is under way."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _stop_receiving(self) -> None:

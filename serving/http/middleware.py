@@ -54,12 +54,10 @@ _Headers = Mapping[bytes, bytes]
 
 
 class RequestLogMiddleware:
-    """ASGI middleware. Every request has an id, a line in the log and a place in the metrics.
+    """ASGI middleware: request id, security headers, error response, access log line and metrics of each request.
 
-    An id that the client sends as ``X-Request-Id`` is kept where it is well-formed; every response has one, and
-    :data:`SECURITY_HEADERS`. An exception becomes a problem here; the traceback of
-    an unexpected one is logged and shown nowhere else. ``observe`` is called with the route's path, the method, the
-    status and the seconds of each request.
+    A well-formed ``X-Request-Id`` of the client is kept. An exception becomes a problem response; the traceback of an
+    unexpected one is logged only. ``observe`` is called with the path of the route, method, status and seconds.
     """
 
     def __init__(self, app: ASGIApp, observe: Callable[[str, str, int, float], None]) -> None:
@@ -99,7 +97,7 @@ class RequestLogMiddleware:
             await problem_response(scope["path"], error)(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
-            # A client's own paths and methods would make as many time series as it likes.
+            # Paths and methods as the client sends them would give the metrics any number of time series.
             route = getattr(scope.get("route"), "path", "") or "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._observe(route, method, status or _CLIENT_LEFT, seconds)
@@ -107,9 +105,9 @@ class RequestLogMiddleware:
 
 
 class RequestGuardMiddleware:
-    """ASGI middleware. Refuses unknown hosts, pages of other sites and requests that are too large.
+    """ASGI middleware: refuses unknown hosts, requests from pages of other sites, and requests that are too large.
 
-    The host check keeps a page of another site from reaching a local server under a name of its own (DNS rebinding).
+    The host check prevents DNS rebinding: a page of another site reaching a local server under that site's name.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
@@ -138,7 +136,7 @@ class RequestGuardMiddleware:
         await self._app(scope, receive_bounded, send)
 
     def _refuse(self, scope: Scope) -> Response | None:
-        """Return the response to a request whose head is reason enough to refuse it."""
+        """Return the response that refuses a request because of its head, None for an acceptable one."""
         headers: _Headers = dict(reversed(scope["headers"]))  # of a header sent twice, the first one counts
         if _host_of(headers.get(b"host", b"").decode("latin-1")) not in self._hosts:
             return PlainTextResponse("This server does not go by that host name.\n", status_code=400)
@@ -146,9 +144,9 @@ class RequestGuardMiddleware:
         return problem_response(scope["path"], problem) if problem is not None else None
 
     def _check_origin(self, scope: Scope, headers: _Headers) -> HTTPProblem | None:
-        """Refuse requests of other sites' pages, but let them link here (W3C, Fetch Metadata).
+        """Refuse requests from pages of other sites, but not links (W3C, Fetch Metadata).
 
-        Another port of this machine is another site's page too, though it goes by our host name.
+        Another port of this machine is another site, though it has the same host name.
         """
         reads = scope["method"] in {"GET", "HEAD"}
         origin = headers.get(b"origin")

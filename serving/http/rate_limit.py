@@ -1,4 +1,4 @@
-"""Token bucket for failed keys."""
+"""Rate limit of failed API keys: a token bucket for each client address."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Callable
 
 from cachetools import FIFOCache
 
-AT_ONCE = 10
-"""Wrong keys an address may send before it is slowed down."""
+BURST = 10
+"""Wrong keys an address may send before it is limited."""
 
-A_SECOND = 1.0
-"""Keys compared a second from then on."""
+TOKENS_PER_SECOND = 1.0
+"""Keys compared per second from then on."""
 
 MOST_ADDRESSES = 1_024
-"""Addresses remembered; the one that failed longest ago is forgotten first."""
+"""Addresses kept; the one that was added first is dropped first."""
 
 
 class FailedKeys:
     """A token bucket for each address that sent a wrong key; right keys take no token.
 
-    While an address has none left, no key of its is compared, the right one neither: otherwise whoever guesses would
-    only have to watch for the one answer that is not a refusal. ``clock`` gives seconds.
+    While an address has no token, its keys are not compared, not even the right one: otherwise an attacker could tell
+    the right key by its response. ``clock`` gives seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,22 +31,22 @@ class FailedKeys:
         self._left = FIFOCache[str, tuple[float, float]](MOST_ADDRESSES)
 
     def wait(self, address: str) -> int:
-        """Return in how many seconds a key from ``address`` will be compared, 0 for now."""
+        """Return the seconds until a key from ``address`` is compared again, 0 for now."""
         left = self._tokens(_network(address))
-        return 0 if left >= 1 else max(1, math.ceil((1 - left) / A_SECOND))
+        return 0 if left >= 1 else max(1, math.ceil((1 - left) / TOKENS_PER_SECOND))
 
     def failed(self, address: str) -> None:
-        """Note a wrong key from ``address``."""
+        """Take a token for a wrong key from ``address``."""
         network = _network(address)
         self._left[network] = (self._tokens(network) - 1, self._clock())
 
     def _tokens(self, network: str) -> float:
-        left, noted = self._left.get(network, (float(AT_ONCE), self._clock()))
-        return min(AT_ONCE, left + (self._clock() - noted) * A_SECOND)
+        left, noted = self._left.get(network, (float(BURST), self._clock()))
+        return min(BURST, left + (self._clock() - noted) * TOKENS_PER_SECOND)
 
 
 def _network(address: str) -> str:
-    """Return whom ``address`` stands for: a host has one IPv4 address, and as many IPv6 ones as a /64 holds."""
+    """Return the network to limit: an IPv4 address, or the /64 of an IPv6 address, which one host can have."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

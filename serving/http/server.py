@@ -23,10 +23,10 @@ from shrag.serving.http.logging import LOGGER, JsonLines
 from shrag.serving.runtime.admission import AdmissionControl
 
 _GRACE_SECONDS = 9.5
-"""How long open answers may go on once the server is told to stop."""
+"""Seconds that running requests may take once the server is told to stop."""
 
-_LAST_WORDS_SECONDS = 1
-"""How long what was given up then has to say so and to close its connection."""
+_CLOSE_SECONDS = 1
+"""Seconds that requests given up then have to send their error and close the connection."""
 
 
 def address_of(host: str, listener: socket.socket) -> str:
@@ -36,25 +36,17 @@ def address_of(host: str, listener: socket.socket) -> str:
 
 def run(app: Starlette, listener: socket.socket) -> None:
     """Serve ``app`` on ``listener`` until told to stop, then drain it; the log goes to stderr."""
-    # uvicorn raises the signal again for whoever else listens: stopped as told is success.
+    # uvicorn raises the signal again after shutdown; stopping on request is success.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    _leave_to_the_end()
+    # A whole garbage collection takes some 50 ms in which nothing is answered. What is loaded by now stays: exclude it.
+    gc.collect()
+    gc.freeze()
     with _logging(sys.stderr):
         make_server(app).run(sockets=[listener])
 
 
-def _leave_to_the_end() -> None:
-    """Take what is loaded by now out of the collection of garbage.
-
-    A whole collection walks through all there is, some 50 ms in which nothing is answered. What a server loads to begin
-    with it keeps, so there is nothing to be found there.
-    """
-    gc.collect()
-    gc.freeze()
-
-
 def make_server(app: Starlette) -> uvicorn.Server:
-    """Return a server of ``app``, to be run. Its ``app.state.service`` is its :class:`AdmissionControl`."""
+    """Return a server to run ``app``, whose ``app.state.service`` is an :class:`AdmissionControl`."""
     service: AdmissionControl = app.state.service
     config = uvicorn.Config(
         app,
@@ -64,8 +56,8 @@ def make_server(app: Starlette) -> uvicorn.Server:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # whoever connects could write them
-        timeout_graceful_shutdown=_LAST_WORDS_SECONDS,
+        proxy_headers=False,  # any client could send them
+        timeout_graceful_shutdown=_CLOSE_SECONDS,
     )
     return _Server(config, service)
 
@@ -75,10 +67,10 @@ class _Connection(Deadlines, HttpToolsProtocol):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says that it is going before it does.
+    """uvicorn's server with a graceful shutdown.
 
-    After the first signal the address stays open, so that whoever asks whether the server is ready hears that it is
-    not; what was begun goes on for a while, then it is told that it is given up. The second signal ends at once.
+    After the first signal the address stays open, so that readiness checks get "not ready"; running requests may end
+    within the grace, the others get an error. A second signal ends the server at once.
     """
 
     def __init__(self, config: uvicorn.Config, service: AdmissionControl) -> None:
@@ -104,7 +96,7 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _logging(stream: TextIO) -> Iterator[None]:
-    """Let the log be written to ``stream``."""
+    """Write the log to ``stream``."""
     lines = JsonLines(stream)
     loggers = {name: logging.getLogger(name) for name in (LOGGER, "uvicorn.error", "asyncio")}
     for name, logger in loggers.items():
@@ -120,24 +112,24 @@ def _logging(stream: TextIO) -> Iterator[None]:
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Return a socket that holds an address for workers, which listen there themselves; port 0 takes any free one.
+    """Return a socket that reserves an address for workers, which listen on it themselves; port 0 takes any free one.
 
     Raises :class:`AddressTaken`.
     """
-    # Another server's workers share their address with whoever asks for a share: who does not is told that it is taken.
+    # A shared bind would succeed beside another server's workers: bind exclusively first.
     with listen(host, port) as free:
         port = free.getsockname()[1]
     return listen(host, port, shared=True)
 
 
 def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """Return a socket that listens there; port 0 takes any free one. Raises :class:`AddressTaken`.
+    """Return a listening socket; port 0 takes any free one. Raises :class:`AddressTaken`.
 
-    A ``shared`` one is bound beside others that are, and does not listen yet.
+    A ``shared`` socket is bound with SO_REUSEPORT and does not listen yet.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol by name: asyncio sets TCP_NODELAY only on sockets that say they are TCP's, and without it every
-    # answer waits 40 ms between its headers and its body.
+    # The protocol is named because asyncio sets TCP_NODELAY only on TCP sockets; without it every response waits 40 ms
+    # between its headers and its body.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:

@@ -1,4 +1,4 @@
-"""Signed session cookies."""
+"""Signed session cookies of browsers that signed in with the API key."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from starlette.requests import cookie_parser
 
 COOKIE = "shrag_session"
 SECONDS = 12 * 3600
-"""How long a browser stays signed in; it ends sooner when the server does."""
+"""How long a session lasts; all end with the process."""
 
 
 class Sessions:
-    """Makes and checks cookies, signed by a secret that this process drew and nobody else has. ``clock``: seconds."""
+    """Creates and verifies cookies, signed with a random secret of this process. ``clock``: seconds since 1970."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._secret = secrets.token_bytes(32)
 
     def begin(self, *, secure: bool) -> str:
-        """Return the value of a ``Set-Cookie`` header; a ``secure`` cookie is sent back over TLS only."""
-        until = str(int(self._clock()) + SECONDS)
-        said = f"{until}.{secrets.token_hex(16)}"
-        return _cookie(f"{said}.{self._sign(said)}", SECONDS, secure=secure)
+        """Return a new cookie as the value of ``Set-Cookie``; a ``secure`` one is sent back over TLS only."""
+        expires = str(int(self._clock()) + SECONDS)
+        payload = f"{expires}.{secrets.token_hex(16)}"
+        return _cookie(f"{payload}.{self._sign(payload)}", SECONDS, secure=secure)
 
-    def holds(self, header: str) -> bool:
-        """Say whether the ``Cookie`` header has a cookie of ours that has not expired."""
-        said, _, signature = cookie_parser(header).get(COOKIE, "").rpartition(".")
-        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(said).encode()):
+    def is_valid(self, header: str) -> bool:
+        """Return whether the ``Cookie`` header has a valid cookie that has not expired."""
+        payload, _, signature = cookie_parser(header).get(COOKIE, "").rpartition(".")
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(payload).encode()):
             return False
-        return self._clock() < int(said.partition(".")[0])
+        return self._clock() < int(payload.partition(".")[0])
 
-    def _sign(self, said: str) -> str:
-        return hmac.new(self._secret, said.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+    def _sign(self, payload: str) -> str:
+        return hmac.new(self._secret, payload.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
 
 def end_session() -> str:
-    """Return the value of a ``Set-Cookie`` header by which a browser forgets its cookie."""
+    """Return the value of ``Set-Cookie`` that deletes the cookie."""
     return _cookie("", 0, secure=False)
 
 

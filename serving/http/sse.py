@@ -1,8 +1,4 @@
-"""Server-sent events (HTML Living Standard, 9.2) as a streaming response.
-
-``event:`` names the kind, ``data:`` is the event as JSON. Comments are sent while there is no event, so that a proxy
-does not take the connection for dead.
-"""
+"""Server-sent events (HTML Living Standard, 9.2) as a streaming response: ``event:`` and ``data:``, which is JSON."""
 
 from __future__ import annotations
 
@@ -18,26 +14,26 @@ from shrag.serving.http.problems import problem_body
 
 SSE_TYPE = "text/event-stream"
 HEADERS: Mapping[str, str] = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-"""No proxy is to collect the whole answer before it passes it on."""
+"""They keep proxies from buffering the stream."""
 
 KEEP_ALIVE = b": keep-alive\n\n"
+"""A comment, sent while there is no event, so that proxies keep the connection open."""
 
 
 class NamedEvent(Protocol):
-    """A value that is sent as JSON under the name of its kind."""
+    """An event that is sent as JSON under its name."""
 
     @property
     def event(self) -> str:
-        """The name of its kind."""
+        """The name of the event."""
 
 
 async def stream_events(
     events: AsyncGenerator[NamedEvent | None, None], first: NamedEvent | None = None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield ``first`` and then ``events`` as messages of the stream; None stands for a time without events.
+    """Yield ``first`` and then ``events`` as messages; None is sent as a keep-alive comment.
 
-    A failure ends the stream with an ``error`` event whose data is a problem. A stream that ends without an event that
-    its reader knows to be the last one was cut.
+    A failure ends the stream with an ``error`` event whose data is a problem (RFC 9457).
     """
     try:
         if first is not None:
@@ -50,7 +46,7 @@ async def stream_events(
 
 
 class SSEResponse(StreamingResponse):
-    """A stream of ``messages``. ``on_close`` is called once when it ends, also where it was never begun."""
+    """A stream of ``messages``. ``on_close`` is called once when it ends, even if it was never started."""
 
     media_type = SSE_TYPE
 

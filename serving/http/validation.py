@@ -1,4 +1,4 @@
-"""Explain why a request does not fit its schema: which field, which rule, which value."""
+"""Messages for requests that do not match their schema: the field, the rule and the value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Step = str | int
 _type_info = cache(inspect.type_info)
 
 
-def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value: object, place: str) -> str:
+def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value: object, source: str) -> str:
     """Return one sentence that names the field, the rule it breaks and its value.
 
     msgspec's own message has the path and the kind of the error; the rule is read from the type of the field.
@@ -28,7 +28,7 @@ def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value:
         error: What decoding raised.
         schema: The type that ``value`` was decoded as.
         value: The whole request, decoded without a type.
-        place: Where it was sent: ``body`` or ``query``.
+        source: Where it was sent: ``body`` or ``query``.
 
     >>> class Query(msgspec.Struct):
     ...     k: int
@@ -42,9 +42,9 @@ def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value:
     for step in steps:
         kind = _type_at(kind, step)
     if field is None:
-        where = ".".join(map(str, (place, *steps)))
+        where = ".".join(map(str, (source, *steps)))
         return f"{where}: expected {_rule(kind)}, got {_shown(_value_at(value, steps))}."
-    where = ".".join(map(str, (place, *steps, _cut(field["name"]))))
+    where = ".".join(map(str, (source, *steps, _cut(field["name"]))))
     if field["kind"] == "missing required":
         return f"{where}: this field is required and missing."
     structs = [each for each in _members(kind) if isinstance(each, inspect.StructType)]

@@ -1,4 +1,4 @@
-"""``/sign-in``: a form that takes the API key from a person and gives the browser a cookie. It needs no script."""
+"""``/sign-in``: a form for the API key that gives the browser a session cookie. It needs no script."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from shrag.serving.http.sessions import end_session
 from shrag.serving.page.rendering import interface_texts, render_template
 from shrag.serving.page.request import choose_language
 
-# Under the page's own policy, no-referrer, a browser sends `Origin: null` with a form, which the guard refuses.
+# With the page's policy, no-referrer, a browser sends `Origin: null` with a form, which the request guard refuses.
 _HEADERS = {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie", "Referrer-Policy": "same-origin"}
 
-_SAFE_IN_ADDRESS = "/?&=%+-._~!*'(),;:@$"
+_SAFE_IN_URL = "/?&=%+-._~!*'(),;:@$"
 
 
 class SignIn:
-    """The form and what it does. ``access`` has the key that is asked for."""
+    """The form and its routes. ``access`` has the key."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
 
     def form(self, scope: Scope) -> Response:
-        """Return the form in place of the page that ``scope`` asks for; it leads on to that page."""
+        """Return the form in place of the requested page, to which it then redirects."""
         query = scope["query_string"].decode("latin-1")
-        wanted = quote(scope["path"], safe=_SAFE_IN_ADDRESS) + (f"?{query}" if query else "")
-        response = self._form(Request(scope), wanted, 401)
+        target = quote(scope["path"], safe=_SAFE_IN_URL) + (f"?{query}" if query else "")
+        response = self._form(Request(scope), target, 401)
         response.headers["WWW-Authenticate"] = CHALLENGE
         return response
 
     def routes(self) -> list[Route]:
-        """Return the routes of the form and of what it sends."""
+        """Return the routes of the form."""
         return [
             Route("/sign-in", self._show),
             Route("/sign-in", self._sign_in, methods=["POST"]),
@@ -49,42 +49,42 @@ class SignIn:
 
     async def _sign_in(self, request: Request) -> Response:
         fields = await _read_form(request)
-        wanted = local_address(fields.get("next", ""))
+        target = local_address(fields.get("next", ""))
         problem = check_key(fields.get("key", "").strip(), self._access, client_address(request.scope))
         if problem is not None:
-            response = self._form(request, wanted, problem.status, problem.code)
+            response = self._form(request, target, problem.status, problem.code)
             response.headers.update(problem.headers)
             return response
         secure = request.headers.get("origin", "").startswith("https://")
-        headers = {"Location": wanted, "Set-Cookie": self._access.sessions.begin(secure=secure)}
+        headers = {"Location": target, "Set-Cookie": self._access.sessions.begin(secure=secure)}
         return Response(status_code=303, headers=headers | _HEADERS)
 
     async def _sign_out(self, _: Request) -> Response:
         return Response(status_code=303, headers={"Location": "/sign-in", "Set-Cookie": end_session()} | _HEADERS)
 
-    def _form(self, request: Request, wanted: str, status: int, problem: str = "") -> Response:
+    def _form(self, request: Request, target: str, status: int, problem: str = "") -> Response:
         language = choose_language(request.query_params.get("ui"), request.headers.get("accept-language", ""))
         html = render_template(
             "sign_in.html",
             ui=language,
             texts=interface_texts()[language],
-            next=wanted,
+            next=target,
             problem=problem,
-            signed_in=status == 200 and self._access.sessions.holds(request.headers.get("cookie", "")),
+            signed_in=status == 200 and self._access.sessions.is_valid(request.headers.get("cookie", "")),
         )
         return HTMLResponse(html, status, headers=dict(_HEADERS))
 
 
-def local_address(wanted: str) -> str:
-    """Return ``wanted`` where it is an address of this server, else its page: a form leads nowhere else.
+def local_address(target: str) -> str:
+    """Return ``target`` where it is a path of this server, else ``/``: no redirect to another site.
 
     >>> local_address("/?q=a"), local_address("//evil.example"), local_address("https://evil.example")
     ('/?q=a', '/', '/')
     """
-    is_path = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
-    if not is_path or any(character < " " or character == "\\" for character in wanted):
+    is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
+    if not is_path or any(character < " " or character == "\\" for character in target):
         return "/"
-    return quote(wanted, safe=_SAFE_IN_ADDRESS)
+    return quote(target, safe=_SAFE_IN_URL)
 
 
 async def _read_form(request: Request) -> Mapping[str, str]:

@@ -29,14 +29,14 @@ def build_queries(
     own: Sequence[QueryTerm] = (),
     excluded: Sequence[Sequence[QueryTerm]] = (),
 ) -> QueryPlan:
-    """Return the subqueries, those in the other language than the question's, and one of the question's own words.
+    """Return the subqueries in the question's language, those in the other one, and a query of its own words.
 
     Args:
-        keywords: What to search for, the most important first.
+        keywords: The keywords, the most important first.
         language: The question's language.
-        settings: Which of the queries are made, and how keywords are joined.
+        settings: Which queries are made, and how keywords are joined.
         own: The question's own keywords where a model chose ``keywords``; joined in one more query.
-        excluded: Phrases; documents that have all words of one of them are left out of every query.
+        excluded: Phrases; every query excludes documents that have all words of one of them.
     """
     shown: list[list[str]] = []
     queries: list[Query] = []
@@ -57,7 +57,7 @@ def build_queries(
 
 
 def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Sequence[QueryTerm]]:
-    """Return the keywords of ``SQ_n = k_1 ∨ … ∨ k_n`` for n from all down to one: the most important stay."""
+    """Return the keywords of ``SQ_n = k_1 ∨ … ∨ k_n``, n from all to one; the least important go first."""
     subqueries = [keywords[:size] for size in range(len(keywords), 0, -1)]
     return subqueries[:1] if settings.queries == "longest" else subqueries
 
@@ -70,14 +70,14 @@ def build_subqueries(keywords: Sequence[QueryTerm], settings: SearchSettings = P
 def reduce_translated_query(
     keywords: Sequence[QueryTerm], language: AnswerLanguage, settings: SearchSettings = PRODUCT
 ) -> list[list[QueryTerm]]:
-    """Return the keywords of the queries in the other language, the longest first; none where nothing is translated.
+    """Return the keywords of the queries in the other language, the longest first; none without translations.
 
-    Documents of the question's ``language`` match all its words, those of the other only what has a translation or is
-    written alike in both: in one query with the others they would not come among the first ten.
+    They are separate queries because documents of the other language match only words that have a translation or are
+    spelt alike: in one query with all words they would not be among the first ten.
     """
     korean = language == "ko"
     translated = [keyword for keyword in keywords if _is_translatable(keyword, korean=korean)]
-    # What is written alike in both has been asked for already, unless the question's own language is not to be asked.
+    # Words that are spelt alike in both languages are in the other queries already, unless those are not made.
     if settings.languages == "both" and not any(_has_translations(keyword) for keyword in translated):
         return []
     sizes = dict.fromkeys([-(-len(translated) * part // 3) for part in (3, 2, 1)])
@@ -88,7 +88,7 @@ def reduce_translated_query(
 def build_translated_queries(
     subqueries: Sequence[Sequence[QueryTerm]], language: AnswerLanguage, settings: SearchSettings = PRODUCT
 ) -> list[Query]:
-    """Return the queries of :func:`reduce_translated_query`: a keyword is found by the best of its translations."""
+    """Return the queries of :func:`reduce_translated_query`; a keyword is scored by its best translation."""
     korean = language == "ko"
     return [
         join_clauses([_translated_clause(keyword, korean=korean) for keyword in subquery], settings)
@@ -97,7 +97,7 @@ def build_translated_queries(
 
 
 def filter_languages(keywords: Sequence[QueryTerm], languages: Languages, language: AnswerLanguage) -> list[QueryTerm]:
-    """Return the keywords that can be searched for in ``languages``; ``language`` is the question's."""
+    """Return the keywords that can be searched in ``languages``; ``language`` is the question's."""
     if languages == "both":
         return list(keywords)
     if languages == language:
@@ -108,13 +108,11 @@ def filter_languages(keywords: Sequence[QueryTerm], languages: Languages, langua
 
 
 def join_clauses(clauses: Sequence[Query], settings: SearchSettings = PRODUCT) -> Query:
-    """Return the query of clauses that come from the most important keyword to the least important one.
+    """Join the clauses, the most important first, by OR and, between the last ones, by ``settings.ands`` ANDs.
 
-    With ``ands``, that many ANDs are between the last clauses; a query of fewer has all of them. The SHRAG paper (5.1)
-    writes ``free|textbook|mathematics+school`` for one AND, made "by starting from the lower priority keywords" and
-    "adding the specified number of higher priority keywords": the last keyword and one above it, together, as one
-    alternative among the others (``grouped``). Read from left to right, as engines without precedence do, the same
-    line asks for the last keyword and any of the others (``required``).
+    A query with fewer places has an AND at each. ``free|textbook|mathematics+school`` in the SHRAG paper (5.1) has one
+    AND: the last two keywords together are one alternative (``grouped``). An engine without precedence reads the same
+    line from left to right: the last keyword and any of the others (``required``).
     """
     ands = min(settings.ands, len(clauses) - 1)
     if ands <= 0:
@@ -125,14 +123,14 @@ def join_clauses(clauses: Sequence[Query], settings: SearchSettings = PRODUCT) -
 
 
 def exclude_phrases(query: Query, phrases: Sequence[Sequence[QueryTerm]]) -> Query:
-    """Return ``query`` without the documents that have all words of one of the ``phrases``, in either language."""
+    """Return ``query`` excluding documents that have all words of one of the ``phrases``, in either language."""
     if not phrases:
         return query
     return Not(query, Or(tuple(And(tuple(map(_in_any_language, phrase))) for phrase in phrases)))
 
 
 def show_query(texts: Sequence[str], settings: SearchSettings = PRODUCT) -> tuple[str, ...]:
-    """Return a query's keywords as people read them: what OR joins side by side, what AND joins with a plus."""
+    """Return a query's keywords for display; those joined by AND are one text with plus signs."""
     ands = min(settings.ands, len(texts) - 1)
     if ands <= 0:
         return tuple(texts)
@@ -143,7 +141,7 @@ def show_query(texts: Sequence[str], settings: SearchSettings = PRODUCT) -> tupl
 
 
 def show_translation(keyword: QueryTerm) -> str:
-    """Return a keyword in the other language: its surest translation, or itself where it is written alike."""
+    """Return a keyword in the other language: its most confident translation, or itself where it is spelt alike."""
     if keyword.parts:
         # The words of a phrase that was translated as one share its translation.
         return " ".join(dict.fromkeys(show_translation(part) for part in keyword.parts))
@@ -179,7 +177,7 @@ def _any_of(terms: Iterable[str]) -> Or:
 
 
 def _flat(clauses: Iterable[Query]) -> Iterator[Query]:
-    """Yield the clauses with the terms of a disjunction in its place: a query is one flat list of terms."""
+    """Yield the clauses, replacing each disjunction by its own: a query becomes one flat list of terms."""
     for clause in clauses:
         if isinstance(clause, Or):
             yield from clause.clauses
@@ -198,6 +196,6 @@ def _is_translatable(keyword: QueryTerm, *, korean: bool) -> bool:
 
 
 def _is_written_alike(keyword: QueryTerm, *, korean: bool) -> bool:
-    """Say whether the other language's documents may have the keyword as it is: LSTM, GPT-4."""
+    """Return whether documents of the other language may spell the keyword alike: LSTM, GPT-4."""
     latin = not any(map(_HANGUL.search, keyword.terms))
     return latin and (korean or any(character.isupper() or character.isdigit() for character in keyword.text[1:]))

@@ -23,19 +23,19 @@ _CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
 
 
 class QueryTerm(NamedTuple):
-    """A word of a question, as written, with the index terms any of which is a match: ``GPT-4`` is gpt4, gpt or 4.
+    """A word of a question with its index terms, any of which matches: ``GPT-4`` has gpt4, gpt and 4.
 
     Attributes:
-        text: The word as the question has it.
-        terms: Its index terms, each once.
-        idf: That of its rarest term that the index has, or of an unseen term where it has none.
+        text: The word as written.
+        terms: Its distinct index terms.
+        idf: The idf of its rarest term in the index; where none is, of an unseen term.
         frequency: How often the question has it.
         keyword: Whether its kind makes a keyword.
         known: Whether the index has it or a translation of it.
-        translations: Its translations, the surest first.
-        start: Where its first use begins in the question.
+        translations: Its translations, the most confident first.
+        start: Where its first occurrence begins in the question.
         end: Where that ends.
-        parts: The words of a phrase, all of which a match must have; its terms are theirs together.
+        parts: The words of a phrase, all of which must match; ``terms`` are the terms of all.
     """
 
     text: str
@@ -51,7 +51,7 @@ class QueryTerm(NamedTuple):
 
 
 def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
-    """Return a question's content words in order of first use, each once; stop words and affixes are left out."""
+    """Return the distinct content words of a question in order of first occurrence, without stop words and affixes."""
     contents = question.statistics.contents
     found: dict[tuple[str, ...], QueryTerm] = {}
     for segment, translations in zip(question.segments, question.translations, strict=True):
@@ -78,19 +78,19 @@ def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
 
 
 def text_terms(text: str, index: OpenIndex) -> list[QueryTerm]:
-    """Return the content words of any text, translated by the index's glossary, as :func:`query_terms` does."""
+    """Return the :func:`query_terms` of any text, translated by the index's glossary."""
     return query_terms(analyze_question(text, index.analyzer, index.searcher, index.glossary))
 
 
 def searchable(terms: Iterable[QueryTerm]) -> list[QueryTerm]:
-    """Return those that can be keywords: nouns, foreign words and numbers that the index has in some language."""
+    """Return the terms that can be keywords: nouns, foreign words and numbers that are known."""
     return [term for term in terms if term.keyword and term.known]
 
 
 def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
-    """Return the share of the query's idf that is in ``terms``: 1 where every word is, 0 where none is.
+    """Return the share of the query's idf whose words match ``terms``, from 0 to 1.
 
-    A translation is there where all of its terms are.
+    A translation matches where all of its terms do.
     """
     total = sum([word.idf for word in query])
     found = sum(
@@ -111,9 +111,9 @@ def why_nothing(terms: Sequence[QueryTerm]) -> EmptyReason:
 
 
 def join_terms(parts: Sequence[QueryTerm]) -> QueryTerm:
-    """Return the phrase that is where every one of its ``parts`` is; a single part is itself.
+    """Return the phrase of ``parts``, all of which must match; a single part is returned as it is.
 
-    Its idf is the sum of theirs, as if they occurred in documents independently of each other.
+    Its idf is their sum, as if they occurred independently of each other.
     """
     if len(parts) == 1:
         return parts[0]
@@ -131,11 +131,10 @@ def join_terms(parts: Sequence[QueryTerm]) -> QueryTerm:
 
 
 def choose_phrases(keywords: Sequence[QueryTerm], question: str, choice: WordChoice) -> list[QueryTerm]:
-    """Return the keywords as ``choice`` has them: single, neighbours joined to phrases (free textbook), or both.
+    """Return the keywords as ``choice`` says: single, neighbours joined to phrases (free textbook), or both.
 
-    Two keywords of the question with nothing but space between them are neighbours; one without a neighbour stays
-    single. The SHRAG paper compares single words with compound ones. Source of the neighbours: Metzler and Croft, *A
-    Markov random field model for term dependencies*, SIGIR 2005.
+    Keywords with only space between them are neighbours; one without a neighbour stays single. Source: the SHRAG paper;
+    for neighbours Metzler and Croft, *A Markov random field model for term dependencies*, SIGIR 2005.
     """
     if choice == "split":
         return list(keywords)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shrag.models.encoder import Encoder
 
 RRF_K = 60
-"""How slowly a rank loses weight; the value of the paper."""
+"""The constant of reciprocal rank fusion; the value of the paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class RetrievalResult:
 
 
 class Nearest(NamedTuple):
-    """What vectors found for a question, best first, and the encoder that made them."""
+    """The hits of vectors for a question, best first, and the encoder that made the vectors."""
 
     hits: Sequence[Hit]
     encoder: Encoder
@@ -59,17 +59,17 @@ def search_candidates(
     *,
     complete_only: bool = True,
 ) -> tuple[Hits, list[AnalyzedRecord]]:
-    """Run the queries; return what they found, and the records of the candidates in their order.
+    """Run the queries; return the hits, and the records of the candidates in order.
 
-    Candidates are all hits in the order in which the queries first found them, each record once. With vectors, that
-    order and theirs are fused by reciprocal ranks.
+    Candidates are the distinct hits in the order in which the queries first found them; with vectors, that order and
+    theirs are fused by reciprocal ranks.
 
     Args:
         queries: The queries.
         index: The index.
-        depth: Hits that each query is asked for.
-        nearest: What vectors found, best first.
-        complete_only: Whether records that cannot support an answer are left out.
+        depth: Hits of each query.
+        nearest: The hits of vectors.
+        complete_only: Whether to leave out records without title or abstract, which cannot support an answer.
     """
     lists = index.searcher.search(queries, depth) if queries else []
     docids = list(dict.fromkeys([hit.docid for found in lists for hit in found]))
@@ -92,9 +92,9 @@ def search_candidates(
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], rrf_k: int = RRF_K) -> list[tuple[str, float]]:
     """Return every document of the rankings with the sum of ``1 / (rrf_k + rank)`` over them, best first.
 
-    Ranks count from 1. A document twice in one ranking counts where it first is, and those after it move up; ties go by
-    docid. Source: Cormack, Clarke and Büttcher, *Reciprocal rank fusion outperforms Condorcet and individual rank
-    learning methods*, SIGIR 2009.
+    Ranks count from 1, ties go by docid. Of a document twice in one ranking the second one is ignored.
+    Source: Cormack, Clarke and Büttcher, *Reciprocal rank fusion outperforms Condorcet and individual rank learning
+    methods*, SIGIR 2009.
 
     >>> [docid for docid, _ in reciprocal_rank_fusion([["a", "b", "b", "c"], ["c", "d"]])]
     ['c', 'a', 'b', 'd']
@@ -122,10 +122,7 @@ def bind_question(reranker: Reranker, question: AnalyzedQuestion) -> Reranker:
 
 
 def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
-    """Return the candidates with the re-ranker's scores for ``text``, best first, ties by docid.
-
-    What the re-ranker scores minus infinity is left out.
-    """
+    """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞."""
     scores = reranker.score(text, [to_passage(each.record) for each in candidates])
     shown = [
         ScoredRecord(each.record, score, each.candidate_rank)
@@ -136,7 +133,7 @@ def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) ->
 
 
 def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[RankedRecord, ...]:
-    """Return records, which come best first, as the ranking shows them: each paper once, as many as are wanted."""
+    """Return the ranking of records that come best first: at most ``k``, each paper once unless requested otherwise."""
     ranked = [
         RankedRecord(rank, each.candidate_rank, each.score, each.record.record) for rank, each in enumerate(scored, 1)
     ]
@@ -144,10 +141,9 @@ def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[Rank
 
 
 def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:
-    """Return the best record of each paper, best first, ranked anew, ``most`` at most; ``duplicates`` names its others.
+    """Return the best record of each paper, ranked anew, ``most`` at most.
 
-    Those are the ones that are ranked too, in their order, and the first one of the paper in the corpus, which all
-    others point to. The order in which they come is the order in which they are ranked.
+    ``duplicates`` are the paper's other ranked records, in order, and its first record in the corpus.
     """
     papers: dict[str, list[RankedRecord]] = {}
     for each in ranked:

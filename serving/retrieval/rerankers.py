@@ -1,4 +1,4 @@
-"""Re-rankers: which one an index has, and those that need no model."""
+"""Re-rankers: choose and open one for an index; those that need no model."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from shrag.models.encoder import Encoder
 
 AUTO = "auto"
-"""By stored vectors where the index has a model's and the model is here, else by words."""
+"""By stored vectors where they are an embedding model's that is installed, else by words."""
 
 LEXICAL = "lexical"
-"""BM25 and the best sentence; needs nothing."""
+"""BM25 and the best sentence."""
 
 VECTORS = "vectors"
-"""The cosine of the question and each record's stored vector, as the SHRAG paper has it; needs an index with some."""
+"""The cosine of the question and each record's stored vector, as in the SHRAG paper."""
 
 CROSS_ENCODER = "cross-encoder"
-"""The catalogue's default cross-encoder. Another is chosen by its name there, or by the path of its folder."""
+"""The catalogue's default cross-encoder; another is chosen by its name in the catalogue or its folder's path."""
 
 
 class NoReranker:
@@ -63,7 +63,7 @@ class CosineReranker:
 
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
-    """Raise :class:`UnknownReranker` for a choice there is not, or a threshold where scores have no fixed scale."""
+    """Raise :class:`UnknownReranker` for an unknown choice, or a threshold for scores without a fixed scale."""
     if (
         choice not in {AUTO, LEXICAL, VECTORS, CROSS_ENCODER}
         and not is_path(choice)
@@ -73,8 +73,8 @@ def check_reranker(choice: str, threshold: float | None = None) -> None:
         raise UnknownReranker(f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path.")
     if threshold is not None and choice in {AUTO, LEXICAL, VECTORS}:
         raise UnknownReranker(
-            f"Scores of the re-ranker {choice} have no scale that a least score of {threshold:g} could be on: leave it "
-            f"out, or choose {CROSS_ENCODER}."
+            f"The scores of the re-ranker {choice} have no fixed scale, so that a least score of {threshold:g} means "
+            f"nothing: leave it out, or choose {CROSS_ENCODER}."
         )
     if threshold is not None and not 0 <= threshold <= 1:
         raise UnknownReranker(f"A least score must be from 0 to 1, got {threshold:g}.")
@@ -113,7 +113,7 @@ def open_lexical_reranker(index: OpenIndex) -> LexicalReranker:
 
 
 def _best_available(index: OpenIndex) -> Reranker:
-    """Rank as the SHRAG paper does where that can be; vectors that were counted, not learnt, rank worse than words."""
+    """Use vectors, as the SHRAG paper does, if a model made them; those of LSA rank worse than words."""
     card = index.manifest.vectors
     if card is not None and card.encoder != LSA:
         with suppress(StrategyUnavailable):
@@ -122,7 +122,7 @@ def _best_available(index: OpenIndex) -> Reranker:
 
 
 def _open_vector_reranker(index: OpenIndex) -> Reranker:
-    # Opened now: that its encoder is not here is better said before the first question.
+    # Loaded now, so that a missing encoder is reported before the first question.
     dense = require_vectors(index, f"the re-ranker {VECTORS}", f"choose the re-ranker {LEXICAL}", encoder="gte")
     from shrag.indexing.vectors.vector_index import VectorReranker
 

@@ -1,4 +1,4 @@
-"""Admission control and deadlines: bounded numbers of requests are worked on and wait, each for a bounded time."""
+"""Admission control: bounded numbers of requests run and wait, each until its deadline; others are refused."""
 
 from __future__ import annotations
 
@@ -22,25 +22,23 @@ _POLL_SECONDS = 0.25
 
 
 def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
-    """Return how many searches one of so many processes works on at once.
+    """Return how many searches run at once in each of ``workers`` processes, at least ``waiting``.
 
-    One process needs a few more than it has interpreters, for while one waits for Lucene another can run. Where a
-    language model chooses the keywords, most of a search is ``waiting`` for it: so many at least may do so.
+    A few more than processors, since some wait for Lucene; many more where they wait for a language model's keywords.
     """
     return max(4, (os.cpu_count() or 1) // workers, waiting)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """How much the server takes on at once; searches and answers have each their own queue.
+    """How many requests run and wait. Searches and answers have separate queues: slow answers do not delay searches.
 
-    So slow answers do not hold searches up. As many searches may wait as 64 callers make: a longer queue would only
-    make all in it wait longer, and those that come when the rush is over wait behind it.
+    64 searches may wait: a longer queue would only make all requests wait longer, also those after a burst.
 
     Attributes:
-        searches: Searches worked on at once, in a thread each.
+        searches: Searches that run at once, in a thread each.
         queued_searches: Searches that may wait for a thread; more are refused at once.
-        asks: Answers worked on at once, likewise.
+        asks: Answers that run at once.
         queued_asks: Answers that may wait.
         deadline: Seconds from a request's arrival to its last byte.
     """
@@ -63,19 +61,19 @@ class ServerLimits:
 
 
 async def never_disconnects() -> bool:
-    """Say that the client has not left; for one that cannot be asked."""
+    """Return False: for clients whose connection cannot be watched."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a request is given up.
+    """When a request is no longer waited for.
 
     Attributes:
         until: The time, by the loop's clock.
-        seconds: How long that was from the request's arrival, for the message.
-        stopped: Says that the server gives up what still runs.
-        is_disconnected: Says that the client has left.
+        seconds: The time allowed from the request's arrival, for the message.
+        stopped: Says whether the server gives up running requests.
+        is_disconnected: Says whether the client has left.
     """
 
     until: float = float("inf")
@@ -84,11 +82,11 @@ class Deadline:
     is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects
 
     async def wait(self, work: asyncio.Future[Any], at_most: float = float("inf")) -> bool:
-        """Wait until ``work`` is done, ``at_most`` so many seconds; return whether it is.
+        """Wait at most ``at_most`` seconds for ``work``; return whether it is done. The work goes on in any case.
 
         Raises:
-            DeadlineExceeded: The deadline has passed. Here and below, the work goes on.
-            ShuttingDown: The server gives up what still runs.
+            DeadlineExceeded: The deadline has passed.
+            ShuttingDown: The server gives up running requests.
             ClientDisconnected: The client has left.
         """
         loop = asyncio.get_running_loop()
@@ -106,11 +104,11 @@ class Deadline:
         return True
 
     def without_disconnect(self) -> Deadline:
-        """Return the same for a streamed answer, whose response finds out by itself that the client has left."""
+        """Return the same deadline for a streamed answer, whose response itself notices that the client has left."""
         return replace(self, is_disconnected=never_disconnects)
 
     def check(self, now: float) -> None:
-        """Raise as :meth:`wait` does where there is no reason to wait any longer."""
+        """Raise :class:`ShuttingDown` or :class:`DeadlineExceeded` where :meth:`wait` would."""
         if self.stopped():
             raise ShuttingDown
         if now >= self.until:
@@ -120,14 +118,14 @@ class Deadline:
 
 
 class AdmissionQueue:
-    """The slots of one kind of work, first come, first served, and the threads it is done in.
+    """A first-in first-out queue for a number of slots, and the threads of one kind of work.
 
-    Used from event loops only, its functions run in threads of their own: Lucene and Kiwi work outside the
-    interpreter's lock, and Java knows each thread that calls it.
+    Its methods are called in an event loop. Each kind of work has its own few threads, since the JVM keeps data for
+    every thread that has called it.
     """
 
     def __init__(self, stage: str, slots: int, queue: int) -> None:
-        """Make a queue for the work called ``stage``: so many ``slots``, and a ``queue`` of so many that wait."""
+        """Make a queue for the work called ``stage``, with ``slots`` threads and at most ``queue`` waiting requests."""
         self.stage = stage
         self.workers = ThreadPoolExecutor(max_workers=slots, thread_name_prefix=stage)
         self._slots = slots
@@ -150,7 +148,7 @@ class AdmissionQueue:
         """Take a slot, waiting for one where none is free; :meth:`leave` gives it back.
 
         Raises:
-            Overloaded: Too many wait. Else raises as :meth:`Deadline.wait` does.
+            Overloaded: The queue is full. Otherwise raises as :meth:`Deadline.wait` does.
         """
         loop = asyncio.get_running_loop()
         deadline.check(loop.time())
@@ -159,7 +157,7 @@ class AdmissionQueue:
             return
         if len(self._waiting) >= self._queue:
             raise Overloaded(
-                f"{self._busy} requests are worked on and {len(self._waiting)} wait, as many as may: ask again later.",
+                f"{self._busy} requests run and {len(self._waiting)} wait, the most allowed: ask again later.",
                 self._retry_after(),
             )
         turn: asyncio.Future[None] = loop.create_future()
@@ -175,7 +173,7 @@ class AdmissionQueue:
             raise
 
     def leave(self, seconds: float | None = None) -> None:
-        """Give the slot to the request that has waited longest; ``seconds`` says how long it was taken."""
+        """Give the slot to the request that has waited longest; ``seconds`` is how long the slot was taken."""
         if seconds is not None:
             self._seconds += _WEIGHT_OF_LAST * (seconds - self._seconds)
         if self._waiting:
@@ -186,17 +184,17 @@ class AdmissionQueue:
     async def run(
         self, function: Callable[[], _Done], deadline: Deadline, cancel: Callable[[], None] = lambda: None
     ) -> _Done:
-        """Return what ``function`` returns, run in a thread of this queue.
+        """Run ``function`` in a thread of this queue and return what it returns.
 
-        The slot is free once the thread is, also where it is waited for no longer.
+        The slot stays taken until the thread is free, also where the request is no longer waited for.
 
         Args:
             function: The work.
             deadline: How long it is waited for.
-            cancel: Stops the work; called where it is not waited for, whether it was begun or not.
+            cancel: Stops the work; called where it is no longer waited for, also before it has begun.
 
         Raises:
-            Overloaded: Too many wait. Else raises as ``function`` and :meth:`Deadline.wait` do.
+            Overloaded: The queue is full. Otherwise raises as ``function`` and :meth:`Deadline.wait` do.
         """
         loop = asyncio.get_running_loop()
         started = 0.0
@@ -222,11 +220,11 @@ class AdmissionQueue:
         return work.result()
 
     def close(self) -> None:
-        """Take no more work; what runs is not waited for."""
+        """Take no more work, without waiting for what runs."""
         self.workers.shutdown(wait=False, cancel_futures=True)
 
     def _retry_after(self) -> int:
-        """Return the seconds in which those that wait now will have been served, by the time the last ones took."""
+        """Return the seconds until the waiting requests will be done, estimated from the time recent ones took."""
         seconds = self._seconds * (len(self._waiting) + 1) / self._slots
         return min(_LONGEST_RETRY, max(1, math.ceil(seconds)))
 
@@ -244,15 +242,15 @@ class AdmissionControl:
 
     @property
     def in_flight(self) -> int:
-        """Requests that are worked on or wait to be."""
+        """The number of requests that run or wait."""
         return sum(queue.busy + queue.queued for queue in (self.searches, self.asks))
 
     def drain(self) -> None:
-        """Refuse new requests from now on; what was begun goes on. From any thread, also a signal's."""
+        """Refuse new requests from now on; running ones go on. May be called by any thread and signal handler."""
         self.draining = True
 
     def end(self) -> None:
-        """Give up what still runs: each such request gets an error."""
+        """Give up all running requests: each gets an error."""
         self.ended = True
 
     def refuse_when_draining(self) -> None:
@@ -261,7 +259,7 @@ class AdmissionControl:
             raise ShuttingDown
 
     def deadline(self, is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects) -> Deadline:
-        """Return the deadline of a request that has just come; ``is_disconnected`` says that its client has left."""
+        """Return the deadline of a request that has just come; ``is_disconnected`` says whether its client has left."""
         seconds = self.limits.deadline
         until = asyncio.get_running_loop().time() + seconds
         return Deadline(until, seconds, lambda: self.ended, is_disconnected)
@@ -294,6 +292,6 @@ class AdmissionControl:
         return self.metrics.text()
 
     def close_queues(self) -> None:
-        """Take no more work; what runs is not waited for."""
+        """Take no more work, without waiting for what runs."""
         for queue in (self.searches, self.asks):
             queue.close()

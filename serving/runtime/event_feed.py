@@ -1,4 +1,4 @@
-"""EventFeed: move the events of a run from a worker thread to the event loop."""
+"""EventFeed: hands the events of a run from worker threads to the event loop."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _Event = TypeVar("_Event")
 
 
 class EventFeed(Generic[_Event]):
-    """A run whose events are sent as they come, from one ``generation`` of the index.
+    """A run whose events are sent as they are made; ``generation`` is that of the index.
 
-    Without a queue the run is a cached one, which needs no slot and no thread. The owner calls :meth:`leave` at the
-    end, also where no event was ever taken.
+    A cached run needs no queue. The owner calls :meth:`leave` at the end, also where it took no event.
     """
 
     def __init__(self, run: EventRun[_Event], generation: int, queue: AdmissionQueue | None) -> None:
@@ -34,9 +33,7 @@ class EventFeed(Generic[_Event]):
         observe: Callable[[_Event], None] = lambda _: None,
         keep_alive: float = KEEP_ALIVE_SECONDS,
     ) -> AsyncGenerator[_Event | None, None]:
-        """Yield the events, and None whenever there was nothing for ``keep_alive`` seconds.
-
-        However it ends, the run is closed: at once, or where a thread is taking an event, by that thread.
+        """Yield the events, and None whenever none was made for ``keep_alive`` seconds; at the end, close the run.
 
         Args:
             deadline: How long the whole stream may take.
@@ -66,10 +63,7 @@ class EventFeed(Generic[_Event]):
             self._run.close()
 
     async def start(self, deadline: Deadline) -> None:
-        """Begin the run in a thread: a model may have to be asked for its name, an encoder to be loaded.
-
-        Raises as the run's beginning and :meth:`Deadline.wait` do.
-        """
+        """Begin the run in a thread, since that may wait; raises as it and :meth:`Deadline.wait` do."""
         if self._queue is not None:
             begun = asyncio.get_running_loop().run_in_executor(self._queue.workers, self._run.start)
             begun.add_done_callback(_retrieve)
@@ -77,7 +71,7 @@ class EventFeed(Generic[_Event]):
             begun.result()
 
     def leave(self) -> None:
-        """Give the slot back, and close the run: a client may leave before the first event was taken."""
+        """Give the slot back and close the run."""
         self._run.close()
         if self._queue is not None:
             self._queue.leave()
@@ -86,9 +80,9 @@ class EventFeed(Generic[_Event]):
 async def open_feed(
     run: EventRun[_Event], generation: int, queue: AdmissionQueue | None, deadline: Deadline
 ) -> EventFeed[_Event]:
-    """Return the feed of a run, once it is its turn in ``queue`` and it has begun; the owner leaves it.
+    """Return the feed of a run once it has a slot of ``queue`` and has begun; the caller must call ``leave``.
 
-    Raises as :meth:`AdmissionQueue.enter` and :meth:`EventFeed.start` do; the run is closed then.
+    Raises as :meth:`AdmissionQueue.enter` and :meth:`EventFeed.start` do, after closing the run.
     """
     try:
         if queue is not None:
@@ -106,6 +100,6 @@ async def open_feed(
 
 
 def _retrieve(done: asyncio.Future[Any]) -> None:
-    """Retrieve what a step raised: one that was given up may fail as it likes."""
+    """Retrieve the exception of a step that is no longer waited for, so that asyncio does not report it."""
     if not done.cancelled():
         done.exception()

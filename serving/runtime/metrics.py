@@ -18,7 +18,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class Metrics:
-    """Figures of one application. No label has a word that a client wrote: their number stays bounded."""
+    """Metrics of one application. No label has text of a client, so that their number is bounded."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -31,15 +31,15 @@ class Metrics:
         )
         self._stages = Histogram(
             "shrag_stage_duration_seconds",
-            "What a stage of a question took.",
+            "Duration of a stage of a question.",
             ("stage",),
             buckets=_SECONDS,
             registry=registry,
         )
-        self._queue = Gauge("shrag_queue_depth", "Requests waiting for a place.", ("stage",), registry=registry)
-        self._busy = Gauge("shrag_requests_running", "Requests worked on.", ("stage",), registry=registry)
+        self._queue = Gauge("shrag_queue_depth", "Requests waiting for a slot.", ("stage",), registry=registry)
+        self._busy = Gauge("shrag_requests_running", "Requests that run.", ("stage",), registry=registry)
         self._rejections = Counter(
-            "shrag_rejections", "Requests given up by the server.", ("reason",), registry=registry
+            "shrag_rejections", "Requests refused or given up by the server.", ("reason",), registry=registry
         )
         self._fallbacks = Counter(
             "shrag_fallbacks", "Stages done without the language model.", ("stage", "cause"), registry=registry
@@ -62,11 +62,11 @@ class Metrics:
         self._requests.labels(route, method, str(status)).observe(seconds)
 
     def rejected(self, reason: str) -> None:
-        """Count a request that was given up, by its stable code."""
+        """Count a refused request by its problem's code."""
         self._rejections.labels(reason).inc()
 
     def observe(self, *events: Event) -> None:
-        """Count what events of a question say."""
+        """Count the stages, fallbacks and unsupported sentences in events of a question."""
         for event in events:
             if isinstance(event, Timings):
                 for stage, seconds in event.seconds.items():
@@ -80,21 +80,21 @@ class Metrics:
                             self._issues.labels(sentence.issue).inc()
 
     def work(self, stage: str, queued: int, busy: int) -> None:
-        """Set how much there is to do."""
+        """Set the numbers of waiting and running requests of a queue."""
         self._queue.labels(stage).set(queued)
         self._busy.labels(stage).set(busy)
 
     def index(self, name: str, generation: int, digest: str) -> None:
-        """Set which index is served, in place of the last one."""
+        """Set which index is served."""
         self._index.clear()
         self._index.labels(name, str(generation), digest).set(1)
 
     def status(self, status: SourceStatus) -> None:
-        """Set what is served and what is not."""
+        """Set which generations are served."""
         self._status = status
 
     def cache(self, counters: CacheCounters) -> None:
-        """Set what the cache of answers did and holds."""
+        """Set the counters of the answer cache."""
         self._cache = counters
 
     def model(self, up: bool) -> None:
@@ -102,13 +102,13 @@ class Metrics:
         self._model.set(up)
 
     def text(self) -> bytes:
-        """Return all of it, as Prometheus scrapes it."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def _counted(self) -> Iterator[Metric]:
-        """Yield what is counted elsewhere."""
+        """Yield the metrics that are counted elsewhere."""
         status, cache = self._status, self._cache
-        yield CounterMetricFamily("shrag_index_swaps", "Generations taken up since the start.", status.swaps)
+        yield CounterMetricFamily("shrag_index_swaps", "Generations loaded since the start.", status.swaps)
         yield GaugeMetricFamily("shrag_index_closing", "Generations replaced that still answer.", len(status.closing))
         yield GaugeMetricFamily(
             "shrag_index_refused", "1 where the published generation is refused.", bool(status.problem)
@@ -117,19 +117,19 @@ class Metrics:
             return
         questions = CounterMetricFamily(
             "shrag_cache_questions",
-            "Questions answered from what is kept, anew, or with another one's.",
+            "Questions answered from the cache, anew, or by a run in flight.",
             labels=("how",),
         )
         for how, count in (("hit", cache.hits), ("miss", cache.misses), ("joined", cache.joined)):
             questions.add_metric((how,), count)
         yield questions
-        yield CounterMetricFamily("shrag_cache_evictions", "Kept answers pushed out by others.", cache.evicted)
-        yield GaugeMetricFamily("shrag_cache_answers", "Answers kept.", cache.answers)
-        yield GaugeMetricFamily("shrag_cache_bytes", "Memory that kept answers take.", cache.bytes)
+        yield CounterMetricFamily("shrag_cache_evictions", "Cached answers evicted.", cache.evicted)
+        yield GaugeMetricFamily("shrag_cache_answers", "Answers cached.", cache.answers)
+        yield GaugeMetricFamily("shrag_cache_bytes", "Memory of cached answers.", cache.bytes)
 
 
 class _Counted(Collector):
-    """Gives the registry figures at the time it is asked."""
+    """A collector of metrics that are computed at each scrape."""
 
     def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
         self._collect = collect

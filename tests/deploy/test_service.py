@@ -96,10 +96,10 @@ def test_its_options_are_those_of_the_server() -> None:
 
 
 def test_the_time_it_is_given_to_stop_is_more_than_it_takes() -> None:
-    from shrag.serving.http.server import _GRACE_SECONDS, _LAST_WORDS_SECONDS
+    from shrag.serving.http.server import _CLOSE_SECONDS, _GRACE_SECONDS
 
     (given,) = re.findall(r"^TimeoutStopSec=(\d+)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
-    assert int(given) >= _GRACE_SECONDS + _LAST_WORDS_SECONDS + 3
+    assert int(given) >= _GRACE_SECONDS + _CLOSE_SECONDS + 3
 
 
 @contextmanager

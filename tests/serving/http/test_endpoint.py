@@ -165,7 +165,7 @@ def test_a_query_string_is_read_by_the_same_rules(client: TestClient) -> None:
 
 
 def test_a_list_of_a_query_string_has_every_value() -> None:
-    read = read_query(QueryParams("docid=a&docid=b&form=ris"), ReferencesQuery)
+    read = read_query(QueryParams("docid=a&docid=b&format=ris"), ReferencesQuery)
     assert read == ReferencesQuery(["a", "b"], "ris")
     with pytest.raises(HTTPProblem, match=r"query\.docid: expected a list of 1 to 50 items, got a list of length 51\."):
         read_query(QueryParams([("docid", "a")] * 51), ReferencesQuery)

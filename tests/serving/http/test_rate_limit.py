@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from shrag.serving.http.rate_limit import AT_ONCE, MOST_ADDRESSES, FailedKeys
+from shrag.serving.http.rate_limit import BURST, MOST_ADDRESSES, FailedKeys
 
 
 class _Clock:
@@ -19,7 +19,7 @@ def _after(failures: int, address: str = "192.0.2.1") -> tuple[FailedKeys, _Cloc
 
 
 def test_ten_wrong_keys_are_compared_at_once_and_then_one_a_second() -> None:
-    failed, clock = _after(AT_ONCE - 1)
+    failed, clock = _after(BURST - 1)
     assert failed.wait("192.0.2.1") == 0
     failed.failed("192.0.2.1")
     assert failed.wait("192.0.2.1") == 1
@@ -33,28 +33,28 @@ def test_ten_wrong_keys_are_compared_at_once_and_then_one_a_second() -> None:
 
 
 def test_an_address_is_trusted_again_once_it_has_been_quiet() -> None:
-    failed, clock = _after(AT_ONCE)
+    failed, clock = _after(BURST)
     clock.now += 3600
-    for _ in range(AT_ONCE):
+    for _ in range(BURST):
         assert failed.wait("192.0.2.1") == 0
         failed.failed("192.0.2.1")
     assert failed.wait("192.0.2.1") == 1
 
 
 def test_another_address_is_not_held_up() -> None:
-    failed, _ = _after(AT_ONCE)
+    failed, _ = _after(BURST)
     assert (failed.wait("192.0.2.1"), failed.wait("192.0.2.2"), failed.wait("")) == (1, 0, 0)
 
 
 def test_the_addresses_of_one_ipv6_network_are_one_and_mapped_ones_are_those_they_map() -> None:
-    failed, _ = _after(AT_ONCE, "2001:db8::1")
+    failed, _ = _after(BURST, "2001:db8::1")
     assert (failed.wait("2001:db8::ffff"), failed.wait("2001:db8:0:1::1")) == (1, 0)
-    mapped, _ = _after(AT_ONCE, "::ffff:192.0.2.1")
+    mapped, _ = _after(BURST, "::ffff:192.0.2.1")
     assert (mapped.wait("192.0.2.1"), mapped.wait("::ffff:192.0.2.2")) == (1, 0)
 
 
 def test_no_more_addresses_are_remembered_than_may_be_and_the_one_longest_quiet_goes_first() -> None:
-    failed, _ = _after(AT_ONCE)
+    failed, _ = _after(BURST)
     for number in range(MOST_ADDRESSES - 1):
         failed.failed(f"10.0.{number // 256}.{number % 256}")
     assert failed.wait("192.0.2.1") == 1

@@ -23,19 +23,19 @@ def test_a_cookie_holds_for_twelve_hours_and_no_script_or_other_site_gets_it() -
     assert header.endswith("; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict")
     assert sessions.begin(secure=True).endswith("; Secure")
     cookie = _pair(header)
-    assert sessions.holds(cookie)
-    assert sessions.holds(f'theme="dark"; {{"odd": 1}}; {cookie}; a=b')
+    assert sessions.is_valid(cookie)
+    assert sessions.is_valid(f'theme="dark"; {{"odd": 1}}; {cookie}; a=b')
     clock.now += SECONDS - 1
-    assert sessions.holds(cookie)
+    assert sessions.is_valid(cookie)
     clock.now += 1
-    assert not sessions.holds(cookie)
+    assert not sessions.is_valid(cookie)
 
 
 def test_a_cookie_of_another_process_or_one_that_was_changed_does_not_hold() -> None:
     clock = _Clock()
     cookie = _pair(Sessions(clock).begin(secure=False))
     sessions = Sessions(clock)
-    assert not sessions.holds(cookie)
+    assert not sessions.is_valid(cookie)
     own = _pair(sessions.begin(secure=False))
     name, _, value = own.partition("=")
     until, nonce, signature = value.split(".")
@@ -48,15 +48,15 @@ def test_a_cookie_of_another_process_or_one_that_was_changed_does_not_hold() -> 
         f"{until}.{nonce}",
         signature,
     ):
-        assert not sessions.holds(f"{name}={forged}")
-    assert not sessions.holds(f"other={value}")
+        assert not sessions.is_valid(f"{name}={forged}")
+    assert not sessions.is_valid(f"other={value}")
 
 
 @pytest.mark.parametrize(
     "header", ["", ";", "=", COOKIE, f"{COOKIE}=", f"{COOKIE}=.", f"{COOKIE}=가.나.다", "\udcff=\udcff"]
 )
 def test_what_is_no_cookie_of_ours_does_not_hold(header: str) -> None:
-    assert not Sessions().holds(header)
+    assert not Sessions().is_valid(header)
 
 
 def test_no_two_cookies_are_the_same_and_ending_one_empties_it() -> None:
