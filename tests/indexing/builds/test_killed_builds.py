@@ -84,7 +84,7 @@ main()
 
 CHOSEN = (
     "records:100", "records:300", "commit:0.002", "records:400", "merge:0.01", "mark:records", "rejects", "words",
-    "mark:words", "glossary", "mark:glossary", "seal", "manifest", "rename", "current", "clean",
+    "mark:tokens", "glossary", "mark:glossary", "seal", "manifest", "rename", "current", "clean",
 )  # fmt: skip
 
 
