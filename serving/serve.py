@@ -44,7 +44,7 @@ def serve(
     log_questions: bool = False,
     shared: bool = False,
 ) -> None:
-    """Serve the index ``name``; take up newer generations while serving.
+    """Serve the index ``name``; switch to newer generations while serving.
 
     The address is bound first, so that an address in use is reported at once.
 

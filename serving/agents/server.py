@@ -77,10 +77,9 @@ def serve_http(
     limits: ServerLimits | None = None,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve clients at ``http://HOST:PORT/mcp`` until told to stop; ``ready`` is told that address.
+    """Serve MCP clients at ``http://HOST:PORT/mcp`` until the process is stopped; call ``ready`` with that address.
 
-    Who may ask, and how it starts and stops, is as :func:`~shrag.serving.http.server.serve` has it, and it raises the
-    same.
+    Access, start, shutdown and errors are those of :func:`shrag.serving.serve.serve`.
     """
     check_installed()
     access = access_for_host(host, key, names)
@@ -92,7 +91,7 @@ def serve_http(
 def http_application(
     indexes: ServedIndexes, access: Access | None = None, limits: ServerLimits | None = None
 ) -> Starlette:
-    """Return the application for whom ``access`` lets ask. It closes ``indexes`` when it ends.
+    """Return the ASGI application, for the clients that ``access`` admits. It closes ``indexes`` when it ends.
 
     It has the middleware of the other server. Beyond that no web page is answered, our own neither: none uses this
     protocol. ``app.state.service`` is its :class:`AdmissionControl`.

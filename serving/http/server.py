@@ -35,10 +35,10 @@ def address_of(host: str, listener: socket.socket) -> str:
 
 
 def run(app: Starlette, listener: socket.socket) -> None:
-    """Serve ``app`` on ``listener`` until told to stop, then drain it; the log goes to stderr."""
+    """Serve ``app`` on ``listener`` until SIGTERM or SIGINT, then let running requests end; log to stderr."""
     # uvicorn raises the signal again after shutdown; stopping on request is success.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    # A whole garbage collection takes some 50 ms in which nothing is answered. What is loaded by now stays: exclude it.
+    # A full garbage collection takes some 50 ms, in which nothing is answered: exclude the objects that exist now.
     gc.collect()
     gc.freeze()
     with _logging(sys.stderr):

@@ -1,4 +1,4 @@
-""""""
+"""Sentences and the language of a text."""
 
 from __future__ import annotations
 

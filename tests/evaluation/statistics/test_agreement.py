@@ -1,4 +1,4 @@
-""""""
+"""Agreement between annotators: alpha, kappa, and correlations."""
 
 from __future__ import annotations
 

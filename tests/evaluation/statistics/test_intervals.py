@@ -1,4 +1,4 @@
-""""""
+"""Confidence intervals by bootstrap and of proportions."""
 
 from __future__ import annotations
 

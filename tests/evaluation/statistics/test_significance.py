@@ -1,4 +1,4 @@
-""""""
+"""Significance: the randomisation test, and Holm's correction."""
 
 from __future__ import annotations
 

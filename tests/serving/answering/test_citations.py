@@ -1,4 +1,4 @@
-""""""
+"""Citations: quotes verified, issues found, precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""""""
+"""Query terms: phrases, weights, and what can be searched for."""
 
 from __future__ import annotations
 

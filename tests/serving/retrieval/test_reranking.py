@@ -1,4 +1,4 @@
-""""""
+"""Rankings: each paper once, and the re-ranker that keeps the order."""
 
 from __future__ import annotations
 

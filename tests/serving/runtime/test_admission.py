@@ -1,4 +1,4 @@
-""""""
+"""Admission control: the queue, its order and limits, deadlines."""
 
 from __future__ import annotations
 
