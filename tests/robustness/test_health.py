@@ -30,9 +30,9 @@ def _generation(server: Live) -> str:
 
 def test_a_model_that_froze_is_known_to_be_away_within_a_minute_and_one_that_is_back_within_10_seconds() -> None:
     bounds = inspect.signature(watch_model).parameters
-    look, silent, token = (bounds[name].default for name in ("look", "silent", "token"))
-    assert silent + look + token <= 60
-    assert look + token <= 10
+    check, trust, token = (bounds[name].default for name in ("check", "trust", "token"))
+    assert trust + check + token <= 60
+    assert check + token <= 10
 
 
 def test_a_model_that_froze_between_two_questions_is_found_out_and_search_stays_ready(

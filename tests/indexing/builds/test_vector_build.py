@@ -154,7 +154,7 @@ def test_an_encoder_this_shrag_does_not_have_is_refused_with_what_to_do(demo_cop
 
 def test_vectors_for_another_number_of_records_are_damage(demo_copy: Path) -> None:
     _change_card(demo_copy / "indexes" / "demo", {"rows": 169})
-    with pytest.raises(IndexDamaged, match="says 169 vectors for 170 records"):
+    with pytest.raises(IndexDamaged, match="has 169 vectors for 170 records"):
         open_index(demo_copy / "indexes", "demo")
 
 
