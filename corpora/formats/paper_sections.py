@@ -53,7 +53,8 @@ def find_heading(line: str, *, by_length: bool) -> Heading | None:
     """Return the heading in a line of a paper, None if it is no heading.
 
     Headings are recognised by Markdown's ``#``, by their number (``2.1``, ``II.``, ``제2장``, ``가.``) or by a usual
-    name; with ``by_length`` also as short lines without a full stop, for texts with one paragraph per line.
+    name; with ``by_length`` also as short lines that begin with a capital or Hangul and end without punctuation, for
+    texts with one paragraph per line.
     """
     line = line.strip()
     marked = _MARKDOWN.match(line)
@@ -73,7 +74,9 @@ def find_heading(line: str, *, by_length: bool) -> Heading | None:
 
 
 def is_excluded(title: str) -> bool:
-    """Return whether sections of this title are left out: references, acknowledgements, appendices.
+    """Return whether sections of this title are left out: references, acknowledgements, appendices, supplements.
+
+    A number before the title is ignored. In a path of headings joined by ``:::`` one such heading is enough.
 
     >>> [is_excluded(title) for title in ("참 고 문 헌", "Appendix A: Proofs", "6. References", "Reference data")]
     [True, True, True, False]
@@ -83,7 +86,7 @@ def is_excluded(title: str) -> bool:
 
 
 def is_known(title: str) -> bool:
-    """Return whether this is a usual name of a section."""
+    """Return whether a title without its number is a usual name of a section; case, spaces and marks are ignored."""
     return _letters(title) in _KNOWN
 
 
@@ -110,7 +113,7 @@ _SECTIONS_KEYS = ("sections", "full_text", "body_text")
 
 @dataclass(frozen=True, slots=True)
 class PaperSection:
-    """A section's heading, empty for the text before the first one, and its text as in the source."""
+    """A section's heading, empty where it has none, and its text."""
 
     heading: str
     text: str
@@ -119,7 +122,8 @@ class PaperSection:
 def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple[str, list[PaperSection]]:
     """Return the title and the sections of a paper as plain text, without those that are left out.
 
-    The title is the first line if it is a ``#`` heading, or short, no sentence and no usual heading. In Markdown a
+    The title is the first line that is not blank if it begins with ``# ``, or is short and neither a heading nor ends
+    like a sentence; else it is empty. Headings lose their numbers; sections without text are dropped. In Markdown a
     section that is left out ends at a heading of its own level or above; elsewhere only at a usual name, since
     references have many lines that look like headings.
 
@@ -154,11 +158,11 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSec
 
     Args:
         fields: ``title``, ``abstract``, and either ``sections`` (or ``full_text``, ``body_text``: a list of objects
-            with a heading and a text or paragraphs, or one object with two lists) or ``text`` with a heading on its own
-            line.
+            with a heading and a text or paragraphs, or one object with the lists ``section_name`` and ``paragraphs``)
+            or ``text``, split by :func:`sections_of_text`. Headings of listed sections keep their numbers.
 
     Raises:
-        RejectedLine: There is no text.
+        RejectedLine: There is no text, or the sections have another form.
     """
     title = _text(fields.get("title"))
     sections = [PaperSection("Abstract", abstract)] if (abstract := _text(fields.get("abstract"))) else []
@@ -174,7 +178,10 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSec
 
 
 def merge_titles(title: str, found: str, sections: list[PaperSection]) -> tuple[str, list[PaperSection]]:
-    """Return the known title; a different first line ``found`` in the text becomes a section of its own."""
+    """Return the title and the sections, given the known ``title`` and the one ``found`` in the text.
+
+    Either may be empty; the other is then the title. A found title that differs becomes a section before the others.
+    """
     if not title or not found or title.split() == found.split():
         return title or found, sections
     return title, [PaperSection("", found), *sections]

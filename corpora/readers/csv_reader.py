@@ -17,11 +17,12 @@ _OPEN_QUOTE = "unexpected end of data"
 def read_csv(path: Path) -> Iterator[SourceItem]:
     """Yield the rows as fields by the header's names, with one row in memory.
 
-    The delimiter is the most frequent of comma, tab and semicolon in the header.
+    The delimiter is the most frequent of comma, tab and semicolon in the header. An item's fields are a reason where
+    its row is not UTF-8 or has another number of cells than the header, and None where it is blank.
 
     Raises:
-        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or a quotation mark is never closed, so that
-            the rows after it cannot be counted.
+        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or the first line cannot be parsed, a row is
+            longer than ``LONGEST_LINE`` bytes, or a quotation mark is never closed, so that later rows cannot be found.
     """
     csv.field_size_limit(LONGEST_LINE + 1)  # for the whole process, in which nothing else reads CSV
     lines = _RowLines(path)
@@ -47,7 +48,10 @@ def read_csv(path: Path) -> Iterator[SourceItem]:
 
 
 def column_names(head: bytes) -> list[str]:
-    """Return the column names in the first line of a file that begins with ``head``."""
+    """Return the column names in ``head``, the first bytes of a CSV file, which must hold its first line.
+
+    For recognising a format: unlike :func:`read_csv`, it splits a quoted name at a delimiter in it.
+    """
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip()
     delimiter = max(_DELIMITERS, key=first.count)
     return [name.strip().strip('"') for name in first.split(delimiter)]

@@ -18,25 +18,42 @@ FAILED_REJECTS = "failed-rejects.jsonl"
 
 
 def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Record]]:
-    """Return the manifest of a stored corpus and an iterator over its records in order."""
+    """Return the manifest of a stored corpus and an iterator over its records in the stored order.
+
+    Args:
+        corpora: The folder of all corpora.
+        name: The corpus.
+
+    Raises:
+        CorpusError: The name is not valid, there is no such corpus, or it is damaged (records: while iterating).
+    """
     folder = corpora / check_name(name)
     manifest = read_manifest(folder)
     return manifest, read_parquet(folder / manifest.records_file)
 
 
 def list_corpora(corpora: Path) -> list[str]:
-    """Return the names of the stored corpora, sorted."""
+    """Return the names of the corpora in the folder ``corpora``, sorted; their manifests are not read."""
     return sorted(path.parent.name for path in corpora.glob(f"*/{MANIFEST_FILE}") if is_name(path.parent.name))
 
 
 def stored_rejects(corpora: Path, name: str) -> Iterator[Reject]:
-    """Yield the rejected and superseded lines of a stored corpus in the order of reading."""
+    """Return an iterator over the lines of a stored corpus that were rejected, or replaced by a later line.
+
+    They come in the order of reading. Raises as :func:`open_corpus` does.
+    """
     folder = corpora / check_name(name)
     return _read_rejects(folder / read_manifest(folder).rejects_file)
 
 
 def failed_rejects(corpora: Path, name: str) -> Iterator[Reject] | None:
-    """Yield the rejects of the latest addition if it failed because of them, else return None."""
+    """Return an iterator over the rejects that made the latest addition fail, None if it did not fail so.
+
+    The corpus need not exist.
+
+    Raises:
+        CorpusError: The name is not valid, or, while iterating, the file is damaged.
+    """
     path = corpora / check_name(name) / FAILED_REJECTS
     return _read_rejects(path) if path.exists() else None
 

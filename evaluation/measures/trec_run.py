@@ -23,7 +23,7 @@ _TAG = re.compile(r"\S+")
 
 
 class RunLine(NamedTuple):
-    """One line of a run: a document retrieved for a topic."""
+    """One line of a run: a document retrieved for a topic; ``rank`` is as in the file, and orders nothing."""
 
     qid: str
     docid: str
@@ -50,15 +50,15 @@ def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None
 def read_run(path: Path) -> list[RunLine]:
     """Read a run file, plain or gzip, in its order. An empty file is an empty run.
 
-    Raises :class:`EvaluationError`, naming the first line that is not a run line, has a score that is not a number, or
-    repeats a document of a topic.
+    Raises :class:`EvaluationError` where the file cannot be read, or, naming the first such line, where one is not a
+    run line, has a score that is not a number, or repeats a document of a topic.
     """
     return list(_parse(path))
 
 
 @contextmanager
 def open_run(path: Path) -> Iterator[TextIO]:
-    """Open ``path`` for writing a run; a ``.gz`` file is compressed, without a time stamp."""
+    """Open ``path`` to write a run, replacing it; ``.gz`` is compressed without a time stamp, to be reproducible."""
     with path.open("wb") as file:
         if path.suffix != ".gz":
             with io.TextIOWrapper(file, encoding="utf-8", newline="\n") as stream:
@@ -114,7 +114,10 @@ def trec_order(run: Iterable[RunLine]) -> dict[str, list[str]]:
 
 
 def trec_ranking(qid: str, docids: Sequence[str], scores: Sequence[float]) -> list[str]:
-    """Return the docids of one topic in the order of :func:`trec_order`; raise as it does."""
+    """Return the docids of the topic ``qid`` in the order of :func:`trec_order`; raise as it does.
+
+    ``scores`` are those of ``docids``; ``qid`` is for messages only.
+    """
     if len(set(docids)) < len(docids):
         repeated = Counter(docids).most_common(1)[0][0]
         raise EvaluationError(f"Topic {qid} has {repeated} twice in the run: a document may occur once per topic.")

@@ -24,7 +24,7 @@ class Reference(msgspec.Struct, frozen=True):
         short_answers: Short right answers; an answer should contain one of them.
         yes_no: True or false, the answer to a yes-or-no question; None for other questions.
         answerable: False where the corpus has no answer, so that refusing is right.
-        choice: The letter of the right one of ``choices``.
+        choice: The upper-case letter of the right one of ``choices``; empty without choices.
     """
 
     qid: str
@@ -37,9 +37,9 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 class ReferenceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of references, and the keys of its JSON objects that have answers, choices and the right choice.
+    """A file of references, and the keys of its JSON objects for answers, choices and the right choice.
 
-    ``choices`` may also be the list of choices of every question.
+    ``choices`` is such a key, or a tuple of choices that all questions share.
     """
 
     path: str
@@ -53,13 +53,15 @@ _DEFAULT_KEYS = ReferenceSource("")
 
 
 def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict[str, Reference]:
-    """Read a file of references by qid, in the file's order; ``source`` may name other fields.
+    """Read the references in ``path`` by qid, in the file's order; ``source`` names the keys of its JSON objects.
 
     A line is a JSON object with the fields of :class:`Reference` (others are ignored), or a qid and its answers
     separated by tabs. An object may list several questions under ``qas``. ``answers`` may be one string, and ``choice``
     a letter or the text of the choice. If all answers are the one word for yes, or for no, ``yes_no`` is set.
 
-    Raises :class:`ExperimentRejected` where a line is invalid or repeats a qid, or there is no reference.
+    Raises:
+        ExperimentRejected: A line is invalid or repeats a qid, or there is no reference.
+        CorpusError: The file cannot be read, or is not UTF-8.
     """
     references: dict[str, Reference] = {}
     for number, text in read_text_lines(path):
@@ -143,6 +145,6 @@ def _checked(path: Path, number: int, given: Reference) -> Reference:
 def _letter(choice: str, choices: tuple[str, ...]) -> str:
     """Return the letter of the right choice, given by its letter or text; empty where it is not a choice."""
     letters = LETTERS[: len(choices)]
-    if choice.strip() and choice.strip() in letters:
+    if choice.strip() in tuple(letters):
         return choice.strip()
     return letters[choices.index(plain_line(choice))] if plain_line(choice) in choices[: len(letters)] else ""

@@ -21,7 +21,7 @@ _FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
 
 
 def check_lucene(folder: Path) -> list[str]:
-    """Return the errors that Lucene's ``CheckIndex`` finds, empty for an intact index.
+    """Return the errors that ``CheckIndex`` finds in ``folder``, that of the Lucene index; empty for an intact one.
 
     It compares terms, postings, stored fields and doc values, and verifies Lucene's own checksums. Nothing is written,
     not even a lock.
@@ -63,7 +63,11 @@ class IndexCheck:
 
 @dataclass(frozen=True, slots=True)
 class IndexContents:
-    """An intact generation, open for the checks of its content."""
+    """A generation (one build of an index) that is open for the checks of its content.
+
+    ``report`` is called with what is being done and how many items are done. The checks raise :class:`IndexingError`,
+    ``msgspec.MsgspecError`` or ``OSError`` where the content cannot be read.
+    """
 
     folder: Path
     manifest: IndexManifest
@@ -84,13 +88,13 @@ def check_checksums(folder: Path, manifest: IndexManifest) -> IndexCheck:
 
 
 def check_postings(folder: Path) -> IndexCheck:
-    """Run Lucene's CheckIndex."""
+    """Run :func:`check_lucene` on the generation in ``folder``."""
     problems = tuple(FileDamage(f"{folder.name}/{FOLDER}", message) for message in check_lucene(folder / FOLDER))
     return IndexCheck("CheckIndex", 1, problems)
 
 
 def check_databases(folder: Path) -> IndexCheck:
-    """Run SQLite's integrity check."""
+    """Run SQLite's integrity check on every ``*.sqlite`` file of the generation in ``folder``."""
     paths = sorted(folder.rglob("*.sqlite"))
     found = [(path, message) for path in paths for message in _database_problems(path)]
     problems = tuple(
@@ -100,7 +104,7 @@ def check_databases(folder: Path) -> IndexCheck:
 
 
 def check_counts(contents: IndexContents) -> IndexCheck:
-    """Read every stored record: their number is that of the manifest, and each has its own docid."""
+    """Read every stored record; check that there are as many as in the manifest, each under its own docid."""
     reader = contents.reader
     problems = []
     counts = {
@@ -120,7 +124,7 @@ def check_counts(contents: IndexContents) -> IndexCheck:
 
 
 def check_golden_queries(contents: IndexContents) -> IndexCheck:
-    """Compare the hits of the golden queries with the stored ones."""
+    """Repeat the golden queries, which the build stored with their hits, and compare the hits."""
     answers = golden.verify_golden_queries(contents.folder / golden.FILE, contents.reader)
     problems = tuple(contents.problem(FOLDER, f"“{question}” {wrong}") for question, wrong in answers if wrong)
     return IndexCheck("golden queries", len(answers), problems)

@@ -18,10 +18,10 @@ from shrag.serving.llm.structured_call import call_event, evidence_values, rende
 from shrag.serving.request import LETTERS, Question
 
 LONGEST_ANSWER = 1_500
-"""Tokens of an answer; some 900 words."""
+"""Largest number of tokens that the model may write, some 900 words."""
 
 LONGEST_WRITTEN = 8 * LONGEST_ANSWER
-"""Characters that are read of an answer, since an endpoint may ignore the limit of tokens."""
+"""Largest number of characters of an answer; an endpoint that writes more ignores the limit of tokens."""
 
 _ORDER: tuple[AnswerPart, ...] = ("title", "introduction", "body", "conclusion")
 
@@ -34,13 +34,21 @@ def generate_answer(
     notes: str = "",
     choice: str = "",
 ) -> Iterator[Event]:
-    """Yield each sentence as it is written and verified, the model's call, and the whole answer.
+    """Yield each sentence as it is written and checked against its records, the model's call, and the whole answer.
 
-    ``notes`` is what was worked out before, ``choice`` the letter of the choice that was made. Closing the iterator
-    stops the model.
+    A sentence that no record supports is yielded too, marked so. If the model refuses, the answer has no sections and
+    the reason ``nothing_fits``. If it is cut off, ``complete`` is False. Closing the iterator stops the model.
+
+    Args:
+        question: The question.
+        evidence: The records to answer from; citations number them from 1.
+        index: The index of the records.
+        model: The model that writes.
+        notes: Answers to sub-questions that a strategy has found before, as text.
+        choice: The letter of the choice that was made, empty for none.
 
     Raises:
-        InvalidOutput: No sentence is supported by a record, or the answer does not end.
+        InvalidOutput: No sentence but the title is supported, or more than :data:`LONGEST_WRITTEN` characters came.
         ModelError: The model fails.
     """
     records = [each.record for each in evidence]
@@ -62,10 +70,12 @@ def generate_answer(
 
 
 def generate_closed_book(question: Question, model: LanguageModel, notes: str, choice: str) -> Iterator[Event]:
-    """Yield the same for an answer without records, which has no citation and no supported sentence.
+    """Yield the events of :func:`generate_answer` for an answer without records: no citations, nothing supported.
+
+    The reason of a refusal is ``not_searched``.
 
     Raises:
-        InvalidOutput: The model wrote no sentence, or the answer does not end.
+        InvalidOutput: The model wrote no sentence but the title, or more than :data:`LONGEST_WRITTEN` characters.
         ModelError: The model fails.
     """
     messages = render_messages("closed_book", question.language, _notes_values(question, notes, choice))

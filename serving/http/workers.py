@@ -23,19 +23,21 @@ _STOP_SECONDS = 15.0
 
 
 def run_workers(count: int, work: Callable[[Callable[[str], None]], None], report: Callable[[str], None]) -> int:
-    """Run ``work`` in ``count`` processes until this one receives SIGTERM or SIGINT.
+    """Run ``work`` in ``count`` processes, forked from this one, until this one receives SIGTERM or SIGINT.
 
-    The first signal lets every worker drain, the second ends them at once. Workers end with this process, however it
-    ends. A worker that ends is replaced after a second, and after twice the time whenever the replacement ends before
-    it is ready.
+    Call it in the main thread, before others start. Each signal is passed on to every worker as SIGTERM: ``work`` has
+    to drain at the first and end at the second. Workers that run 15 seconds after the first are killed. Workers end
+    with this process, however it ends. A worker that ends is replaced after a second, and after twice the time, at most
+    30 seconds, whenever the replacement ends before it is ready.
 
     Args:
         count: Number of worker processes; the others are started when the first is ready.
-        work: Serves; it is given a function to call, with a message, when it is ready.
-        report: Called with that message when all are ready, and with one for each worker that is replaced.
+        work: Serves, and handles SIGTERM; once ready it calls the function that it is given, once, with a message.
+        report: Called with the last worker's message when all are ready, and with one for each worker replaced.
 
     Returns:
-        The exit status: that of a worker that ended before all were ready, else 0. In a worker, 0 when ``work`` ends.
+        The exit status: 0, or at the start that of a worker that ended before it was ready (1 for a signal). The call
+        returns in every worker too, with 0 when ``work`` ends: end the process then.
     """
     workers = _Workers(count, report)
     signal.signal(signal.SIGTERM, workers.stop)

@@ -29,19 +29,19 @@ from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import AdmissionQueue
 
 MOST_REFERENCES = 50
-"""Records that one file of references can have."""
+"""Largest number of records in one file of references."""
 
 _HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 
 
 class RecordQuery(DocumentQuery, frozen=True):
-    """The query string of a record's page."""
+    """The query string of a record's page; ``part`` is the part of a long text, from 1."""
 
     part: Annotated[int, Meta(ge=1)] = 1
 
 
 class ReferencesQuery(Struct, frozen=True):
-    """The query string of a file of references."""
+    """The query string of a file of references, the bibliography entries of the records ``docid``."""
 
     docid: Annotated[list[str], Meta(min_length=1, max_length=MOST_REFERENCES)]
     format: ReferenceFormat = "bibtex"
@@ -66,7 +66,7 @@ async def page(request: Request) -> HTMLResponse:
 
 @Operation()
 async def stream(request: Request) -> SSEResponse:
-    """Return the fragments of the page as the question is answered."""
+    """Return server-sent events with the fragments of the page, as its question is answered."""
     service: Service = request.app.state.service
     page_request = _page_request(request)
     deadline = service.deadline(request.is_disconnected)
@@ -79,7 +79,7 @@ async def stream(request: Request) -> SSEResponse:
 
 @Operation(query=ReferencesQuery)
 async def references(request: Request, query: ReferencesQuery) -> Response:
-    """Return the references of some records as a file."""
+    """Return the bibliography entries of some records as a download, each record once."""
 
     def write(engine: Engine) -> str:
         return write_references([find_record(engine, docid) for docid in dict.fromkeys(query.docid)], query.format)
@@ -103,7 +103,7 @@ async def record(request: Request, query: RecordQuery) -> HTMLResponse:
 
 @Operation(query=DocumentQuery)
 async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
-    """Return the text of a record as a fragment for the list of records."""
+    """Return the first part of a record's text as a fragment for the list of records."""
     service: Service = request.app.state.service
     page_request = _page_request(request)
     html = await service.use_engine(lambda engine: render_text(engine, page_request, query.docid), request)
@@ -122,7 +122,7 @@ async def _html_response(
     queue: AdmissionQueue | None = None,
     cancel: Callable[[], None] = lambda: None,
 ) -> HTMLResponse:
-    """Return the page that ``render`` makes in its turn in ``queue``, or the error page of what it raises.
+    """Return the page that ``render`` makes in its turn in ``queue`` (None: that of searches), or its error's page.
 
     ``cancel`` is called where the client has left.
     """

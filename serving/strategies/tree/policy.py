@@ -29,10 +29,10 @@ RECORDS = 3
 """Records from which a node is answered, as in the Tree-of-Question paper."""
 
 MOST_CHILDREN = 6
-"""Children of one node; the paper's largest example has seven below two kinds."""
+"""Largest number of children that a model may give one node."""
 
 VALID_SHARE = 0.9
-"""Share of a question, by idf, that a record's title and one of its sentences hold where they answer it."""
+"""Least share of a question, weighted by idf, that a valid response and its record's title hold together."""
 
 _Result = TypeVar("_Result")
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
@@ -48,7 +48,10 @@ class ChildQuestions(NamedTuple):
 class RulePolicy:
     """Answers the nodes of one tree by rules, without a model.
 
-    Each method returns what it made and the events to report for it, which are none here.
+    Use one policy for each tree: :meth:`decompose` remembers the questions that it makes for bridge entities, and
+    :meth:`filter_records` and :meth:`assess` treat those differently. A bridge entity is a name, new in a found record,
+    that leads to a second search for what the record lacks. All methods but :meth:`filter_records` also return the
+    events to report, which are none here.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:
@@ -60,7 +63,7 @@ class RulePolicy:
         return question, []
 
     def filter_records(self, question: Question, found: SubqueryResult) -> SubqueryResult:
-        """Return ``found`` with only the records that count: for the question of a bridge, those it leads to."""
+        """Return ``found`` with the records that count: all; for a bridge entity's question, those it leads to."""
         bridge = self._bridges.get(question.text)
         return filter_by_bridge(bridge, found, self._analyzer) if bridge else found
 
@@ -77,7 +80,7 @@ class RulePolicy:
         return best, []
 
     def assess(self, question: Question, response: SubAnswer, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
-        """Judge a response by the share of the question that it and its record's title hold.
+        """Judge a response by the share of the question's words that the response and its record's title hold.
 
         The response to the question of a bridge is valid where the bridge leads to a record.
         """
@@ -90,7 +93,10 @@ class RulePolicy:
         return Assessment(coherence, percent, (coherence + percent / 10) / 2, reached or share >= VALID_SHARE), []
 
     def decompose(self, question: Question, found: SubqueryResult) -> tuple[ChildQuestions, list[Event]]:
-        """Return the coordinated parts of the question, else questions for the bridge entities of its best records."""
+        """Return the coordinated parts of the question, else questions for the bridge entities of its best records.
+
+        The question of a bridge entity gets none of the latter: a second bridge may lead anywhere.
+        """
         parts = split_coordination(question, parse_sentence)
         if parts:
             return ChildQuestions("comparison", tuple(parts)), []
@@ -119,8 +125,8 @@ class _Branches(msgspec.Struct, frozen=True):
 class ModelPolicy(RulePolicy):
     """Answers the nodes of one tree by a model (the paper's appendix B; the prompts are our own).
 
-    What the model fails in is done by the rules, with the fallback's events. Its methods raise
-    :class:`~shrag.serving.errors.BudgetExceeded` where the plan's budget is used up.
+    Where the model fails, the rules do the work, and the events say so. Methods that call the model raise
+    :class:`~shrag.serving.errors.BudgetExceeded` where its budget is used up.
     """
 
     def __init__(self, model: LanguageModel, analyzer: Analyzer) -> None:
@@ -164,7 +170,7 @@ class ModelPolicy(RulePolicy):
         return self._or_rules("decompose", work, partial(super().decompose, question, found))
 
     def extract_span(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
-        """Return the words of a record that the model answers with."""
+        """Return the words of a record that the model answers with, empty where no record has them."""
         work = partial(extract_span, question, found.best(RECORDS))
         return self._or_rules("step", work, partial(super().extract_span, question, found))
 

@@ -92,6 +92,7 @@ def test_answers_under_their_text_are_each_a_reference(tmp_path: Path) -> None:
         ('{"qas": [{"qid": "a"}, {"qid": "a"}]}', "line 1 has a a second time"),
         ('{"qid": "a", "choices": ["x", "y"]}', "line 1 has 2 choices and the right choice ''"),
         ('{"qid": "a", "choices": ["x", "y"], "choice": "C"}', "line 1 has 2 choices and the right choice 'C'"),
+        ('{"qid": "a", "choices": ["x", "y", "z"], "choice": "AB"}', "line 1 has 3 choices and the right choice 'AB'"),
         ('{"qid": "a", "choices": ["x"], "choice": "A"}', "line 1 has 1 choices and the right choice 'A'"),
         ('{"qid": "a", "choice": "A"}', "line 1 has 0 choices and the right choice 'A'"),
         (f'{{"qid": "a", "choices": {list("ABCDEFGHIJK")}, "choice": "A"}}'.replace("'", '"'), "line 1 has 11 choices"),
