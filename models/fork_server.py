@@ -10,7 +10,8 @@ milliseconds, sharing the memory of what was loaded. Messages are MessagePack af
     connection.receive()  ◀──────────────────────────────────── connection.send(reply), as often as it needs
     .release(connection)  ────────────────────────────────────▶ receive() raises EOFError: the worker ends
 
-The fork server ends when its control socket closes, in whatever way this process ended; its workers likewise.
+The fork server and its workers are a process group, which is killed when the control socket closes, in whatever way
+this process ended: a worker that hangs does not stay behind.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ class ForkServer:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=self._errors,
+                    process_group=0,
                 )
 
     def connect(self) -> Connection:
@@ -156,7 +158,8 @@ class ForkServer:
 
     def _end_process(self) -> None:
         if self._process is not None:
-            self._process.kill()
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         for held in (self._control, self._errors):
             if held is not None:
@@ -177,7 +180,7 @@ def serve(load: Callable[[bytes], Callable[[Connection], None]]) -> None:
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not descriptors:
-            return
+            os.killpg(0, signal.SIGKILL)  # this process and its workers
         with warnings.catch_warnings():
             # Forking beside other threads is deprecated. Those of the libraries loaded here idle, and workers use none.
             warnings.simplefilter("ignore", DeprecationWarning)

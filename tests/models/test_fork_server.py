@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -45,6 +46,25 @@ def load(setup):
     return handle
 
 serve(load)
+"""
+
+KILLED = """
+import os, signal, sys, time
+import msgspec
+from shrag.models.fork_server import ForkServer
+
+class Setup(msgspec.Struct):
+    factor: int
+
+server = ForkServer([sys.executable, "-c", sys.argv[1]], Setup(2))
+server.start()
+connection = server.connect()
+connection.send(1)
+connection.receive()
+connection.send("hang")
+time.sleep(0.3)
+print(server._process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -114,6 +134,28 @@ def test_interrupting_wakes_who_waits_for_a_worker_that_hangs(server: ForkServer
     assert ended == ["ended"]
     with pytest.raises(EOFError):
         server.connect()
+    assert server._process is not None
+    server.close()
+    _wait_for_end_of_group(server._process.pid)
+
+
+def test_a_worker_that_hangs_ends_with_the_process_that_was_killed() -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, WORKERS], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    _wait_for_end_of_group(int(killed.stdout))
+
+
+def _wait_for_end_of_group(group: int) -> None:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail(f"process group {group} is still there")
 
 
 def test_a_server_that_was_killed_starts_again(server: ForkServer) -> None:
