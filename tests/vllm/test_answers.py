@@ -100,7 +100,7 @@ def test_a_server_killed_while_it_writes_leaves_an_extractive_answer_soon(
 def test_a_prompt_longer_than_the_context_is_refused_and_answered_without_the_model(
     demo: Engine, model: ServedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shrag.serving.answering.generative.fence_records", lambda *given: fence_records(*given) * 20)
+    monkeypatch.setattr("shrag.serving.llm.structured_call.fence_records", lambda *given: fence_records(*given) * 20)
     result = Engine(demo.open_index, model).ask(KOREAN)
     (fallback,) = [each for each in result.search.fallbacks if each.stage == "answer"]
     assert fallback.cause == "refused"

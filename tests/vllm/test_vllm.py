@@ -126,10 +126,10 @@ def test_the_doctor_tells_name_and_context(
     monkeypatch.setenv("SHRAG_LLM_URL", server.address)
     assert run(["doctor", "--json"]) == 0
     (finding,) = [
-        line for line in map(json.loads, capsys.readouterr().out.splitlines()) if line["what"] == "Language model"
+        line for line in map(json.loads, capsys.readouterr().out.splitlines()) if line["check"] == "Language model"
     ]
     assert finding["status"] == "ok"
-    assert re.search(r"tiny-qwen3 at unix:\S+ answers, with a context of 8,192 tokens, vLLM 0\.32", finding["says"])
+    assert re.search(r"tiny-qwen3 at unix:\S+ answers, with a context of 8,192 tokens, vLLM 0\.32", finding["message"])
 
 
 @pytest.mark.parametrize("process", ["server", "engine"])
