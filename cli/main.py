@@ -89,11 +89,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve a command; the error for an unknown one suggests the most similar name.
-
-        Raises:
-            click.UsageError: There is no such command.
-        """
+        """Resolve a command; ``click.UsageError`` for an unknown one suggests the most similar name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""

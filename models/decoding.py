@@ -16,11 +16,7 @@ _described: set[type[Any]] = set()
 
 
 def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:  # noqa: ANN401
-    """Convert ``value`` as :func:`msgspec.convert` does. Thread-safe, also where ``kind`` is used for the first time.
-
-    Raises:
-        msgspec.ValidationError: The value does not fit.
-    """
+    """Convert ``value`` as :func:`msgspec.convert` does. Thread-safe, also at the first use of ``kind``."""
     if kind not in _described:
         with _lock:
             msgspec.json.Decoder(kind)

@@ -20,12 +20,7 @@ FAILED_REJECTS = "failed-rejects.jsonl"
 def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Record]]:
     """Return the manifest of a stored corpus and an iterator over its records in the stored order.
 
-    Args:
-        corpora: The folder of all corpora.
-        name: The corpus.
-
-    Raises:
-        CorpusError: The name is not valid, there is no such corpus, or it is damaged (records: while iterating).
+    Raises :class:`CorpusError` for a wrong name, a corpus that does not exist and, also while iterating, a damaged one.
     """
     folder = corpora / check_name(name)
     manifest = read_manifest(folder)

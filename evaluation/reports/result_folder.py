@@ -91,11 +91,7 @@ class ResultFolder:
         return read_references(path) if path.exists() else {}
 
     def titles(self, set_name: str) -> dict[str, str]:
-        """Return docid → title of the records named in the outcomes; empty where the file is missing.
-
-        Raises:
-            ResultsMismatch: The file is damaged.
-        """
+        """Return docid → title of the outcomes' records, empty without the file; raises :class:`ResultsMismatch`."""
         path = self.folder / set_name / TITLES_FILE
         try:
             return msgspec.json.decode(path.read_bytes(), type=dict[str, str])

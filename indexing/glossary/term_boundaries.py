@@ -45,12 +45,7 @@ class Candidate(NamedTuple):
 
 
 def phrase_words(words: Sequence[str], tokens: Sequence[Sequence[Token]]) -> int:
-    """Return how many of the last words form one noun phrase.
-
-    Args:
-        words: The words before a bracket.
-        tokens: The tokens of each word.
-    """
+    """Return how many of the last ``words`` before a bracket form one noun phrase; each has its ``tokens``."""
     count = 0
     for word, found in zip(reversed(words), reversed(tokens), strict=True):
         if not _may_be_in_phrase(word, found, last=count == 0):
@@ -73,15 +68,9 @@ def _may_be_in_phrase(word: str, tokens: Sequence[Token], *, last: bool) -> bool
 def choose_term(
     candidates: Sequence[Candidate], english: Sequence[str], contexts: int, confidence: Confidence
 ) -> tuple[Candidate, float] | None:
-    """Choose the best candidate.
+    """Return the best candidate and its :func:`mean_confidence`, None where no candidate has terms.
 
-    Args:
-        english: The English terms.
-        contexts: The number of all contexts.
-        confidence: Compares two terms.
-
-    Returns:
-        The candidate and its :func:`mean_confidence`, or None where no candidate has terms.
+    ``contexts`` is the number of all contexts; ``confidence`` compares two terms.
     """
     best: tuple[float, int, Candidate] | None = None
     for candidate in candidates:

@@ -27,15 +27,9 @@ class VectorSearch(Protocol):
     """Exact nearest-neighbour search. Implementations are thread-safe."""
 
     def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
-        """Search for several queries.
+        """Return the at most ``k`` hits of each query (a row of ``queries``), best first, ties by docid.
 
-        Args:
-            queries: One row for each query.
-            k: Most hits for each query.
-
-        Returns:
-            The hits of each query, best first, ties by docid. A score is the cosine to six decimals; documents that
-            score 0 or less are no hits.
+        A score is the cosine to six decimals; documents that score 0 or less are no hits.
         """
 
 

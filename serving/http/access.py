@@ -121,10 +121,7 @@ def middleware_stack(
 ) -> list[Middleware]:
     """Return the middleware of either server, outermost first; :class:`APIKeyMiddleware` only where there is a key.
 
-    Args:
-        access: The hosts and the key.
-        observe: See :class:`~shrag.serving.http.middleware.RequestLogMiddleware`.
-        form: See :class:`APIKeyMiddleware`.
+    ``observe`` is that of :class:`~shrag.serving.http.middleware.RequestLogMiddleware`, ``form`` that of the key's.
     """
     stack = [Middleware(RequestLogMiddleware, observe=observe), Middleware(RequestGuardMiddleware, hosts=access.hosts)]
     if access.key is not None:

@@ -110,11 +110,7 @@ class LeasedEngine:
             return self._leases > 0
 
     def lease(self) -> Lease:
-        """Return a lease.
-
-        Raises:
-            IndexClosed: :meth:`close_when_idle` was called.
-        """
+        """Return a lease; raises :class:`IndexClosed` after :meth:`close_when_idle`."""
         with self._lock:
             if self._closing or self._engine is None:
                 raise IndexClosed(f"Index {self._name} is closed: the server is stopping.")
