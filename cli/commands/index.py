@@ -179,12 +179,14 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
 
 @command.command()
 @click.argument("name")
-@click.option("--to", type=click.IntRange(min=1), help="The generation.  [default: the newest before the current one]")
+@click.option(
+    "--to", type=click.IntRange(min=1), help="The generation.  [default: the newest intact one before the current]"
+)
 @click.pass_obj
 def rollback(home: Home, name: str, to: int | None) -> None:
     """Make an earlier generation of the index NAME the current one again.
 
-    It is verified first. Nothing is deleted, so `--to` can go back to the newer one.
+    Its checksums, format and analyzer are verified first. Nothing is deleted, so `--to` can return to a newer one.
 
     Example: shrag index rollback sci
     """

@@ -27,7 +27,7 @@ from shrag.corpora.text.cleaning import clean_text
 from shrag.corpora.text.sentences import detect_language
 
 URL_TOKEN = "URL"  # noqa: S105 (no secret)
-"""Replaces every URL and DOI, whose full stops would end sentences."""
+"""Replaces URLs and ``doi:`` references, whose full stops would end sentences."""
 
 LARGEST_PDF = 256 * 2**20
 """Largest size of a PDF in bytes; it is read into memory."""
@@ -65,8 +65,7 @@ def chunk_paper(paper_id: str, title: str, sections: list[PaperSection], fields:
         fields: Further fields: keyword or keywords, author or authors, journal or venue, publisher, year, link or url.
 
     Raises:
-        RejectedLine: The paper has no text outside references, acknowledgements and appendices, or its identifier or
-            a field is not valid.
+        RejectedLine: The sections have no text, or the identifier or a field is not valid.
     """
     check_docid(f"{paper_id}#{len(sections)}")  # about as long as the longest docid of its chunks
     keywords = list_field(fields, "keyword", KEYWORD_SEPARATORS) or list_field(fields, "keywords", KEYWORD_SEPARATORS)
@@ -95,7 +94,7 @@ def chunk_paper(paper_id: str, title: str, sections: list[PaperSection], fields:
 
 
 def replace_urls(text: str) -> str:
-    """Replace every URL and DOI by :data:`URL_TOKEN`; brackets and punctuation around it stay.
+    """Replace URLs and ``doi:`` references by :data:`URL_TOKEN`; an opening bracket and closing punctuation stay.
 
     >>> replace_urls("Code (https://example.invalid/a.b) and www.example.invalid/x, doi:10.1/ab.")
     'Code (URL) and URL, URL.'
