@@ -1,4 +1,4 @@
-"""What tests share: a home of their own, the demonstration index built once by the real code, small records."""
+"""Shared fixtures: an empty home for each test, the demonstration index, small records."""
 
 from __future__ import annotations
 

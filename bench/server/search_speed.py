@@ -31,7 +31,7 @@ from shrag.corpora.formats.topics import read_topics
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import Query
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.retrieval.query_builder import build_subqueries
+from shrag.serving.retrieval.query_builder import build_subqueries, reduce_query
 from shrag.serving.retrieval.query_terms import query_terms, rank_keywords, searchable
 from shrag.serving.retrieval.ranking import search_candidates
 from shrag.serving.search_settings import PRODUCT
@@ -97,7 +97,7 @@ def compare_queries(engine: Engine, questions: Sequence[str]) -> None:
         words = searchable(query_terms(analyze_question(question, index.analyzer, index.searcher)))
         keywords = [word for word, _ in rank_keywords(words, "tfidf", index.searcher)][: PRODUCT.keywords]
         if len(keywords) == PRODUCT.keywords:
-            query_lists.append(build_subqueries(keywords))
+            query_lists.append(build_subqueries(reduce_query(keywords)))
     print(f"{engine.manifest.records:,} passages, {len(query_lists)} questions of {PRODUCT.keywords} keywords:")
 
     def take(queries: Sequence[Query]) -> None:

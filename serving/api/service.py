@@ -1,4 +1,4 @@
-"""What routes call: admission, cached answers, log fields and metrics around the engine."""
+"""Service layer of the API: admission, cached answers, log fields and metrics around the engine."""
 
 from __future__ import annotations
 

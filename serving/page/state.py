@@ -1,4 +1,4 @@
-"""What a page shows of a question: its events so far, the language of the answer, the terms to highlight."""
+"""State of a page: the events of its question so far, the language of the answer, the terms to highlight."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def build_queries(
     if settings.languages in {"both", language}:
         subqueries = reduce_query(keywords, settings)
         shown += [_texts(subquery) for subquery in subqueries]
-        queries += [_join(subquery, settings) for subquery in subqueries]
+        queries += build_subqueries(subqueries, settings)
     if settings.languages != language:
         translated = reduce_translated_query(keywords, language, settings)
         shown += [[show_translation(keyword) for keyword in subquery] for subquery in translated]
@@ -62,9 +62,9 @@ def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODU
     return subqueries[:1] if settings.queries == "longest" else subqueries
 
 
-def build_subqueries(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Query]:
+def build_subqueries(subqueries: Sequence[Sequence[QueryTerm]], settings: SearchSettings = PRODUCT) -> list[Query]:
     """Return the queries of :func:`reduce_query`."""
-    return [_join(subquery, settings) for subquery in reduce_query(keywords, settings)]
+    return [_join(subquery, settings) for subquery in subqueries]
 
 
 def reduce_translated_query(

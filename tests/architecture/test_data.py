@@ -1,4 +1,4 @@
-"""What holds on the development corpora beside the project; one line where they are not."""
+"""Tests on the development corpora beside the project; skipped with one line where they are absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is installed is what is here: every module and every data file of the rooms is in the wheel."""
+"""The wheel has every module and data file of the packages."""
 
 from __future__ import annotations
 

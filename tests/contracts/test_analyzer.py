@@ -1,4 +1,4 @@
-"""What every analyser keeps to, whatever it is made of: run over every implementation and every way to set one up."""
+"""Contract of analyzers, over every implementation and every configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every search among vectors keeps to: it is exact, to the tie."""
+"""Contract of vector searches: exact hits in an exact order, ties included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every encoder keeps to."""
+"""Contract of encoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every source of engines does: leases that keep an engine open, streams that end theirs, closing."""
+"""Contract of engine sources: leases keep an engine open, streams end theirs, closing."""
 
 from __future__ import annotations
 

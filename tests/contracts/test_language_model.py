@@ -1,4 +1,4 @@
-"""What every language model keeps to."""
+"""Contract of language models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every peer keeps to: a ranking of the records it was given, the same each time, and nothing left behind."""
+"""Contract of peers: a reproducible ranking of the given records, and no files left over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every re-ranker keeps to."""
+"""Contract of re-rankers."""
 
 from __future__ import annotations
 

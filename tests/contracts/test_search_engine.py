@@ -1,4 +1,4 @@
-"""What every search engine and record store keeps to, whatever it is made of. Add an engine to ``ENGINES`` to check it.
+"""Contract of search engines and record stores. Add an engine to ``ENGINES`` to check it.
 
 The memory engine says what the tree and the formula mean in a few lines of Python; Lucene is held to it (F2, F4).
 """

@@ -1,4 +1,4 @@
-"""What every strategy keeps to: the same events, once each, in one order, found something or not, with a model or not.
+"""Contract of strategies: the same events, once each, in one order, found something or not, with a model or not.
 
 And that none passes over a setting: it looks records up by it, or refuses it.
 """

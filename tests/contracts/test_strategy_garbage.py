@@ -1,4 +1,4 @@
-"""What every strategy keeps to whatever a language model writes: bounded calls, and an answer or a refusal."""
+"""Contract of strategies with a language model that writes anything: bounded calls, and an answer or a refusal."""
 
 from __future__ import annotations
 

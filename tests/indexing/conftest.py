@@ -1,4 +1,4 @@
-"""What tests of building share: larger corpora of the demonstration's words, and when two indexes are the same."""
+"""Shared fixtures of builds: larger corpora from the demonstration's words, and the comparison of two indexes."""
 
 from __future__ import annotations
 

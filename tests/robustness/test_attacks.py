@@ -1,4 +1,4 @@
-"""What a client sends opens no file, connects nowhere and runs nothing, on any route and in any place of a request."""
+"""Hostile requests open no file, make no connection and run nothing, on any route and in any field."""
 
 from __future__ import annotations
 

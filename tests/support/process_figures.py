@@ -1,4 +1,4 @@
-"""What a process holds: descriptors, threads and memory, as Linux tells them."""
+"""Descriptors, threads and memory of a process, from /proc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the client and the supervisor promise, held by a real vLLM. Its words mean nothing, its behaviour is vLLM's."""
+"""Client and supervisor against a real vLLM with random weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every format and any bytes."""
+"""Properties of every format, for any bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for any files: every line accounted for, order kept, the same again is the same."""
+"""Properties of adding any files: every line accounted for, order kept, adding again changes nothing."""
 
 from __future__ import annotations
 

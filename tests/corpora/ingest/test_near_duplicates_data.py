@@ -1,4 +1,4 @@
-"""What is linked in the development corpora: numbers that were read by eye, pair by pair (docs/corpora.md)."""
+"""Near-duplicates in the development corpora: numbers checked by eye, pair by pair (docs/corpora.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent is given stays small, whatever the records are, and its text says what its values do."""
+"""Results for agents: limited in size for any records, text and values alike."""
 
 from __future__ import annotations
 

@@ -1,20 +1,23 @@
+"""OR queries: reduction, translation, ANDs, and how they are shown."""
+
 from __future__ import annotations
 
 import pytest
 
 from shrag.indexing.glossary.query_translation import Translation
-from shrag.indexing.query import And, Boost, DisjunctionMax, Or, Term, any_of
+from shrag.indexing.query import And, Boost, DisjunctionMax, Or, Query, Term, any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_builder import (
     build_subqueries,
     build_translated_queries,
     filter_languages,
+    reduce_query,
     reduce_translated_query,
     show_query,
     show_translation,
 )
 from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, matched_share
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 
 
 def _word(text: str, *translations: Translation) -> QueryTerm:
@@ -67,9 +70,13 @@ def _t(text: str) -> Or:
     return any_of([text])
 
 
+def _subqueries(words: list[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Query]:
+    return build_subqueries(reduce_query(words, settings), settings)
+
+
 def test_one_and_is_as_the_paper_writes_it() -> None:
     words = [FREE, BOOK, MATHS, SCHOOL]
-    one, two = (build_subqueries(words, SearchSettings(ands=ands)) for ands in (1, 2))
+    one, two = (_subqueries(words, SearchSettings(ands=ands)) for ands in (1, 2))
     assert one == [
         Or((Term("free"), Term("textbook"), And((_t("mathematics"), _t("school"))))),
         Or((Term("free"), And((_t("textbook"), _t("mathematics"))))),
@@ -82,8 +89,8 @@ def test_one_and_is_as_the_paper_writes_it() -> None:
 def test_read_from_left_to_right_the_last_keywords_are_required() -> None:
     words = [FREE, BOOK, MATHS, SCHOOL]
     settings = SearchSettings(ands=1, and_reading="required")
-    assert build_subqueries(words, settings)[0] == And((any_of(["free", "textbook", "mathematics"]), _t("school")))
-    assert build_subqueries(words, SearchSettings(ands=2, and_reading="required"))[0] == And(
+    assert _subqueries(words, settings)[0] == And((any_of(["free", "textbook", "mathematics"]), _t("school")))
+    assert _subqueries(words, SearchSettings(ands=2, and_reading="required"))[0] == And(
         (any_of(["free", "textbook"]), _t("mathematics"), _t("school"))
     )
 
@@ -103,16 +110,14 @@ def test_with_an_and_between_all_keywords_both_readings_ask_for_all(reading: str
 
 
 def test_more_ands_than_keywords_allow_are_as_many_as_there_can_be() -> None:
-    assert build_subqueries([FREE, BOOK], SearchSettings(ands=9)) == build_subqueries(
-        [FREE, BOOK], SearchSettings(ands=1)
-    )
-    assert build_subqueries([], SearchSettings(ands=9)) == []
+    assert _subqueries([FREE, BOOK], SearchSettings(ands=9)) == _subqueries([FREE, BOOK], SearchSettings(ands=1))
+    assert _subqueries([], SearchSettings(ands=9)) == []
 
 
 def test_the_longest_query_alone_is_the_first_of_all() -> None:
     words = [_word("우유", MILK), FREE, BOOK]
     longest = SearchSettings(queries="longest")
-    assert build_subqueries(words, longest) == build_subqueries(words)[:1]
+    assert _subqueries(words, longest) == _subqueries(words)[:1]
     assert reduce_translated_query(words, "ko", longest) == reduce_translated_query(words, "ko")[:1]
 
 
