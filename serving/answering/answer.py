@@ -35,7 +35,7 @@ class StageTimer:
         try:
             yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+            self.add(name, time.perf_counter() - started)
 
     def add(self, name: str, seconds: float) -> None:
         """Add ``seconds``, measured elsewhere, to the stage ``name``."""

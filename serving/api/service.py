@@ -16,7 +16,7 @@ from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
 from shrag.serving.engine import Engine
-from shrag.serving.errors import DocumentMissing, ServiceUnavailable, ShuttingDown
+from shrag.serving.errors import DocumentMissing, ServiceUnavailable
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
 from shrag.serving.http.logging import add_log_fields
@@ -131,8 +131,7 @@ class Service(AdmissionControl):
             body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
             choices=body.choices,
         )  # fmt: skip
-        if self.draining:
-            raise ShuttingDown
+        self.refuse_when_draining()
         lease = self.index.use()
         add_log_fields(generation=lease.generation)
         return lease, request, lease.run(request)
