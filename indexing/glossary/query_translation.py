@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.bm25 import idf
+from shrag.indexing.glossary.query_transliteration import find_transliterations
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, simple_tokens
 from shrag.indexing.search_engine import SearchEngine, Statistics
 
@@ -36,6 +37,9 @@ class BilingualLexicon(Protocol):
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
         """Return the entries of each phrase, a sequence of terms in either language, the most confident first."""
+
+    def transliterations(self, word: str) -> list[Entry]:
+        """Return entries of a Hangul word, or an English one in lower case, for its likely transliterations."""
 
 
 class PhraseTranslation(NamedTuple):
@@ -107,7 +111,7 @@ def analyze_question(
 ) -> AnalyzedQuestion:
     """Analyze a question or another text, and translate it where there is a lexicon."""
     (tokens,) = analyzer.tokens([text])
-    segments = translate_query(tokens, lexicon)
+    segments = translate_query(tokens, lexicon, text)
     terms = [
         (*segment.terms, *chain.from_iterable(each.terms for each in segment.translations)) for segment in segments
     ]
@@ -127,10 +131,11 @@ def analyze_question(
     )
 
 
-def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None) -> list[QuerySegment]:
+def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None, text: str = "") -> list[QuerySegment]:
     """Group a question's tokens, which come by rising start, into segments, and translate them.
 
     Compounds (인공신경망) come last, each a segment without translations: its parts (인공, 신경망) have them.
+    Words without a translation may have a transliteration; English ones only where their ``text`` is given.
     """
     compounds: list[Token] = []
     simple: list[Token] = []
@@ -138,6 +143,8 @@ def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None) -
         (compounds if token.kind == "compound" else simple).append(token)
     groups = _overlapping(simple)
     translations = _translate(groups, lexicon) if lexicon is not None else {}
+    if lexicon is not None:
+        translations |= _transliterate(text, groups, translations, lexicon)
     groups += [[token] for token in compounds]
     return [
         QuerySegment(tuple(group), tuple(dict.fromkeys([token.term for token in group])), translations.get(number, ()))
@@ -219,7 +226,7 @@ def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
 
 def _translate(
     groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon
-) -> Mapping[int, tuple[PhraseTranslation, ...]]:
+) -> dict[int, tuple[PhraseTranslation, ...]]:
     """Return the translations of the groups that have any, by the group's position."""
     terms = [
         (number, token.term)
@@ -242,9 +249,7 @@ def _translate(
             korean = phrase == entries[0].korean_terms
             most = max((entry.records for entry in entries if entry.source == "parenthetical"), default=0)
             translations = [
-                PhraseTranslation(entry.english, entry.english_terms, share, entry.score)
-                if korean
-                else PhraseTranslation(entry.korean, entry.korean_terms, share, entry.score)
+                _phrase_translation(entry, share, korean=korean)
                 for entry in entries
                 if entry.source != "parenthetical" or entry.records >= _RARE * most
             ]
@@ -254,4 +259,22 @@ def _translate(
             break
         else:
             start += 1
+    return found
+
+
+def _phrase_translation(entry: Entry, share: float, *, korean: bool) -> PhraseTranslation:
+    if korean:
+        return PhraseTranslation(entry.english, entry.english_terms, share, entry.score)
+    return PhraseTranslation(entry.korean, entry.korean_terms, share, entry.score)
+
+
+def _transliterate(
+    text: str, groups: Sequence[Sequence[Token]], translated: Mapping[int, object], lexicon: BilingualLexicon
+) -> dict[int, tuple[PhraseTranslation, ...]]:
+    """Return the transliterations of groups without a translation, by the group's position."""
+    found: dict[int, tuple[PhraseTranslation, ...]] = {}
+    for covered, entries in find_transliterations(text, groups, translated, lexicon.transliterations):
+        korean = _HANGUL.search(groups[covered[0]][0].term) is not None
+        for number in covered:
+            found[number] = tuple(_phrase_translation(entry, 1 / len(covered), korean=korean) for entry in entries)
     return found
