@@ -10,7 +10,7 @@ from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.glossary.store import Entry
 
 _KOREAN = re.compile("[\uac00-\ud7a3]{1,12}")
-_ENGLISH = re.compile("[A-Za-z]{4,24}")
+_ENGLISH = re.compile("[A-Za-z][a-z]{3,23}")  # no acronym
 _NAME = re.compile("[A-Z][a-z]{2,24}")
 _MOST_PARTS = 3
 

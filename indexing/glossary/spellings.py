@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.glossary.spelling_collector import SpelledWord, SpellingCollector
 from shrag.indexing.glossary.transliteration_model import (
     KoreanWord,
     LetterModel,
@@ -27,23 +26,17 @@ from shrag.indexing.glossary.transliteration_model import (
     spelling_keys,
 )
 
-_MAX_COUNTED = 400_000
-_MAX_WORDS = 200_000
-"""Most words of a language in the table, the most frequent ones."""
-_MIN_NAME_COUNT = 2
-_ENGLISH = re.compile("[A-Za-z][a-z]{2,23}")
-_NAME = re.compile("(?=\\b([A-Z][a-z]{1,14} [A-Z][a-z]{1,14})\\b)")
-_KOREAN = re.compile("[\uac00-\ud7a3]{2,12}")
-_MIN_LOG_ODDS = -1.0
-"""Of the index's Korean nouns, those less likely to be loanwords are left out."""
-
 _PRIOR_LOG_ODDS = -3.0
-_MIN_PROBABILITY = 0.6
+_MIN_PROBABILITY = 0.65
 _MIN_SHARE = 0.25
+_MIN_TOTAL = 20_000.0
 _MOST = 3
 _SUFFIX = frozenset("인어족군주증과산형식법론시강섬제팀호")
 _SUFFIX_LOG_ODDS = -2.0
 _KOREAN_KEY = "~"
+_JOINT = re.compile("[ -]")
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
+_LETTERS = re.compile("[a-z]+")
 
 
 class Spelling(NamedTuple):
@@ -60,28 +53,6 @@ class Spelling(NamedTuple):
     probability: float
 
 
-class SpellingCollector:
-    """Counts the words of records, in bounded memory; rare words are dropped from large counters."""
-
-    def __init__(self) -> None:
-        self.english: Counter[str] = Counter()
-        self.names: Counter[str] = Counter()
-        self.korean: Counter[str] = Counter()
-
-    def observe(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Yield the records unchanged and count their words."""
-        for record in records:
-            text = f"{record.title}\n{record.text}"
-            self.english.update({word.lower() for word in _ENGLISH.findall(text)})
-            self.names.update({name.lower() for name in _NAME.findall(text)})
-            self.korean.update(set(_KOREAN.findall(text)))
-            for counter in (self.english, self.names, self.korean):
-                if len(counter) > _MAX_COUNTED:
-                    for key in [key for key, count in counter.items() if count == 1]:
-                        del counter[key]
-            yield record
-
-
 def write_spellings(
     path: Path, words: SpellingCollector, analyzer: Analyzer, removed: Iterable[tuple[str, str]] = ()
 ) -> int:
@@ -96,9 +67,13 @@ def write_spellings(
     Returns:
         The number of words and names.
     """
-    english = _english_words(words, analyzer)
-    korean = _korean_words(words.korean, analyzer)
-    letters = LetterModel.of_words(text for text, _, _ in english if " " not in text)
+    english = list(words.english_words(analyzer))
+    letters = LetterModel.of_words(word.letters for word in english)
+    rows = [
+        *_weighted(english, letters.cost, spelling_keys),
+        *_weighted(list(words.korean_words(analyzer)), loanword_log_odds, _korean_keys),
+    ]
+    costs = sorted((pair, round(cost, 2)) for pair, cost in letters.costs.items())
     database = sqlite3.connect(path, isolation_level=None)
     try:
         database.execute("PRAGMA journal_mode = OFF")
@@ -107,59 +82,37 @@ def write_spellings(
         database.execute("CREATE TABLE removed_spellings (korean TEXT, english TEXT)")
         database.execute("CREATE TABLE letter_costs (pair TEXT PRIMARY KEY, cost REAL) WITHOUT ROWID")
         database.execute("BEGIN")
-        database.executemany(
-            "INSERT INTO letter_costs VALUES (?, ?)",
-            [(pair, round(cost, 2)) for pair, cost in sorted(letters.costs.items())],
-        )
+        database.executemany("INSERT INTO letter_costs VALUES (?, ?)", costs)
         database.executemany("INSERT INTO removed_spellings VALUES (?, ?)", sorted(removed))
-        number = 0
-        for language, prefix in ((english, ""), (korean, _KOREAN_KEY)):
-            total = sum(math.sqrt(count) for _, _, count in language)
-            for text, terms, count in language:
-                keys = spelling_keys(text.replace(" ", "")) if language is english else KoreanWord(text).keys
-                if keys:
-                    number += 1
-                    weight = math.log(math.sqrt(count) / total)
-                    weight += letters.cost(text.replace(" ", "")) if language is english else loanword_log_odds(text)
-                    row = (number, text, terms, round(weight, 2))
-                    database.execute("INSERT INTO spellings VALUES (?, ?, ?, ?)", row)
-                    database.executemany(
-                        "INSERT INTO spelling_keys VALUES (?, ?)", [(prefix + key, number) for key in keys]
-                    )
+        database.executemany(
+            "INSERT INTO spellings VALUES (?, ?, ?, ?)",
+            ((number, word.text, word.terms, weight) for number, (word, weight, _) in enumerate(rows)),
+        )
+        keys = sorted((key, number) for number, (_, _, keys) in enumerate(rows) for key in keys)
+        database.executemany("INSERT INTO spelling_keys VALUES (?, ?)", keys)
         database.execute("COMMIT")
-        return number
+        return len(rows)
     finally:
         database.close()
 
 
-_Word = tuple[str, str, int]
-"""A text, its terms with spaces, and the number of records."""
+def _weighted(
+    words: Sequence[SpelledWord], log_odds: Callable[[str], float], keys: Callable[[str], list[str]]
+) -> Iterator[tuple[SpelledWord, float, list[str]]]:
+    """Yield each word that has keys with its weight, the part of the log-odds that does not depend on the question.
+
+    The prior probability of a word grows with the square root of its frequency; a small vocabulary has few of the words
+    that a question may transliterate.
+    """
+    total = max(_MIN_TOTAL, sum(math.sqrt(word.frequency) for word in words))
+    for word in words:
+        found = keys(word.letters)
+        if found:
+            yield word, round(math.log(math.sqrt(word.frequency) / total) + log_odds(word.letters), 2), found
 
 
-def _english_words(words: SpellingCollector, analyzer: Analyzer) -> list[_Word]:
-    names = Counter({name: count for name, count in words.names.items() if count >= _MIN_NAME_COUNT})
-    found: list[_Word] = []
-    for counter, size in ((words.english, 1), (names, 2)):
-        common = _most_common(counter)
-        for (text, count), terms in zip(common, analyzer.terms([text for text, _ in common]), strict=True):
-            if len(terms) == size:
-                found.append((text, " ".join(terms), count))
-    return found
-
-
-def _korean_words(counts: Counter[str], analyzer: Analyzer) -> list[_Word]:
-    """Return the nouns and compounds that may be loanwords."""
-    found: Counter[str] = Counter()
-    words = list(counts)
-    for word, tokens in zip(words, analyzer.tokens(words), strict=True):
-        for term in {token.term for token in tokens if token.kind in ("noun", "compound")}:
-            if len(term) > 1 and _KOREAN.fullmatch(term) and loanword_log_odds(term) >= _MIN_LOG_ODDS:
-                found[term] += counts[word]
-    return [(term, term, count) for term, count in _most_common(found)]
-
-
-def _most_common(counter: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_WORDS]
+def _korean_keys(word: str) -> list[str]:
+    return [_KOREAN_KEY + key for key in KoreanWord(word).keys]
 
 
 class SpellingTable:
@@ -188,6 +141,8 @@ class SpellingTable:
         Args:
             word: Two or more Hangul syllables. A suffix such as 어, 주 or 증 may follow the transliteration.
         """
+        if not _HANGUL.fullmatch(word):
+            return []
         found = self._english_origins(word, _PRIOR_LOG_ODDS)
         if not found and len(word) > 3 and word[-1] in _SUFFIX:
             found = self._english_origins(word[:-1], _PRIOR_LOG_ODDS + _SUFFIX_LOG_ODDS)
@@ -195,7 +150,7 @@ class SpellingTable:
 
     def of_english(self, word: str) -> list[Spelling]:
         """Return the Korean words that most likely transliterate an English one in lower case; mostly none."""
-        if self._letters is None:
+        if self._letters is None or not _LETTERS.fullmatch(word):
             return []
         log_odds = _PRIOR_LOG_ODDS + self._letters.cost(word)
         rivals: list[_Rival] = []
@@ -212,7 +167,7 @@ class SpellingTable:
             return []
         rivals: list[_Rival] = []
         for text, terms, weight in self._candidates(korean.keys):
-            cost = korean.spelling_cost(text.replace(" ", ""), log_odds + weight - _NEGLIGIBLE)
+            cost = korean.spelling_cost(_JOINT.sub("", text), log_odds + weight - _NEGLIGIBLE)
             if cost is not None and (word, text) not in self._removed:
                 rivals.append((text, terms, log_odds + weight - cost))
         return _posterior(rivals)

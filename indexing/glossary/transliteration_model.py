@@ -20,8 +20,9 @@ _DIPHTHONGS = frozenset(("ㅏㅣ", "ㅔㅣ", "ㅗㅣ", "ㅏㅜ", "ㅗㅜ", "ㅣ�
 _PALATAL_VOWELS = frozenset("ㅑㅕㅖㅛㅠ")
 _MAX_LOG_ODDS = 5.0
 _UNKNOWN_SYLLABLE = 1.0  # neither in a loanword nor in another word of the lists: seldom a Chinese reading
-_MISSING = 10.0
-_WRONG = 11.0
+_MISSING = 12.0
+_WRONG = 13.0
+_MAX_MEAN_COST = 1.2
 _SILENT = 6.0
 _MAX_SILENT = 2
 _RARE = 5.0
@@ -36,6 +37,11 @@ def loanword_log_odds(korean: str) -> float:
     """
     total = sum(SYLLABLE_LOG_ODDS.get(syllable, _UNKNOWN_SYLLABLE) for syllable in korean)
     return max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, total))
+
+
+def has_loanword_syllable(korean: str) -> bool:
+    """Return whether a syllable is more frequent in loanwords; without one a word is no loanword for the model."""
+    return any(SYLLABLE_LOG_ODDS.get(syllable, _UNKNOWN_SYLLABLE) > 0 for syllable in korean)
 
 
 def sounds(korean: str) -> tuple[str, ...]:
@@ -96,6 +102,8 @@ class KoreanWord:
                 return None
         ends = [cost + _SILENT * (length - end) for end, cost in costs.items() if end <= length <= end + _MAX_SILENT]
         best = min(ends, default=most)
+        # By chance a few likely sounds may make up for unlikely ones: what is over the mean counts twice.
+        best += max(0.0, best - _MAX_MEAN_COST * len(self._spellings))
         return best if best < most else None
 
 
@@ -167,6 +175,8 @@ _MAX_KEYS = 48
 def spelling_keys(english: str) -> list[str]:
     """Return keys of a lower-case word of ASCII letters: its first letter and possible Korean consonants.
 
+    An adjective of a country (Italian) also has the keys of the country (이탈리아).
+
     >>> spelling_keys("vintage")
     ['vbntg', 'vbntj', 'vbntk', 'vpntg', 'vpntj', 'vpntk']
     """
@@ -176,4 +186,6 @@ def spelling_keys(english: str) -> list[str]:
         keys = {key + option for key in keys for option in options}
         if len(keys) > _MAX_KEYS:
             return []
+    if english.endswith("ian"):
+        keys |= {key[:-1] for key in keys}
     return sorted({key[0] + _REPEATED.sub(r"\1", key[1:]) for key in keys})
