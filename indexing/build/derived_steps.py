@@ -19,8 +19,8 @@ from shrag.indexing.errors import TooManyRejectedRecords
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import apply_corrections, parse_corrections
 from shrag.indexing.glossary.mining import mine_glossary
-from shrag.indexing.glossary.spelling_collector import SpellingCollector
-from shrag.indexing.glossary.spellings import write_spellings
+from shrag.indexing.glossary.spelling.collector import SpellingCollector
+from shrag.indexing.glossary.spelling.table import write_spellings
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import write_glossary
 from shrag.indexing.lexical.schema import FOLDER

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.analysis.latin import stem_words
-from shrag.indexing.glossary.spellings import SpellingTable
+from shrag.indexing.glossary.spelling.table import SpellingTable
 from shrag.indexing.storage.checksums import open_readonly
 
 FILE = "glossary.sqlite"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.glossary.transliteration_model import has_loanword_syllable, loanword_log_odds
+from shrag.indexing.glossary.spelling.model import has_loanword_syllable, loanword_log_odds
 
 _MAX_COUNTED = 400_000
 _MAX_WORDS = 200_000

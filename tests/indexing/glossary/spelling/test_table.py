@@ -8,14 +8,14 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.glossary.spelling_collector import SpellingCollector
-from shrag.indexing.glossary.spellings import write_spellings
+from shrag.indexing.glossary.spelling.collector import SpellingCollector
+from shrag.indexing.glossary.spelling.table import write_spellings
 from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
 
 TEXTS = (
     "A laddering interview of tourists explains their motives. Laddering links attributes and values.",
     "Dopamine release and amphetamine. The Monte Carlo method, again by Monte Carlo simulation.",
-    "The marathon runners drank coffee in the Italian villa; a cross-over trial and another cross-over trial were chosen.",
+    "The marathon runners drank coffee in the Italian villa; a cross-over trial, a cross-over design.",
     "We study apple orchards, the common cold and the human mind.",
     "디젤 엔진과 헤드셋을 크라우드소싱으로 평가하였다. 사과와 감기, 마음을 다룬다.",
 )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from shrag.indexing.glossary.transliteration_costs import SPELLING_COSTS, SYLLABLE_LOG_ODDS
+from shrag.indexing.glossary.spelling.costs import SPELLING_COSTS, SYLLABLE_LOG_ODDS
 
 _FIRST = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
 _VOWEL = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"

@@ -3,7 +3,7 @@
 The glossary file has the English words and names and the Korean nouns of the records by the consonants that a
 transliteration keeps. A word of a question that the glossary does not translate is compared with those of the same
 consonants. The posterior probability that one of them is its origin (or its transliteration) weighs the evidence of the
-spelling (:mod:`~shrag.indexing.glossary.transliteration_model`) against chance: the number of words in the index, and
+spelling (:mod:`~shrag.indexing.glossary.spelling.model`) against chance: the number of words in the index, and
 how likely the Korean word is a loanword at all.
 """
 
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.glossary.spelling_collector import SpelledWord, SpellingCollector
-from shrag.indexing.glossary.transliteration_model import (
+from shrag.indexing.glossary.spelling.collector import SpelledWord, SpellingCollector
+from shrag.indexing.glossary.spelling.model import (
     KoreanWord,
     LetterModel,
     loanword_log_odds,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.glossary.transliteration_model import (
+from shrag.indexing.glossary.spelling.model import (
     KoreanWord,
     LetterModel,
     loanword_log_odds,

@@ -85,7 +85,7 @@ SPELLING_COSTS: Mapping[str, Mapping[str, float]] = {
         "ㅣㅓ": "ia:18 ea:19 eer:21 ear:24 io:25 ie:27 ior:29 ier:34 iu:35 i:36 eare:36 ere:36 ew:36 er:48",
     }.items()
 }
-"""Sound, as :func:`~shrag.indexing.glossary.transliteration_model.sounds` gives it → its English spellings and their
+"""Sound, as :func:`~shrag.indexing.glossary.spelling.model.sounds` gives it → its English spellings and their
 costs; the spelling may be empty."""
 
 _SYLLABLES = {
