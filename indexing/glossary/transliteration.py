@@ -103,7 +103,7 @@ def transliteration_distance(korean: str, english: str, most: float = 1.0) -> fl
     >>> transliteration_distance("신경망", "network") > 0.3
     True
     """
-    jamo = split_jamo(korean)
+    jamo = _jamo(korean)
     if not jamo or not english.isascii() or not english.isalpha():
         return 1.0
     longer = max(len(jamo), len(english))
@@ -112,7 +112,7 @@ def transliteration_distance(korean: str, english: str, most: float = 1.0) -> fl
 
 
 @lru_cache(maxsize=20_000)
-def split_jamo(korean: str) -> tuple[str, ...]:
+def _jamo(korean: str) -> tuple[str, ...]:
     """Return a Hangul word's jamo, with ``$`` after final consonants; empty where a character is no syllable."""
     jamo: list[str] = []
     for syllable in korean:
@@ -170,7 +170,7 @@ _KEY = {
 def consonant_key(korean: str) -> str:
     """Return a key of the word's consonant classes, without ㅎ and final ㄹ, to find candidates fast."""
     key: list[str] = []
-    for letter in split_jamo(korean):
+    for letter in _jamo(korean):
         if letter in _VOWEL:
             continue
         coarse = {"ㅇ$": "N", "ㅅ$": "T"}.get(letter) or _KEY.get(letter[0], "")

