@@ -145,7 +145,7 @@ def test_health_says_what_is_served(client: TestClient) -> None:
         "index": "demo",
         "index_generation": 1,
         "index_problem": "",
-        "records": 170,
+        "records": 235,
         "files": "verified",
     }
     ready |= {"files": "verified", "generator_status": "extractive", "generator_failure": "", "language_model": None}
