@@ -22,7 +22,7 @@ from shrag.serving.errors import Requirement, StrategyUnavailable
 from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.llm.request_model import RequestModel
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, parse_request
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, check_min_confidence, parse_request
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
@@ -36,7 +36,7 @@ class Engine:
     """Answers questions over one generation of one index. Safe to share between threads.
 
     Without a ``reranker`` records are ranked by words, without a ``model`` answers are extractive. With a ``cache``,
-    which engines may share, identical questions are answered once.
+    which engines may share, identical questions are answered once. ``min_confidence`` is that of requests without one.
 
     Attributes:
         open_index: The index, with its ``name`` and its ``manifest``.
@@ -51,13 +51,16 @@ class Engine:
         model: LanguageModel | None = None,
         reranker: Reranker | None = None,
         cache: AnswerCache | None = None,
+        min_confidence: float | None = None,
     ) -> None:
+        check_min_confidence(min_confidence)
         self.open_index = index
         self.name = index.name
         self.manifest = index.manifest
         self.digest = manifest_digest(index.manifest)
         self.cache = cache
         self.resources = Resources(index, reranker or open_lexical_reranker(index), model)
+        self._min_confidence = min_confidence
         self._prompts = prompts_fingerprint()
 
     @property
@@ -110,16 +113,19 @@ class Engine:
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
+        min_confidence: float | None = None,
         cancellation: CancellationToken | None = None,
     ) -> AskResult:
         """Search as :meth:`search` does and answer from the best records, with one of the ``choices`` if there are any.
+
+        Where the confidence that a record answers is below ``min_confidence`` (None: the engine's), no record does.
 
         Raises:
             ClientDisconnected: ``cancellation`` was cancelled. Otherwise raises as :meth:`search` does.
         """
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
-            keyword_order=keyword_order, settings=settings, choices=choices,
+            keyword_order=keyword_order, settings=settings, choices=choices, min_confidence=min_confidence,
         )  # fmt: skip
         run = self.run(request)
         if cancellation is not None:
@@ -135,11 +141,12 @@ class Engine:
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
+        min_confidence: float | None = None,
     ) -> EventRun[Event]:
         """Return the events of :meth:`ask` as a run that has begun; each is made when it is taken."""
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, keyword_order=keyword_order, settings=settings,
-            choices=choices,
+            choices=choices, min_confidence=min_confidence,
         )  # fmt: skip
         run = self.run(request)
         run.start()
@@ -154,6 +161,8 @@ class Engine:
         """
         if self.open_index.checksums.state == "damaged":
             self.open_index.checksums.raise_if_damaged()
+        if request.answered and request.min_confidence is None:
+            request = request._replace(min_confidence=self._min_confidence)
         strategy = STRATEGIES.get(request.strategy) or find_strategy(request.strategy)
         resources = self.resources if request.settings.glossary else self.resources.without_glossary()
         cancel = _nothing
@@ -238,17 +247,20 @@ def open_engine(
     model: LanguageModel | None = None,
     reranker: str = AUTO,
     min_score: float | None = None,
+    min_confidence: float | None = None,
     cache: AnswerCache | None = None,
 ) -> Engine:
     """Open the index ``name`` as an engine.
 
-    ``min_score`` is the threshold of :func:`~shrag.serving.retrieval.rerankers.open_reranker`; the other arguments and
-    the errors are that function's and those of :func:`~shrag.indexing.open_index.open_index`.
+    ``min_score`` is the threshold of :func:`~shrag.serving.retrieval.rerankers.open_reranker`, ``min_confidence`` that
+    of requests without one; the other arguments and the errors are that function's and those of
+    :func:`~shrag.indexing.open_index.open_index`.
     """
     check_reranker(reranker, min_score)
     index = open_index(indexes, name, first_question, verify)
     try:
-        return Engine(index, model, open_reranker(reranker, index, weights_folder(indexes), min_score), cache)
+        ranker = open_reranker(reranker, index, weights_folder(indexes), min_score)
+        return Engine(index, model, ranker, cache, min_confidence)
     except BaseException:
         index.close()
         raise

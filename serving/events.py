@@ -10,8 +10,12 @@ from typing import Literal
 
 from shrag.corpora.records import Record
 
-AnswerPart = Literal["title", "introduction", "body", "conclusion"]
-"""The parts of an answer, in their order."""
+AnswerPart = Literal["title", "introduction", "body", "conclusion", "record", "related"]
+"""The parts of an answer, in their order. An extractive answer has ``record``, sentences of the record that answers,
+and ``related``, one for each related record; a generated one has the others."""
+
+ConfidenceLevel = Literal["high", "medium", "low"]
+"""The three levels of a confidence, as they are shown in words."""
 
 EmptyReason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_fits", "not_searched"]
 """Why there is no record or no answer: the question has no word to search for; the index has none of its words; no
@@ -195,13 +199,38 @@ class RankedRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Confidence:
+    """How likely the best record answers the question.
+
+    Attributes:
+        value: The calibrated probability, from 0 to 1.
+        level: The same in three levels.
+        uncovered: The distinctive words of the question that the best records do not cover.
+        threshold: The value below which the question is refused, unless the request sets another.
+    """
+
+    value: float
+    level: ConfidenceLevel
+    uncovered: tuple[str, ...] = ()
+    threshold: float = 0.0
+
+    def answers(self, min_confidence: float | None = None) -> bool:
+        """Return whether the confidence is enough to answer; ``min_confidence`` replaces the threshold."""
+        return self.value >= (self.threshold if min_confidence is None else min_confidence)
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
-    """The records found, best first; ``reranker`` names what ranked them."""
+    """The records found, best first; ``reranker`` names what ranked them.
+
+    ``confidence`` is None where the strategy or the index has no calibration.
+    """
 
     records: tuple[RankedRecord, ...]
     reranker: str
     reranker_is_model: bool
     reason: EmptyReason = ""
+    confidence: Confidence | None = None
     event: Literal["ranking"] = "ranking"
 
 
@@ -216,27 +245,40 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """A record that the answer cites, and its number in the answer."""
+
+    number: int
+    docid: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """The next sentence of the answer."""
+    """The next sentence of the answer; ``source`` is that of its section."""
 
     part: AnswerPart
     sentence: Sentence
+    source: Citation | None = None
     event: Literal["answer_sentence"] = "answer_sentence"
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of an answer."""
+    """One part of an answer.
+
+    Where all its sentences are of one record, ``source`` is that record, whose title is the heading of the section.
+    """
 
     part: AnswerPart
     sentences: tuple[Sentence, ...]
+    source: Citation | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
-    """A record that the answer cites, and its number in the answer."""
+class NearestRecord:
+    """A record that is nearest to a question that no record answers."""
 
-    number: int
     docid: str
     title: str
 
@@ -250,6 +292,9 @@ class Answer:
     ``citation_precision`` is the share of citations whose sentences are supported, None where there is no citation.
     ``complete`` is false where the model was cut off. ``choice`` is the letter of the choice made, or empty; where
     there is also a ``reason``, no record supports it.
+    ``nearest`` are the records nearest to a question that was refused, which are no citations. ``uncovered`` are the
+    distinctive words of the question that the best records do not cover. ``quoted_language`` is the language of the
+    record quoted, where that is not the question's.
     """
 
     kind: Literal["extractive", "generated", "closed_book"]
@@ -261,6 +306,9 @@ class Answer:
     citation_precision: float | None = None
     complete: bool = True
     choice: str = ""
+    nearest: tuple[NearestRecord, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    quoted_language: Literal["ko", "en"] | None = None
     event: Literal["answer"] = "answer"
 
 

@@ -41,7 +41,8 @@ class Request(NamedTuple):
     """A parsed request for at most ``k`` ranked records, and an answer from the best of them if ``answered``.
 
     Duplicate records of one paper are ranked as one unless ``every_record``. ``strategy`` is the name of a strategy or
-    the stages of a pipeline.
+    the stages of a pipeline. Where the confidence that a record answers is below ``min_confidence`` (None: the index's
+    own threshold), the answer is a refusal.
     """
 
     question: Question
@@ -50,6 +51,7 @@ class Request(NamedTuple):
     every_record: bool = False
     settings: SearchSettings = PRODUCT
     strategy: str = DEFAULT_STRATEGY
+    min_confidence: float | None = None
 
 
 def parse_request(
@@ -62,17 +64,25 @@ def parse_request(
     keyword_order: KeywordOrder | None = None,
     settings: SearchSettings = PRODUCT,
     choices: Sequence[str] = (),
+    min_confidence: float | None = None,
 ) -> Request:
     """Parse a request; ``keyword_order`` overrides the settings.
 
     Raises:
-        QuestionError: The question, its choices or ``k`` are not valid.
+        QuestionError: The question, its choices, ``k`` or ``min_confidence`` are not valid.
     """
+    check_min_confidence(min_confidence)
     if not 1 <= k <= LARGEST_K:
         raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
     if keyword_order not in {None, settings.keyword_order}:
         settings = replace(settings, keyword_order=keyword_order)
-    return Request(parse_question(question, choices), k, answered, every_record, settings, strategy)
+    return Request(parse_question(question, choices), k, answered, every_record, settings, strategy, min_confidence)
+
+
+def check_min_confidence(value: float | None) -> None:
+    """Raise :class:`QuestionError` where a least confidence is given that is not from 0 to 1."""
+    if value is not None and not 0 <= value <= 1:
+        raise QuestionError("min_confidence_out_of_range", f"min_confidence must be from 0 to 1, got {value}.")
 
 
 def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:

@@ -39,6 +39,7 @@ def serve(
     model: LanguageModel | None = None,
     reranker: str = AUTO,
     min_score: float | None = None,
+    min_confidence: float | None = None,
     cache: AnswerCache | None = None,
     limits: ServerLimits | None = None,
     log_questions: bool = False,
@@ -59,6 +60,7 @@ def serve(
         model: Writes answers and chooses keywords; without one, or while it fails, answers are extractive.
         reranker: See :func:`~shrag.serving.retrieval.rerankers.open_reranker`.
         min_score: The least score that the re-ranker shows.
+        min_confidence: The least confidence of an answer, for requests that set none; None for the index's threshold.
         cache: Answers that were given under these settings.
         limits: How many requests are run and wait at once.
         log_questions: Whether the log, JSON lines on stderr, contains the text of questions.
@@ -75,8 +77,9 @@ def serve(
 
         def open_checked(checked: Verify) -> Engine:
             return open_engine(
-                indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score, cache=cache
-            )
+                indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score,
+                min_confidence=min_confidence, cache=cache,
+            )  # fmt: skip
 
         with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
             current.watch()

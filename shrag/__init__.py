@@ -32,11 +32,13 @@ def open(
     model: LanguageModel | None = None,
     reranker: str = "auto",
     min_score: float | None = None,
+    min_confidence: float | None = None,
 ) -> Engine:
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
 
     With a ``model`` (:class:`shrag.models.chat.client.OpenAIModel`) it chooses the keywords and writes the answers.
     Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.rerankers.open_reranker`).
+    A question is refused where the confidence that a record answers it is below ``min_confidence`` (None: the index's).
 
     Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
 
@@ -45,4 +47,12 @@ def open(
     from shrag.serving.engine import open_engine
 
     indexes = Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes"
-    return open_engine(indexes, index, verify=verify, model=model, reranker=reranker, min_score=min_score)
+    return open_engine(
+        indexes,
+        index,
+        verify=verify,
+        model=model,
+        reranker=reranker,
+        min_score=min_score,
+        min_confidence=min_confidence,
+    )

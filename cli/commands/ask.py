@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from shrag.cli.options.search import SearchOptions, search_options
+from shrag.cli.options.search import SearchOptions, min_confidence_option, search_options
 from shrag.cli.output import print_json
 from shrag.cli.settings import Home
 from shrag.serving.answering.formats import FALLBACKS, ISSUES, AnswerFormat, answer_label, answer_text, choice_line
@@ -28,6 +28,7 @@ from shrag.serving.events import Answer
 @click.option(
     "--choice", "choices", multiple=True, metavar="TEXT", help="One choice of a multiple-choice question; repeatable."
 )
+@min_confidence_option
 @click.option("--json", "as_json", is_flag=True, help="Print the events of answering, one JSON object per line.")
 @click.pass_obj
 def command(
@@ -36,6 +37,7 @@ def command(
     question: str,
     form: AnswerFormat,
     choices: tuple[str, ...],
+    min_confidence: float | None,
     as_json: bool,
     options: SearchOptions,
 ) -> None:
@@ -46,10 +48,14 @@ def command(
     engine = options.open_engine(home, name, question)
     strategy, order = options.strategy, options.keyword_order
     if as_json:
-        for event in engine.events(question, strategy=strategy, keyword_order=order, choices=choices):
+        for event in engine.events(
+            question, strategy=strategy, keyword_order=order, choices=choices, min_confidence=min_confidence
+        ):
             print_json(event)
         return
-    result = engine.ask(question, strategy=strategy, keyword_order=order, choices=choices)
+    result = engine.ask(
+        question, strategy=strategy, keyword_order=order, choices=choices, min_confidence=min_confidence
+    )
     causes = FALLBACKS[result.answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         click.echo(line, err=True)

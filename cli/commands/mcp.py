@@ -54,6 +54,7 @@ def command(
             model=model,
             reranker=options.reranker,
             min_score=options.min_score,
+            min_confidence=options.min_confidence,
             cache=cache,
         )
 

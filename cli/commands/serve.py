@@ -93,6 +93,7 @@ def command(
                 log_questions=log_questions,
                 reranker=options.reranker,
                 min_score=options.min_score,
+                min_confidence=options.min_confidence,
                 shared=workers > 1,
             )
 

@@ -82,6 +82,14 @@ def reranker_options(command: _Command) -> _Command:
     return reranker(min_score(command))
 
 
+min_confidence_option = click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    show_default="the index's own",
+    help="Refuse to answer where the confidence that a record answers is lower; 0 never refuses.",
+)
+
+
 def option_group(
     kind: type[Any], *options: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shrag.cli.options.search import option_group, reranker_options, verify_option
+from shrag.cli.options.search import min_confidence_option, option_group, reranker_options, verify_option
 from shrag.indexing.storage.checksums import Verify
 from shrag.serving.http.api_key import ApiKey, read_key_file
 from shrag.serving.runtime.admission import ServerLimits
@@ -33,6 +33,7 @@ class ServerOptions:
     names_allowed: tuple[str, ...]
     reranker: str
     min_score: float | None
+    min_confidence: float | None
     verify: Verify
     asks: int
     queued_asks: int
@@ -63,6 +64,7 @@ server_options = option_group(
         help="Another host name or address of this server; repeatable.",
     ),
     reranker_options,
+    min_confidence_option,
     verify_option,
     click.option(
         "--asks",

@@ -13,7 +13,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of
 from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text
-from shrag.serving.events import AnswerPart, EmptyReason, RankedRecord, SentenceIssue
+from shrag.serving.events import AnswerPart, Confidence, EmptyReason, NearestRecord, RankedRecord, SentenceIssue
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.runtime.index_registry import ServedIndex
@@ -50,7 +50,7 @@ class SearchReply:
     """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any.
 
     ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
-    earlier question like this one.
+    earlier question like this one. ``confidence`` says how likely the best record answers, null where it is not known.
     """
 
     index: str
@@ -61,6 +61,7 @@ class SearchReply:
     reason: EmptyReason
     message: str
     records: tuple[SearchHit, ...]
+    confidence: Confidence | None
     results: tuple[ConnectorResult, ...]
     cached: bool
 
@@ -90,7 +91,10 @@ class AskReply:
     """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
 
     ``citation_precision`` is the share of its citations whose sentences passed the checks, null where it has none.
-    ``cached`` says that it was made for an earlier question like this one.
+    ``cached`` says that it was made for an earlier question like this one. ``confidence`` says how likely the best
+    record answers, null where it is not known. Where no record answers, ``reason`` is not empty and ``nearest`` are the
+    nearest records, which answer nothing. ``uncovered`` are the question's words that the records do not cover;
+    ``quoted_language`` is the language of the record quoted where that is not the question's.
     """
 
     index: str
@@ -105,6 +109,10 @@ class AskReply:
     answer: str
     sentences: tuple[CitedSentence, ...]
     citations: tuple[CitedRecord, ...]
+    nearest: tuple[NearestRecord, ...]
+    uncovered: tuple[str, ...]
+    quoted_language: AnswerLanguage | None
+    confidence: Confidence | None
     fallbacks: tuple[str, ...]
     cached: bool
 
@@ -153,6 +161,7 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
         reason=reason,
         message=REASONS[language][reason] if reason else "",
         records=tuple(_search_hit(ranked) for ranked in result.ranking.records),
+        confidence=result.ranking.confidence,
         results=results_of([ranked.record for ranked in result.ranking.records], named),
         cached=result.timings.cached,
     )
@@ -183,6 +192,10 @@ def ask_reply(result: AskResult) -> AskReply:
         citations=tuple(
             CitedRecord(each.number, each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.citations
         ),
+        nearest=tuple(NearestRecord(each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.nearest),
+        uncovered=answer.uncovered,
+        quoted_language=answer.quoted_language,
+        confidence=search.ranking.confidence,
         fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in search.fallbacks),
         cached=search.timings.cached,
     )

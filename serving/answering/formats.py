@@ -15,8 +15,22 @@ from shrag.serving.events import Answer, AnswerPart, EmptyReason, Section, Sente
 from shrag.serving.request import AnswerLanguage
 
 HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
-    "ko": {"title": "제목", "introduction": "서론", "body": "본론", "conclusion": "결론"},
-    "en": {"title": "Title", "introduction": "Introduction", "body": "Main Body", "conclusion": "Conclusion"},
+    "ko": {
+        "title": "제목",
+        "introduction": "서론",
+        "body": "본론",
+        "conclusion": "결론",
+        "record": "답하는 문헌",
+        "related": "관련 문헌",
+    },
+    "en": {
+        "title": "Title",
+        "introduction": "Introduction",
+        "body": "Main Body",
+        "conclusion": "Conclusion",
+        "record": "Record that answers",
+        "related": "Related records",
+    },
 }
 
 _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {

@@ -75,6 +75,7 @@ def _search_response(result: SearchResult) -> SearchResponse:
         reranker=result.ranking.reranker,
         reranker_is_model=result.ranking.reranker_is_model,
         records=result.ranking.records,
+        confidence=result.ranking.confidence,
         keyword_order=result.keywords.order,
         keyword_model=result.keywords.model,
         fallbacks=result.fallbacks,
@@ -102,5 +103,8 @@ def _ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         sections=answer.sections,
         citations=answer.citations,
         choice=answer.choice,
+        nearest=answer.nearest,
+        uncovered=answer.uncovered,
+        quoted_language=answer.quoted_language,
     )
     return AskResponse(body, search, search.request_id)

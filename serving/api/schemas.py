@@ -10,11 +10,13 @@ from msgspec import Meta, Struct
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.events import (
     Citation,
+    Confidence,
     EmptyReason,
     Fallback,
     Keyword,
     KeywordOrder,
     ModelCall,
+    NearestRecord,
     Node,
     RankedRecord,
     ScoredDoc,
@@ -41,6 +43,10 @@ class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
 
     format: Annotated[AnswerFormat, Meta(description="The form of the answer's ``text``.")] = "cited"
     stream: Annotated[bool, Meta(description="Send what happens as server-sent events, as it happens.")] = False
+    min_confidence: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Meta(description="Refuse where the confidence is lower; null for the server's threshold."),
+    ] = None
 
 
 class SearchQuery(Struct, frozen=True):
@@ -60,7 +66,10 @@ class DocumentQuery(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse:
-    """The records found, and how. ``reason`` and its sentence ``message`` are empty where there are records.
+    """The records found, and how.
+
+    ``reason`` and its sentence ``message`` are empty where there are records. ``confidence`` says how likely the best
+    record answers, null where it is not known.
 
     ``nodes`` are the final states of the questions of a plan, ``truncated`` the budgets that it exhausted; both are
     empty without a plan. ``cached`` says that the same question was searched for before in this generation of the
@@ -85,6 +94,7 @@ class SearchResponse:
     reranker: str
     reranker_is_model: bool
     records: tuple[RankedRecord, ...]
+    confidence: Confidence | None
     keyword_order: KeywordOrder
     keyword_model: str
     fallbacks: tuple[Fallback, ...]
@@ -102,7 +112,10 @@ class AnswerBody:
     """The answer as text and in sections; ``kind``, ``model`` and ``label`` say who wrote it.
 
     ``citation_precision`` is the share of its citations whose sentences are supported, null where it has none;
-    ``choice`` is the letter of the choice made, empty where there is none.
+    ``choice`` is the letter of the choice made, empty where there is none. Where no record answers, ``reason`` is not
+    empty, there are no sections and citations, and ``nearest`` are the nearest records. ``uncovered`` are distinctive
+    words of the question that the records do not cover; ``quoted_language`` is the language of the record quoted where
+    that is not the question's, else null.
     """
 
     kind: str
@@ -116,6 +129,9 @@ class AnswerBody:
     sections: tuple[Section, ...]
     citations: tuple[Citation, ...]
     choice: str
+    nearest: tuple[NearestRecord, ...]
+    uncovered: tuple[str, ...]
+    quoted_language: AnswerLanguage | None
 
 
 @dataclass(frozen=True, slots=True)

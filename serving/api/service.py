@@ -127,9 +127,10 @@ class Service(AdmissionControl):
         add_log_fields(strategy=body.strategy, index=self.index.name)
         if self._log_questions:
             add_log_fields(question=body.question)
+        min_confidence = body.min_confidence if isinstance(body, AskRequest) else None
         request = parse_request(
             body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-            choices=body.choices,
+            choices=body.choices, min_confidence=min_confidence,
         )  # fmt: skip
         self.refuse_when_draining()
         lease = self.index.use()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
-from shrag.serving.events import Ranking
+from shrag.serving.events import Event, Ranking
+from shrag.serving.request import Request
 from shrag.serving.strategies.registry import find_strategy
+from shrag.serving.strategy import Resources
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
@@ -49,6 +52,26 @@ def test_a_record_without_abstract_is_left_out_by_name_and_found_by_the_baseline
     assert baseline.ranking.records[0].record.docid == "DEMO-MED-011"
     answer = demo.ask(question, strategy="bm25").answer
     assert "DEMO-MED-011" not in [citation.docid for citation in answer.citations]
+
+
+def test_an_engine_and_a_request_set_the_least_confidence(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float | None] = []
+    strategy = find_strategy("shrag")
+
+    def run(_self: object, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        seen.append(request.min_confidence)
+        return ran(request, resources)
+
+    ran = strategy.run
+    monkeypatch.setattr(type(strategy), "run", run)
+    engine = Engine(demo.open_index, min_confidence=0.6)
+    engine.ask("그래핀?")
+    engine.ask("그래핀?", min_confidence=0.1)
+    engine.search("그래핀?")
+    demo.ask("그래핀?")
+    assert seen == [0.6, 0.1, None, None]
+    with pytest.raises(QuestionError, match="min_confidence must be from 0 to 1, got 2"):
+        Engine(demo.open_index, min_confidence=2)
 
 
 def test_the_same_question_gives_the_same_result(demo: Engine) -> None:

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from shrag.serving.errors import QuestionError
-from shrag.serving.request import Question, parse_question
+from shrag.serving.request import Question, parse_question, parse_request
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,15 @@ def test_a_question_of_100_000_characters_is_refused_by_its_length() -> None:
     with pytest.raises(QuestionError, match="has 100000 characters, at most 2000 are read: shorten it") as refused:
         parse_question("가" * 100_000)
     assert refused.value.code == "question_too_long"
+
+
+@pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), float("inf")])
+def test_a_least_confidence_is_from_0_to_1(value: float) -> None:
+    with pytest.raises(QuestionError, match=f"min_confidence must be from 0 to 1, got {value}") as refused:
+        parse_request("?", answered=True, min_confidence=value)
+    assert refused.value.code == "min_confidence_out_of_range"
+    assert [parse_request("?", answered=True, min_confidence=each).min_confidence for each in (None, 0, 1)] == [
+        None,
+        0,
+        1,
+    ]

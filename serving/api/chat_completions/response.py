@@ -31,6 +31,7 @@ from shrag.serving.events import (
     AnswerPart,
     AnswerSentence,
     Citation,
+    Confidence,
     Event,
     Fallback,
     ModelCall,
@@ -66,6 +67,7 @@ class ChatCompletion:
         self._fields = fields
         self._text = AnswerText(language, record_url)
         self._hits: tuple[SourceRecord, ...] = ()
+        self._confidence: Confidence | None = None
         self._prompt_tokens = 0
         self._completion_tokens = 0
 
@@ -76,7 +78,7 @@ class ChatCompletion:
                 self._take(event)
         message = AnswerMessage("assistant", self._text.text, self._text.annotations)
         choice = Choice(0, message, self._text.finish_reason)
-        fields = replace(self._fields, hits=self._hits)
+        fields = replace(self._fields, hits=self._hits, confidence=self._confidence)
         return ChatResponse(self._id, "chat.completion", self._created, self._model, (choice,), self._usage(), fields)
 
     async def stream(
@@ -105,7 +107,7 @@ class ChatCompletion:
         usage = None if include_usage else msgspec.UNSET
         if isinstance(event, Ranking):
             first = self._chunk(Delta(role="assistant", content=""), usage=usage)
-            first.shrag = replace(self._fields, hits=self._hits)
+            first.shrag = replace(self._fields, hits=self._hits, confidence=self._confidence)
             yield first
         elif added:
             yield self._chunk(Delta(content=added), usage=usage)
@@ -126,6 +128,7 @@ class ChatCompletion:
 
     def _take(self, event: Event) -> str:
         if isinstance(event, Ranking):
+            self._confidence = event.confidence
             self._hits = tuple(
                 SourceRecord(one.rank, one.record.docid, one.record.title, one.score) for one in event.records
             )

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shrag.serving.api.schemas import SourceRecord
+from shrag.serving.events import Confidence
 
 
 class StreamOptions(Struct, frozen=True):
@@ -68,7 +69,10 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class ShragFields:
-    """Fields beyond OpenAI's: what the answer was made from; ``cached`` where it is that of an earlier request."""
+    """Fields beyond OpenAI's: what the answer was made from; ``cached`` where it is that of an earlier request.
+
+    ``confidence`` says how likely the best record answers, null where that is not known.
+    """
 
     index: str
     index_generation: int
@@ -76,6 +80,7 @@ class ShragFields:
     cached: bool
     request_id: str
     hits: tuple[SourceRecord, ...]
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
