@@ -131,7 +131,7 @@ def test_candidates_come_from_words_from_vectors_or_from_both(demo: Engine, stra
         return len(hits.hits), len(hits.dense), {*hits.candidates, *hits.incomplete}
 
     words, vectors, both = found("lexical"), found("dense"), found("hybrid")
-    assert (words[:2], vectors[:2], both[:2]) == ((6, 0), (0, 10), (6, 10))
+    assert (words[:2], vectors[:2], both[:2]) == ((8, 0), (0, 10), (8, 10))
     assert words[2] | vectors[2] == both[2]
     assert found("strategy") == (words if strategy == "shrag" else both)
 
