@@ -43,8 +43,10 @@ def command(ctx: click.Context) -> None:
 @click.option("--no-dictionary", is_flag=True, help="Build without the words of an earlier --dictionary.")
 @click.option(
     "--glossary",
+    multiple=True,
     type=click.Path(path_type=Path),
-    help="Corrections of the glossary: lines of Korean, tab, English. Later builds use them too.",
+    help="Your terms or corrections for the glossary: lines of Korean, tab, English, other English; or TBX. "
+    "Repeatable. Later builds use them too.",
 )
 @click.option(
     "--encoder",
@@ -76,7 +78,7 @@ def build(
     name: str,
     dictionary: Path | None,
     no_dictionary: bool,
-    glossary: Path | None,
+    glossary: tuple[Path, ...],
     encoder: str | None,
     force: bool,
     update: bool,
@@ -108,7 +110,7 @@ def build(
     if dictionary:
         words = read_dictionary(dictionary)
         click.echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
-    corrections = None if glossary is None else read_corrections(glossary)
+    corrections = read_corrections(glossary) if glossary else None
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -89,12 +89,19 @@ def build_glossary(job: BuildJob) -> None:
     """Mine the glossary from the corpus, apply the user's corrections, and write both files."""
     index = job.workspace.index
     # The new token store has every word of the corpus, so Kiwi is not needed.
-    with closing(TokenStore(index / TOKEN_STORE)) as store:
+    with (
+        closing(TokenStore(index / TOKEN_STORE)) as store,
+        closing(LuceneSearcher(index / FOLDER, job.workspace.plan.bm25)) as searcher,
+    ):
         analyzer = KoreanEnglishAnalyzer(store, job.choices.dictionary)
         rejected = frozenset(rejected_docids(index))
         records = (record for record in read_parquet(job.records) if record.docid not in rejected)
-        entries = mine_glossary(records, analyzer, job.workspace.stage / _GLOSSARY_SCRATCH)
-        corrected = apply_corrections(entries, parse_corrections(job.choices.corrections), analyzer)
+
+        def frequencies(terms: Sequence[str]) -> Mapping[str, int]:
+            return searcher.statistics(terms).contents.document_frequencies
+
+        entries = mine_glossary(records, analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
+        corrected = apply_corrections(entries, parse_corrections(job.choices.corrections), analyzer, job.options.notify)
         for name in (GLOSSARY, CORRECTIONS):
             (index / name).unlink(missing_ok=True)
         if job.choices.corrections:

@@ -1,53 +1,80 @@
-"""User corrections of the glossary: file format and application.
+"""The user's own term lists and corrections of the glossary: file formats and application.
 
-    인공신경망<TAB>artificial neural network       adds a pair
+    인공신경망<TAB>artificial neural network, ANN   adds a pair for each translation, the usual one first
     -<TAB>지도 학습<TAB>map learning                removes a pair
     # a comment
 
-The file is UTF-8. The Korean side has a Hangul syllable, the English side none. Each index keeps a copy, which its next
-build applies too.
+The file is UTF-8. The Korean side has a Hangul syllable, the English side none. A file in TBX is converted to such
+lines. Each index keeps a copy of all lines, which its next build applies too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer, fold
 from shrag.indexing.errors import GlossaryRejected
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, phrase_terms
+from shrag.indexing.glossary.tbx import is_tbx, parse_tbx
 
 FILE = "glossary-corrections.tsv"
 """File name in an index's folder."""
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
+_ORIGIN = re.compile(r"# from (.+), line (\d+)")
+_TRANSLATIONS = re.compile(r"\s*,\s+")
+_CONFIDENCE_STEP, _LOWEST_CONFIDENCE = 0.05, 0.5
+_REPORTED = 5
 
 
 class Correction(NamedTuple):
-    """A pair that the user adds (``is_added``) or removes; the texts are normalized, ``line`` counts from 1."""
+    """A pair that the user adds (``is_added``) or removes; the texts are normalized.
+
+    ``origin`` is the file and the line, for messages; ``confidence`` is 1 for the first translation on a line,
+    0.05 less for each further one.
+    """
 
     korean: str
     english: str
     is_added: bool
-    line: int
+    origin: str
+    confidence: float = 1.0
 
 
-def read_corrections(path: Path) -> bytes:
-    """Validate the user's file and return its bytes unchanged.
+def read_corrections(paths: Sequence[Path]) -> bytes:
+    """Validate the user's files, TSV or TBX, and return their lines, with comments that name the file and line.
 
     Raises:
-        GlossaryRejected: The file cannot be read, or :func:`parse_corrections` rejects it.
+        GlossaryRejected: A file cannot be read, :func:`~shrag.indexing.glossary.tbx.parse_tbx` or
+            :func:`parse_corrections` rejects it.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise GlossaryRejected(
-            f"{path} cannot be read ({error.strerror}): give a file of tab-separated pairs."
-        ) from None
-    parse_corrections(content, str(path))
-    return content
+    parts: list[bytes] = []
+    for path in paths:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise GlossaryRejected(
+                f"{path} cannot be read ({error.strerror}): give a file of tab-separated pairs, or TBX."
+            ) from None
+        if is_tbx(content):
+            parts.append(_convert_tbx(content, path.name))
+        elif content.strip():
+            parts.append(f"# from {path.name}, line 1\n".encode() + content.removeprefix(b"\xef\xbb\xbf") + b"\n")
+            parse_corrections(content, path.name)
+    return b"".join(parts)
+
+
+def _convert_tbx(content: bytes, name: str) -> bytes:
+    """Return a TBX file's pairs as lines; terms that are written alike in both languages need none."""
+    lines: list[str] = []
+    for concept in parse_tbx(content, name):
+        english = ", ".join(_TRANSLATIONS.sub(" ", term) for term in concept.english if not _HANGUL.search(term))
+        korean = [term for term in concept.korean if _HANGUL.search(term)] if english else []
+        lines += [f"# from {name}, line {concept.line}\n{term}\t{english}\n" for term in korean]
+    return "".join(lines).encode()
 
 
 def stored_corrections(folder: Path) -> bytes:
@@ -57,7 +84,7 @@ def stored_corrections(folder: Path) -> bytes:
 
 
 def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
-    """Parse a file of corrections, called ``name`` in error messages.
+    """Parse lines of corrections from a file, called ``name`` in messages unless a comment names another origin.
 
     Raises:
         GlossaryRejected: The file is not UTF-8 or has an invalid line; the message names the first.
@@ -65,54 +92,70 @@ def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise GlossaryRejected(f"{name} is not UTF-8 (byte {error.start}): save it as UTF-8.") from None
+        bad = content.count(b"\n", 0, error.start) + 1
+        raise GlossaryRejected(f"{name}, line {bad}: not UTF-8 (byte {error.start}): save it as UTF-8.") from None
     corrections: list[Correction] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() and not line.startswith("#"):
-            corrections.append(_parse_line(line, number, name))
+    number = 0
+    for line in text.splitlines():
+        number += 1
+        origin = _ORIGIN.fullmatch(line)
+        if origin:
+            name, number = origin[1], int(origin[2]) - 1
+        elif line.strip() and not line.startswith("#"):
+            corrections.extend(_parse_line(line, f"{name}, line {number}"))
     return corrections
 
 
-def _parse_line(line: str, number: int, name: str) -> Correction:
+def _parse_line(line: str, origin: str) -> Iterable[Correction]:
     fields = [fold(field).strip() for field in line.split("\t")]
     is_added = fields[0] != "-"
     if not is_added:
         fields = fields[1:]
-    if len(fields) != 2 or not _HANGUL.search(fields[0]) or not fields[1] or _HANGUL.search(fields[1]):
+    translations = _TRANSLATIONS.split(fields[-1])
+    if len(fields) != 2 or not _HANGUL.search(fields[0]) or not all(translations) or _HANGUL.search(fields[1]):
         raise GlossaryRejected(
-            f"{name}, line {number}: {line[:80]!r} is not a pair: write Korean<TAB>English, "
+            f"{origin}: {line[:80]!r} is not a pair: write Korean<TAB>English, other English, "
             "or -<TAB>Korean<TAB>English to remove a pair."
         )
-    return Correction(fields[0], fields[1], is_added, number)
+    for place, english in enumerate(translations):
+        confidence = max(_LOWEST_CONFIDENCE, 1 - _CONFIDENCE_STEP * place)
+        yield Correction(fields[0], english, is_added, origin, confidence)
 
 
 def apply_corrections(
-    entries: Iterable[Entry], corrections: Sequence[Correction], analyzer: Analyzer, name: str = FILE
+    entries: Iterable[Entry],
+    corrections: Sequence[Correction],
+    analyzer: Analyzer,
+    notify: Callable[[str], None],
 ) -> list[Entry]:
     """Add and remove the user's pairs, in their order.
 
-    Pairs are equal if their index terms are. A pair that is added replaces an equal one and has the score 1; removing a
-    pair that is not there does nothing.
+    Pairs are equal if their index terms are. A pair that is added replaces an equal one; removing a pair that is not
+    there does nothing. A pair with a side that has no index terms, or more than :data:`MAX_TERMS`, is not used.
 
     Args:
         entries: The entries before correction, of all sources.
         corrections: The corrections.
         analyzer: The index's analyzer.
-        name: Name of the file, for the error message.
-
-    Raises:
-        GlossaryRejected: A side of a pair has no index terms or more than :data:`MAX_TERMS`.
+        notify: Called with a message about each of the first pairs that are not used, and about their number.
     """
     corrected = {(entry.korean_terms, entry.english_terms): entry for entry in entries}
+    unused = 0
     for correction in corrections:
         korean, english = phrase_terms(analyzer, correction.korean), phrase_terms(analyzer, correction.english)
         if not 0 < len(korean) <= MAX_TERMS or not 0 < len(english) <= MAX_TERMS:
-            raise GlossaryRejected(
-                f"{name}, line {correction.line}: {correction.korean!r} has {len(korean)} terms and "
-                f"{correction.english!r} {len(english)}; a pair has 1 to {MAX_TERMS} on each side."
+            unused += 1
+            if unused <= _REPORTED:
+                notify(
+                    f"{correction.origin} is not used: {correction.korean!r} has {len(korean)} terms and "
+                    f"{correction.english!r} {len(english)}; a pair has 1 to {MAX_TERMS} on each side."
+                )
+        elif correction.is_added:
+            corrected[korean, english] = Entry(
+                correction.korean, correction.english, korean, english, 0, "user", correction.confidence
             )
-        if correction.is_added:
-            corrected[korean, english] = Entry(correction.korean, correction.english, korean, english, 0, "user", 1.0)
         else:
             corrected.pop((korean, english), None)
+    if unused > _REPORTED:
+        notify(f"{unused:,} pairs of the user's lists are not used in all.")
     return list(corrected.values())

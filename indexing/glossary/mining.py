@@ -20,7 +20,7 @@ from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, TermPair, align_terms
 from shrag.indexing.glossary.evidence import EvidenceCollector, TermContext
 from shrag.indexing.glossary.parentheticals import is_acronym
-from shrag.indexing.glossary.store import MAX_TERMS, Entry, Source, phrase_terms, read_general_terms
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, Source, phrase_terms
 from shrag.indexing.glossary.term_boundaries import (
     Candidate,
     choose_term,
@@ -36,6 +36,7 @@ from shrag.indexing.glossary.transliteration import (
     starts_with_vowel,
     transliteration_distance,
 )
+from shrag.indexing.glossary.vocabulary_selection import DocumentFrequencies, select_vocabulary, weigh_vocabulary
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
@@ -64,12 +65,13 @@ _MAX_KOREAN_WORDS = 100_000
 Records = Iterable[Record]
 
 
-def mine_glossary(records: Records, analyzer: Analyzer, scratch: Path) -> list[Entry]:
-    """Mine term pairs from records.
+def mine_glossary(records: Records, analyzer: Analyzer, frequencies: DocumentFrequencies, scratch: Path) -> list[Entry]:
+    """Mine term pairs from records, and add those of the vocabulary that the records have in both languages.
 
     Args:
         records: The records.
         analyzer: The index's analyzer.
+        frequencies: The document frequencies of terms in the records.
         scratch: Path of a temporary file, which is overwritten and removed.
 
     Returns:
@@ -78,7 +80,7 @@ def mine_glossary(records: Records, analyzer: Analyzer, scratch: Path) -> list[E
     with EvidenceCollector(analyzer, scratch) as evidence:
         for record in records:
             evidence.add(record)
-        return _Miner(evidence, analyzer).entries()
+        return _Miner(evidence, analyzer, frequencies).entries()
 
 
 class _Meaning(NamedTuple):
@@ -89,7 +91,7 @@ class _Meaning(NamedTuple):
 
 
 class _Miner:
-    def __init__(self, evidence: EvidenceCollector, analyzer: Analyzer) -> None:
+    def __init__(self, evidence: EvidenceCollector, analyzer: Analyzer, frequencies: DocumentFrequencies) -> None:
         self._evidence = evidence
         self._analyzer = analyzer
         self._terms_of = lru_cache(maxsize=100_000)(self._find_terms)
@@ -102,7 +104,9 @@ class _Miner:
             for acronym, (phrase, _) in evidence.expansions().items()
         }
         self._bitexts = self._bilingual_bitexts()
-        self._general = list(self._analyze_general_terms())
+        self._general = weigh_vocabulary(
+            select_vocabulary(evidence.korean_words, frequencies, analyzer), frequencies, self._bitexts
+        )
         self._general_terms = {
             (entry.korean_terms[0], entry.english_terms[0])
             for entry in self._general
@@ -118,7 +122,7 @@ class _Miner:
         for entry in (
             *self._parenthetical_entries(),
             *self._keyword_entries(),
-            *self._general_entries(),
+            *self._general,
             *self._aligned_entries(),
             *self._loanword_entries(),
         ):
@@ -261,22 +265,6 @@ class _Miner:
                 score = min(1.0, 0.6 + 0.5 * agreement + 0.1 * min(count - 1, 3) - 0.12 * length)
                 if score >= _MIN_SCORE:
                     yield Entry(pairing.korean, pairing.english, korean, english, count, "keywords", score)
-
-    def _analyze_general_terms(self) -> Iterator[Entry]:
-        for korean, english, confidence in read_general_terms():
-            ours, theirs = self._terms_of(tuple(korean.split())), phrase_terms(self._analyzer, english)
-            if ours and theirs:
-                yield Entry(korean, english, ours, theirs, 0, "general", confidence)
-
-    def _general_entries(self) -> Iterator[Entry]:
-        """Yield the general research terms that occur in the records in both languages."""
-        korean_words = "\n".join(self._evidence.korean_words)
-        stems = set(self._stems.values())
-        for entry in self._general:
-            if stems.issuperset(entry.english_terms) and all(
-                part in korean_words for part in re.findall("[\uac00-\ud7a3]+", entry.korean)
-            ):
-                yield entry
 
     def _aligned_entries(self) -> Iterator[Entry]:
         """Yield the aligned pairs whose terms are (nearly) each other's best translation."""

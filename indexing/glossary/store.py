@@ -1,4 +1,4 @@
-"""Korean–English glossary of an index (a SQLite file), and the list of general research terms that comes with SHRAG."""
+"""Korean–English glossary of an index (a SQLite file)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Language = Literal["ko", "en"]
 
 Source = Literal["parenthetical", "keywords", "general", "alignment", "transliteration", "user"]
 """Source of a pair: ``parenthetical`` for "한국어(English)" in a text, ``keywords`` for keyword lists in both
-languages, ``general`` for the general research terms, ``alignment`` for word alignment over bilingual records,
-``transliteration`` for loanwords by their sound, ``user`` for the user's corrections."""
+languages, ``general`` for the vocabulary that comes with SHRAG, ``alignment`` for word alignment over bilingual
+records, ``transliteration`` for loanwords by their sound, ``user`` for the user's terms."""
 
 MAX_TERMS = 8
 """Largest number of terms of a phrase, in either language."""
@@ -162,28 +162,3 @@ def phrase_terms(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
     """Return the index terms of the phrase's nouns, foreign words and numbers, in order; a hyphen divides words."""
     (tokens,) = analyzer.tokens([phrase.replace("-", " ")])
     return tuple(token.term for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS)
-
-
-_GENERAL_TERMS = Path(__file__).with_name("general_terms.tsv")
-_FIRST_CONFIDENCE, _CONFIDENCE_STEP = 0.95, 0.1
-
-
-class GeneralTerm(NamedTuple):
-    """A general research term in Korean and English, and the confidence in the translation.
-
-    A line of ``general_terms.tsv`` has a Korean term and its translations; the first has the confidence 0.95, each
-    further one 0.1 less.
-    """
-
-    korean: str
-    english: str
-    confidence: float
-
-
-def read_general_terms() -> Iterator[GeneralTerm]:
-    """Yield the general terms in the file's order."""
-    for line in _GENERAL_TERMS.read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            korean, _, english = line.partition("\t")
-            for number, term in enumerate(english.split(", ")):
-                yield GeneralTerm(korean, term, _FIRST_CONFIDENCE - _CONFIDENCE_STEP * number)

@@ -26,7 +26,11 @@ def corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_term_is_looked_up_from_either_language(corpus: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["glossary", "small"]) == 0
-    assert capsys.readouterr().out == "고체 전해질\tsolid electrolyte\t2\tparenthetical\t0.69\n"
+    assert capsys.readouterr().out == (
+        "고체 전해질\tsolid electrolyte\t2\tparenthetical\t1.00\n"
+        "고체\tsolid\t0\tgeneral\t0.71\n"
+        "전해질\telectrolyte\t0\tgeneral\t0.71\n"
+    )
     assert run(["glossary", "small", "Solid-electrolytes", "--json"]) == 0
     entry = json.loads(capsys.readouterr().out)
     assert (entry["korean"], entry["english_terms"], entry["records"]) == ("고체 전해질", ["solid", "electrolyt"], 2)
@@ -49,7 +53,9 @@ def test_corrections_are_part_of_the_index_and_stay_with_it(
         assert run(["index", "small", *arguments]) == 0
         assert says in capsys.readouterr().out
     assert run(["glossary", "small"]) == 0
-    assert capsys.readouterr().out == "전지\tbattery\t0\tuser\t1.00\n"
+    assert capsys.readouterr().out.splitlines()[0] == "전지\tbattery\t0\tuser\t1.00"
+    assert run(["glossary", "small", "고체 전해질"]) == 0
+    assert capsys.readouterr().out == ""
     mine.write_text("", encoding="utf-8")
     assert run(["index", "small", "--glossary", str(mine)]) == 0
     capsys.readouterr()

@@ -17,12 +17,12 @@ MINED = [
 
 def test_pairs_are_added_and_taken_out(analyzer: KoreanEnglishAnalyzer) -> None:
     lines = "# mine\n\n-\t지도\tmaps\n전고체 전지\tsolid-state battery\r\n학습\tlearning\n"
-    corrected = apply_corrections(MINED, parse_corrections(lines.encode()), analyzer)
+    corrected = apply_corrections(MINED, parse_corrections(lines.encode()), analyzer, pytest.fail)
     assert [(entry.korean, entry.english, entry.source, entry.score) for entry in corrected] == [
         ("학습", "learning", "user", 1.0),
         ("전고체 전지", "solid-state battery", "user", 1.0),
     ]
-    assert apply_corrections(MINED, parse_corrections(b""), analyzer) == MINED
+    assert apply_corrections(MINED, parse_corrections(b""), analyzer, pytest.fail) == MINED
 
 
 @pytest.mark.parametrize("line", ["지도", "map\t지도", "지도\t", "지도\t地圖\t3", "-지도\tmap\tx", "지도\t지도"])
@@ -31,10 +31,46 @@ def test_an_invalid_line_is_an_error_with_its_number(line: str) -> None:
         parse_corrections(f"# first\n{line}\n".encode(), "mine.tsv")
 
 
-def test_unreadable_files_and_pairs_without_terms_are_rejected(tmp_path: Path, analyzer: KoreanEnglishAnalyzer) -> None:
+def test_translations_on_one_line_are_pairs_of_falling_confidence(analyzer: KoreanEnglishAnalyzer) -> None:
+    corrected = apply_corrections(
+        [], parse_corrections("암\tcancer, carcinoma,  NSCLC\n".encode()), analyzer, pytest.fail
+    )
+    assert [(entry.english, entry.score) for entry in corrected] == [
+        ("cancer", 1.0), ("carcinoma", 0.95), ("NSCLC", 0.9),
+    ]  # fmt: skip
+
+
+def test_unreadable_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(GlossaryRejected, match="cannot be read"):
-        read_corrections(tmp_path / "none")
-    with pytest.raises(GlossaryRejected, match="not UTF-8"):
-        parse_corrections(b"\xff\xfe")
-    with pytest.raises(GlossaryRejected, match="line 1: '지도' has 1 terms and 'the of' 0"):
-        apply_corrections([], parse_corrections("지도\tthe of".encode()), analyzer)
+        read_corrections([tmp_path / "none"])
+    with pytest.raises(GlossaryRejected, match=r"line 2: not UTF-8 \(byte 2\)"):
+        parse_corrections(b"#\n\xff\xfe")
+
+
+def test_pairs_without_terms_are_named_and_not_used(analyzer: KoreanEnglishAnalyzer) -> None:
+    messages: list[str] = []
+    lines = "지도\tthe of\n" * 7 + "지도\tmap\n"
+    corrected = apply_corrections([], parse_corrections(lines.encode(), "mine.tsv"), analyzer, messages.append)
+    assert [entry.english for entry in corrected] == ["map"]
+    assert len(messages) == 6
+    assert messages[0].startswith("mine.tsv, line 1 is not used: '지도' has 1 terms and 'the of' 0;")
+    assert messages[-1] == "7 pairs of the user's lists are not used in all."
+
+
+def test_files_in_two_formats_are_read_together_and_messages_name_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "mine.tsv").write_text("# mine\n전지\tbattery\n", encoding="utf-8")
+    (tmp_path / "terms.tbx").write_text(
+        "<tbx>\n<conceptEntry><langSec xml:lang='ko'><termSec><term>전해질</term></termSec></langSec>"
+        "<langSec xml:lang='en'><termSec><term>electrolyte, liquid</term></termSec></langSec></conceptEntry></tbx>",
+        encoding="utf-8",
+    )
+    (tmp_path / "empty.tsv").write_bytes(b"\n")
+    stored = read_corrections([tmp_path / "mine.tsv", tmp_path / "terms.tbx", tmp_path / "empty.tsv"])
+    assert [(found.korean, found.english, found.origin) for found in parse_corrections(stored)] == [
+        ("전지", "battery", "mine.tsv, line 2"),
+        ("전해질", "electrolyte liquid", "terms.tbx, line 2"),
+    ]
+    (tmp_path / "bad.tsv").write_text("\n전지 battery\n", encoding="utf-8")
+    with pytest.raises(GlossaryRejected, match=r"bad\.tsv, line 2: "):
+        read_corrections([tmp_path / "mine.tsv", tmp_path / "bad.tsv"])
+    assert read_corrections([tmp_path / "empty.tsv"]) == b""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,13 @@ def _records(*texts: tuple[str, str]) -> list[Record]:
     ]
 
 
+def _mine_all(analyzer: KoreanEnglishAnalyzer, folder: Path, records: list[Record]) -> list[Entry]:
+    counts = Counter(term for record in records for term in set(analyzer.terms([f"{record.title}\n{record.text}"])[0]))
+    return mine_glossary(records, analyzer, lambda terms: {term: counts[term] for term in terms}, folder / "scratch")
+
+
 def _mine(analyzer: KoreanEnglishAnalyzer, folder: Path, *texts: tuple[str, str]) -> dict[tuple[str, str], Entry]:
-    entries = mine_glossary(_records(*texts), analyzer, folder / "scratch")
+    entries = _mine_all(analyzer, folder, _records(*texts))
     assert list(folder.iterdir()) == []
     return {(entry.korean, entry.english.lower()): entry for entry in entries if entry.source != "general"}
 
@@ -68,13 +74,13 @@ def test_loanwords_are_paired_with_their_origin(analyzer: KoreanEnglishAnalyzer,
     found = _mine(
         analyzer,
         tmp_path,
-        ("플랫폼", "플랫폼을 만든다. 컨테이너를 본다."),
-        *[("플랫폼", "플랫폼이다. 컨테이너를 쓴다.")] * 3,
-        ("Platform", "A platform and a container."),
-        ("Platform", "The container of a platform."),
+        ("플라밍고", "플라밍고를 만든다. 카트리지를 본다."),
+        *[("플라밍고", "플라밍고이다. 카트리지를 쓴다.")] * 3,
+        ("Flamingo", "A flamingo and a cartridge."),
+        ("Flamingo", "The cartridge of a flamingo."),
         *[("Other", "An unrelated abstract.")] * 2,
     )
-    assert set(found) == {("플랫폼", "platform"), ("컨테이너", "container")}
+    assert set(found) == {("플라밍고", "flamingo"), ("카트리지", "cartridge")}
     assert {entry.source for entry in found.values()} == {"transliteration"}
 
 
@@ -98,6 +104,6 @@ def test_the_same_records_in_any_order_give_the_same_glossary(analyzer: KoreanEn
         ("Runaway", "Thermal runaway."),
         ("전해질", "전해질(electrolyte)이다."),
     )
-    forward = mine_glossary(records, analyzer, tmp_path / "scratch")
-    assert mine_glossary(records[::-1], analyzer, tmp_path / "scratch") == forward
-    assert mine_glossary([], analyzer, tmp_path / "scratch") == []
+    forward = _mine_all(analyzer, tmp_path, records)
+    assert _mine_all(analyzer, tmp_path, records[::-1]) == forward
+    assert _mine_all(analyzer, tmp_path, []) == []

@@ -1,0 +1,188 @@
+"""Select the vocabulary's pairs that a corpus has in both languages, and weigh them by the corpus's evidence.
+
+The confidence of a pair is multiplied by ½ + ½·s, where s, the support, is
+
+- ¾ + ¼·n/√(a·b) for a pair that occurs together in bilingual records more often than by chance (Dunning's G² ≥ 10.83,
+  p < 0.001): n records have both terms, a the Korean and b the English one;
+- ½·√(x·y) for any other: x is log(1 + df) of the English term over that of the Korean term's most frequent translation
+  in the vocabulary, y the same of the Korean term among the English term's translations.
+
+So a translation that bilingual records confirm outweighs one that the corpus only contains, and of those only contained
+the more frequent ones outweigh the rare.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
+from shrag.indexing.glossary.alignment import Bitext, log_likelihood_ratio
+from shrag.indexing.glossary.spelling_variants import english_spellings, korean_spellings
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, phrase_terms, simple_tokens
+from shrag.indexing.glossary.vocabulary import VocabularyTerm, read_vocabulary
+
+DocumentFrequencies = Callable[[Sequence[str]], Mapping[str, int]]
+"""Terms → the number of documents of the index with each."""
+
+_HANGUL_RUN = re.compile("[\uac00-\ud7a3]+")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_SIGNIFICANT = 10.83
+_FINAL_CONSONANTS = 28
+_INCOMPLETE = 0.7
+
+
+def select_vocabulary(korean_words: Iterable[str], frequencies: DocumentFrequencies, analyzer: Analyzer) -> list[Entry]:
+    """Return the vocabulary's entries whose terms all occur in the corpus, unweighted.
+
+    Args:
+        korean_words: The corpus's words in Hangul: headwords that occur in none of them are not analyzed.
+        frequencies: Document frequencies of the corpus.
+        analyzer: The index's analyzer.
+    """
+    pairs = read_vocabulary()
+    spellings = {headword: korean_spellings(headword) for headword in dict.fromkeys(pair.korean for pair in pairs)}
+    parts = {part for group in spellings.values() for term in group for part in _HANGUL_RUN.findall(term)}
+    occurring = _occurring(parts, korean_words)
+    pairs = [
+        VocabularyTerm(korean, english, pair.confidence)
+        for pair in pairs
+        for korean in spellings[pair.korean]
+        if occurring.issuperset(_HANGUL_RUN.findall(korean))
+        for english in english_spellings(pair.english)
+    ]
+    english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in pairs)}
+    english = {term: terms for term, terms in _in_corpus(english.items(), frequencies) if len(terms) <= MAX_TERMS}
+    # The analysis of Korean takes ten times as long as that of English, so it comes last.
+    pairs = [pair for pair in pairs if pair.english in english]
+    headwords = dict.fromkeys(pair.korean for pair in pairs)
+    forms = {(term, form.terms): form for term in headwords for form in headword_forms(analyzer, term)}
+    korean: dict[str, list[HeadwordForm]] = defaultdict(list)
+    for phrase in _in_corpus(forms, frequencies):
+        korean[phrase[0]].append(forms[phrase])
+    found: dict[tuple[tuple[str, ...], tuple[str, ...]], Entry] = {}
+    for pair in pairs:
+        theirs = english[pair.english]
+        for ours, is_complete in korean[pair.korean]:
+            score = pair.confidence * (1 if is_complete else _INCOMPLETE)
+            known = found.get((ours, theirs))
+            if known is None or known.score < score:
+                found[ours, theirs] = Entry(pair.korean, pair.english, ours, theirs, 0, "general", score)
+    return list(found.values())
+
+
+def _in_corpus(
+    phrases: Iterable[tuple[str, tuple[str, ...]]], frequencies: DocumentFrequencies
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the phrases, each with its terms, that have terms and all of them in the corpus."""
+    phrases = list(phrases)
+    counts = frequencies(list(dict.fromkeys(term for _, terms in phrases for term in terms)))
+    return [(phrase, terms) for phrase, terms in phrases if terms and all(counts[term] for term in terms)]
+
+
+class HeadwordForm(NamedTuple):
+    """A sequence of index terms of a headword; without ``is_complete`` they leave out a syllable (활성화 → 활성)."""
+
+    terms: tuple[str, ...]
+    is_complete: bool
+
+
+def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
+    """Return the different sequences of terms that a headword has, alone and before a particle.
+
+    Kiwi takes some nouns for another word when they stand alone (각주, 분해), others before a particle. Terms that
+    leave out syllables are used only if both analyses give them: an affix that is never indexed. Else they are those of
+    another word (비교군 → 비교).
+    """
+    forms = [headword]
+    if _HANGUL.fullmatch(headword[-1]):
+        forms.append(headword + ("을" if (ord(headword[-1]) - 0xAC00) % _FINAL_CONSONANTS else "를"))
+    found: dict[tuple[str, ...], int] = {}
+    analyses: list[tuple[str, ...]] = []
+    for tokens in analyzer.tokens([form.replace("-", " ") for form in forms]):
+        simple = [
+            token for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS and token.start < len(headword)
+        ]
+        covered = {place for token in simple for place in range(token.start, token.end)}
+        terms = tuple(token.term for token in simple)
+        found[terms] = sum(
+            place not in covered and _HANGUL.match(character) is not None for place, character in enumerate(headword)
+        )
+        analyses.append(terms)
+    agreed = len(set(analyses)) == 1
+    return [
+        HeadwordForm(terms, missing < len(terms))
+        for terms, missing in found.items()
+        if 0 < len(terms) <= MAX_TERMS
+        and (missing < len(terms) or (agreed and missing <= len(headword) // 3 and len("".join(terms)) > 1))
+    ]
+
+
+def weigh_vocabulary(
+    entries: Sequence[Entry], frequencies: DocumentFrequencies, bitexts: Sequence[Bitext]
+) -> list[Entry]:
+    """Return the entries with scores that the corpus's evidence changed, by the formula above.
+
+    Args:
+        entries: The entries of :func:`select_vocabulary`.
+        frequencies: Document frequencies of the corpus.
+        bitexts: The terms of its bilingual records.
+    """
+    counts = frequencies(list(dict.fromkeys(term for entry in entries for term in _terms(entry))))
+
+    @cache
+    def commonness(phrase: tuple[str, ...]) -> float:
+        return math.log1p(min(counts[term] for term in phrase))
+
+    most: dict[tuple[str, tuple[str, ...]], float] = defaultdict(float)
+    for entry in entries:
+        ours, theirs = entry.korean_terms, entry.english_terms
+        most["ko", ours] = max(most["ko", ours], commonness(theirs))
+        most["en", theirs] = max(most["en", theirs], commonness(ours))
+    in_korean = _Occurrences([bitext.korean for bitext in bitexts], (entry.korean_terms for entry in entries))
+    in_english = _Occurrences([bitext.english for bitext in bitexts], (entry.english_terms for entry in entries))
+    weighed: list[Entry] = []
+    for entry in entries:
+        with_korean, with_english = in_korean.of(entry.korean_terms), in_english.of(entry.english_terms)
+        counted = len(with_korean & with_english), len(with_korean), len(with_english)
+        if counted[0] and log_likelihood_ratio(*counted, len(bitexts)) >= _SIGNIFICANT:
+            support = 0.75 + 0.25 * counted[0] / math.sqrt(counted[1] * counted[2])
+        else:
+            share = commonness(entry.english_terms) / most["ko", entry.korean_terms]
+            back_share = commonness(entry.korean_terms) / most["en", entry.english_terms]
+            support = 0.5 * math.sqrt(share * back_share)
+        weighed.append(entry._replace(score=entry.score * (0.5 + 0.5 * support)))
+    return weighed
+
+
+class _Occurrences:
+    """The numbers of the texts that have all terms of a phrase."""
+
+    def __init__(self, texts: Sequence[Collection[str]], phrases: Iterable[tuple[str, ...]]) -> None:
+        self._texts: dict[str, set[int]] = {term: set() for phrase in phrases for term in phrase}
+        for number, terms in enumerate(texts):
+            for term in self._texts.keys() & terms:
+                self._texts[term].add(number)
+
+    def of(self, phrase: tuple[str, ...]) -> set[int]:
+        return set.intersection(*(self._texts[term] for term in phrase))
+
+
+def _terms(entry: Entry) -> tuple[str, ...]:
+    return entry.korean_terms + entry.english_terms
+
+
+def _occurring(parts: set[str], words: Iterable[str]) -> set[str]:
+    """Return the parts that are in a word."""
+    sizes = sorted({len(part) for part in parts})
+    found: set[str] = set()
+    for word in words:
+        for size in sizes:
+            if size > len(word):
+                break
+            found.update(parts.intersection([word[start : start + size] for start in range(len(word) - size + 1)]))
+    return found

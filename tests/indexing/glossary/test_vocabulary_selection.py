@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary.alignment import Bitext
+from shrag.indexing.glossary.store import Entry
+from shrag.indexing.glossary.vocabulary_selection import headword_forms, select_vocabulary, weigh_vocabulary
+
+COUNTS = Counter({"전이": 30, "transit": 10, "transfer": 10, "metastasi": 10, "최적": 3, "optimis": 2})
+
+
+def _counts(terms: Sequence[str]) -> dict[str, int]:
+    return {term: COUNTS[term] for term in terms}
+
+
+def test_pairs_that_the_corpus_has_in_both_languages_are_selected(analyzer: KoreanEnglishAnalyzer) -> None:
+    selected = select_vocabulary(["전이를", "최적화는"], _counts, analyzer)
+    assert {(entry.korean, entry.english) for entry in selected} == {
+        ("전이", "transition"), ("전이", "transfer"), ("전이", "metastasis"), ("최적화", "optimisation"),
+    }  # fmt: skip
+    assert all(entry.source == "general" and entry.records == 0 for entry in selected)
+    assert select_vocabulary([], _counts, analyzer) == []
+
+
+def test_a_headword_has_the_terms_that_it_has_alone_and_before_a_particle(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert headword_forms(analyzer, "분해") == [(("분해",), True)]
+    assert headword_forms(analyzer, "각주") == [(("각주",), True)]  # alone, Kiwi finds 주 only
+    assert headword_forms(analyzer, "밤하늘") == [(("밤", "하늘"), True), (("밤하늘",), True)]
+    assert headword_forms(analyzer, "침묵의 나선") == [(("침묵", "나선"), True)]
+
+
+def test_terms_without_an_affix_are_used_if_it_is_never_indexed(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert headword_forms(analyzer, "활성화") == [(("활성",), False)]
+    assert headword_forms(analyzer, "비교군") == [(("비교", "군"), True)]
+    assert headword_forms(analyzer, "거꾸로 교실") == []
+
+
+def _entry(korean: str, english: str) -> Entry:
+    return Entry(korean, english, (korean,), (english,), 0, "general", 0.8)
+
+
+def test_a_translation_in_bilingual_records_outweighs_one_that_only_occurs() -> None:
+    entries = [_entry("전이", "transit"), _entry("전이", "transfer"), _entry("전이", "metastasi")]
+    medical = [Bitext(frozenset({"전이"}), frozenset({"metastasi", "cell"}))] * 8
+    others = [Bitext(frozenset({"우유"}), frozenset({"milk"}))] * 8
+    weighed = {entry.english: entry.score for entry in weigh_vocabulary(entries, _counts, [*medical, *others])}
+    assert weighed["metastasi"] == pytest.approx(0.8)
+    assert weighed["transit"] == weighed["transfer"] == pytest.approx(0.8 * 0.75)
+
+
+def test_without_bilingual_records_the_more_frequent_of_two_translations_weighs_more() -> None:
+    counts = {"전이": 30, "transfer": 99, "transit": 9}
+    entries = [_entry("전이", "transit"), _entry("전이", "transfer")]
+    weighed = weigh_vocabulary(entries, lambda terms: {term: counts[term] for term in terms}, [])
+    assert [round(entry.score, 3) for entry in weighed] == [0.541, 0.6]
