@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -75,6 +76,12 @@ def command() -> None:
     help="Which record to keep if an identifier occurs with different contents.",
 )
 @click.option("--merge", is_flag=True, help="Add to the stored corpus; without it PATHS replace the corpus.")
+@click.option(
+    "--repair/--no-repair",
+    default=True,
+    show_default=True,
+    help="Repair fused words, missing blanks, hyphenation and section labels, or store the text as it is.",
+)
 @jsonl_options
 @click.pass_obj
 def add(
@@ -86,6 +93,7 @@ def add(
     max_rejects: int,
     on_duplicate: OnDuplicate,
     merge: bool,
+    repair: bool,
     **keys: str | tuple[str, ...],
 ) -> None:
     """Read, clean and validate PATHS (files or folders), and store them as the corpus NAME.
@@ -106,6 +114,7 @@ def add(
             max_rejects=max_rejects,
             on_duplicate=on_duplicate,
             merge=merge,
+            repair=repair,
             report=report,
         )
     _print_counts(manifest)
@@ -136,6 +145,8 @@ def show(home: Home, name: str, as_json: bool) -> None:
     for account in manifest.sources:
         click.echo(f"  {account.path}  {account.format}, {account.bytes:,} bytes, SHA-256 {account.sha256}")
         click.echo(f"    {_sum_of_lines([account])}")
+        if account.repairs:
+            click.echo(f"    {_sum_of_repairs([account])}")
 
 
 @command.command()
@@ -180,6 +191,8 @@ def list_command(home: Home, as_json: bool) -> None:
 def _print_counts(manifest: CorpusManifest) -> None:
     click.echo(f"corpus {manifest.name}: {_summary(manifest)}")
     click.echo(f"  {_sum_of_lines(manifest.sources)}")
+    if any(account.repairs for account in manifest.sources):
+        click.echo(f"  {_sum_of_repairs(manifest.sources)}")
     if manifest.linked:
         click.echo(
             f"  {manifest.linked:,} records are duplicates of an earlier record of the same paper, and linked to it"
@@ -197,6 +210,13 @@ def _sum_of_lines(accounts: Sequence[SourceAccount]) -> str:
     lines = sum(account.lines for account in accounts)
     outcomes = " + ".join(f"{count:,} {kind}" for kind, count in sums.items() if count or kind != "superseded")
     return f"{lines:,} lines read = {outcomes}"
+
+
+def _sum_of_repairs(accounts: Sequence[SourceAccount]) -> str:
+    repairs: Counter[str] = Counter()
+    for account in accounts:
+        repairs.update(account.repairs)
+    return "repaired: " + ", ".join(f"{count:,} {kind}" for kind, count in repairs.items())
 
 
 def _print_reject(reject: Reject, as_json: bool, *, stored: bool) -> None:

@@ -32,6 +32,9 @@ from shrag.corpora.store.manifest import FORMAT_VERSION, CorpusManifest, SourceA
 from shrag.corpora.store.open_corpus import FAILED_REJECTS
 from shrag.corpora.store.parquet import RecordWriter, StoredRow, read_digests, read_rows, record_digest, summarise
 
+UNREPAIRED = "no-repair"
+"""The option of a format, in the manifest, whose records were stored without repairs."""
+
 
 class AdditionResult(NamedTuple):
     """The corpus after an addition and its changes; ``stored`` is false if nothing changed and no file was written."""
@@ -50,6 +53,7 @@ def add_corpus(
     max_rejects: int = 0,
     on_duplicate: OnDuplicate = "error",
     merge: bool = False,
+    repair: bool = True,
     report: ProgressCallback = lambda stage, done: None,
 ) -> AdditionResult:
     """Read ``sources`` into the corpus ``name``.
@@ -67,6 +71,8 @@ def add_corpus(
         on_duplicate: Which of two records with one identifier to keep.
         merge: Add to the stored corpus; a new record replaces the stored one with its identifier. Otherwise the sources
             are the whole corpus, and other stored records are deleted.
+        repair: Whether to repair fused words, missing blanks, hyphenation and section labels
+            (:mod:`shrag.corpora.text.repairs`). Stored records that ``merge`` keeps stay as they are.
         report: Called with the progress.
 
     Raises:
@@ -77,6 +83,8 @@ def add_corpus(
     """
     folder = corpora / check_name(name)
     chosen = find_format(format)
+    if not repair:
+        chosen = replace(chosen, options=f"{chosen.options} {UNREPAIRED}".lstrip())
     files = find_files(chosen, sources)
     stored = read_manifest(folder) if merge else None
     if stored is not None:
@@ -89,7 +97,9 @@ def add_corpus(
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
             try:
-                return _Draft(folder, draft, report).make(chosen, files, max_rejects, on_duplicate, merge=merge)
+                return _Draft(folder, draft, report, repair=repair).make(
+                    chosen, files, max_rejects, on_duplicate, merge=merge
+                )
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
@@ -99,8 +109,8 @@ def add_corpus(
 class _Draft:
     """The next version of a corpus, written in a temporary folder inside the corpus's folder."""
 
-    def __init__(self, folder: Path, draft: Path, report: ProgressCallback) -> None:
-        self._folder, self._report = folder, report
+    def __init__(self, folder: Path, draft: Path, report: ProgressCallback, *, repair: bool) -> None:
+        self._folder, self._report, self._repair = folder, report, repair
         self._read, self._records, self._rejects = draft / "read", draft / "records", draft / "rejects"
         self._seen, self._keys = draft / "seen", draft / "keys"
 
@@ -109,7 +119,8 @@ class _Draft:
     ) -> AdditionResult:
         with SeenIds(self._seen) as seen, DuplicateFinder(self._keys) as duplicates:
             with RecordWriter(self._read) as writer, self._rejects.open("w", encoding="utf-8") as rejects:
-                reader = DraftReader(DraftFiles(writer, seen, duplicates, rejects), on_duplicate, self._report)
+                draft = DraftFiles(writer, seen, duplicates, rejects)
+                reader = DraftReader(draft, on_duplicate, self._report, repair=self._repair)
                 if merge:
                     stored = read_manifest(self._folder)
                     with (self._folder / stored.rejects_file).open(encoding="utf-8") as before:

@@ -20,6 +20,7 @@ from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.records import Origin, Record, Reject
 from shrag.corpora.store.manifest import SourceAccount
 from shrag.corpora.store.parquet import RecordWriter, StoredRow, record_digest
+from shrag.corpora.text.repairs import REPAIR_KINDS, repair_record
 
 OnDuplicate = Literal["error", "first", "newest"]
 """Which record to keep if an identifier has different contents: none (an error), or the first or last one read."""
@@ -49,18 +50,21 @@ class _Source:
         self.sha256 = account.sha256 if account else ""
         self.bytes = account.bytes if account else 0
         self.counts: Counter[str] = Counter({name: getattr(account, name, 0) for name in _COUNTS})
+        self.repairs: Counter[str] = Counter(account.repairs if account else {})
 
     def account(self) -> SourceAccount:
-        return SourceAccount(
-            self.path, self.format, self.sha256, self.bytes, **{name: self.counts[name] for name in _COUNTS}
-        )
+        counts = {name: self.counts[name] for name in _COUNTS}
+        repairs = {kind: self.repairs[kind] for kind in REPAIR_KINDS if self.repairs[kind]}
+        return SourceAccount(self.path, self.format, self.sha256, self.bytes, **counts, repairs=repairs)
 
 
 class DraftReader:
     """Reads sources into a draft and counts the lines of each by outcome."""
 
-    def __init__(self, files: DraftFiles, on_duplicate: OnDuplicate, report: ProgressCallback) -> None:
-        self._files, self._on_duplicate, self._report = files, on_duplicate, report
+    def __init__(
+        self, files: DraftFiles, on_duplicate: OnDuplicate, report: ProgressCallback, *, repair: bool = True
+    ) -> None:
+        self._files, self._on_duplicate, self._report, self._repair = files, on_duplicate, report, repair
         self._sources: list[_Source] = []
         self.lines = 0
         self.rejected = 0
@@ -94,7 +98,11 @@ class DraftReader:
             source.counts["lines"] += 1
             self.lines += 1
             if isinstance(line.outcome, Record):
-                self._add(source, line.outcome, Origin(len(self._sources) - 1, line.number, line.offset))
+                self._add(
+                    source,
+                    self._repaired(source, line.outcome),
+                    Origin(len(self._sources) - 1, line.number, line.offset),
+                )
             elif line.outcome is None:
                 source.counts["blank"] += 1
             else:
@@ -109,6 +117,13 @@ class DraftReader:
             raise CorpusError(f"{path} cannot be read: {error.strerror or error}.") from error
         if _file_state(path) != before:
             raise CorpusError(f"{path} changed while it was read: wait until nothing writes to it and add it again.")
+
+    def _repaired(self, source: _Source, record: Record) -> Record:
+        if not self._repair:
+            return record
+        record, repairs = repair_record(record)
+        source.repairs.update(repairs)
+        return record
 
     def _add(self, source: _Source, record: Record, origin: Origin) -> None:
         """Write a record, or count it as a duplicate, as superseded or as a conflict."""

@@ -19,7 +19,7 @@ class SourceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A source file, and its lines (or other items) by outcome: all of them add up to ``lines``.
 
     Duplicates are identical to a record that is kept; superseded ones have an identifier that is kept with other
-    content.
+    content. ``repairs`` counts, by kind, what :mod:`shrag.corpora.text.repairs` changed in the records when read.
     """
 
     path: str
@@ -32,6 +32,7 @@ class SourceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     duplicates: int
     superseded: int
     blank: int
+    repairs: dict[str, int] = {}
 
 
 class CorpusManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
+from shrag.indexing.analysis.request_framing import framing_spans
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, simple_tokens
 from shrag.indexing.search_engine import SearchEngine, Statistics
@@ -57,12 +58,14 @@ class Translation(NamedTuple):
 class QuerySegment:
     """Tokens of a question that share characters (GPT-4: gpt, 4, gpt4), their distinct terms, and translations.
 
-    The most confident translation is the first.
+    The most confident translation is the first. ``is_framing`` says that the segment only frames the request (``Could
+    you summarize``): it is neither a keyword nor translated, and should not weigh in a ranking.
     """
 
     tokens: tuple[Token, ...]
     terms: tuple[str, ...]
     translations: tuple[PhraseTranslation, ...]
+    is_framing: bool = False
 
     @property
     def is_compound(self) -> bool:
@@ -103,7 +106,7 @@ def analyze_question(
 ) -> AnalyzedQuestion:
     """Analyze a question or another text, and translate it where there is a lexicon."""
     (tokens,) = analyzer.tokens([text])
-    segments = translate_query(tokens, lexicon)
+    segments = translate_query(tokens, lexicon, framing_spans(text))
     terms = [
         (*segment.terms, *chain.from_iterable(each.terms for each in segment.translations)) for segment in segments
     ]
@@ -122,20 +125,39 @@ def analyze_question(
     )
 
 
-def translate_query(tokens: Iterable[Token], lexicon: BilingualLexicon | None) -> list[QuerySegment]:
+def translate_query(
+    tokens: Iterable[Token], lexicon: BilingualLexicon | None, framing: Sequence[tuple[int, int]] = ()
+) -> list[QuerySegment]:
     """Group a question's tokens, which come by rising start, into segments, and translate them.
 
     Compounds (인공신경망) come last, each a segment without translations: its parts (인공, 신경망) have them.
+
+    Args:
+        tokens: The tokens.
+        lexicon: Translates them.
+        framing: The ranges of the question that frame it, as
+            :func:`~shrag.indexing.analysis.request_framing.framing_spans` gives them; ignored where nothing else has a
+            keyword.
     """
     compounds: list[Token] = []
     simple: list[Token] = []
     for token in tokens:
         (compounds if token.kind == "compound" else simple).append(token)
     groups = _overlapping(simple)
-    translations = _translate(groups, lexicon) if lexicon is not None else {}
+    framed = _framed(groups, framing) if framing else frozenset()
+    # Framing words are in no phrase to translate.
+    translatable = [() if number in framed else group for number, group in enumerate(groups)]
+    translations = _translate(translatable, lexicon) if lexicon is not None else {}
+    if framed:
+        framed |= {number for number, token in enumerate(compounds, len(groups)) if _within(token, framing)}
     groups += [[token] for token in compounds]
     return [
-        QuerySegment(tuple(group), tuple(dict.fromkeys([token.term for token in group])), translations.get(number, ()))
+        QuerySegment(
+            tuple(group),
+            tuple(dict.fromkeys([token.term for token in group])),
+            translations.get(number, ()),
+            number in framed,
+        )
         for number, group in enumerate(groups)
     ]
 
@@ -196,6 +218,17 @@ def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
             groups.append([token])
         end = max(end, token.end)
     return groups
+
+
+def _framed(groups: Sequence[Sequence[Token]], framing: Sequence[tuple[int, int]]) -> frozenset[int]:
+    """Return the positions of the groups within the ranges, none if no other group has a keyword."""
+    framed = frozenset(number for number, group in enumerate(groups) if all(_within(token, framing) for token in group))
+    others = (token for number, group in enumerate(groups) if number not in framed for token in group)
+    return framed if any(token.kind in KEYWORD_KINDS for token in others) else frozenset()
+
+
+def _within(token: Token, ranges: Iterable[tuple[int, int]]) -> bool:
+    return any(start <= token.start and token.end <= end for start, end in ranges)
 
 
 def _translate(

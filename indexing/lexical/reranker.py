@@ -48,7 +48,8 @@ class LexicalReranker:
     In both sums a word of the question counts in its own language or by its best translation, whichever scores higher,
     in every passage alike. So the scores of passages in two languages are on one scale: a translation adds to a passage
     what it holds of the question, and nothing makes up for words that have no translation. The words of a compound
-    (딥러닝: 딥, 러닝) count, not the compound itself, since only passages in Korean can have that.
+    (딥러닝: 딥, 러닝) count, not the compound itself, since only passages in Korean can have that. Words that only frame
+    the request do not count.
     ``docs/strategies.md`` has what else was tried.
     """
 
@@ -105,7 +106,7 @@ class _Scorer:
                 tuple((tuple(Counter(each.terms).items()), each.weight) for each in translations),
             )
             for segment, translations in zip(question.segments, question.translations, strict=True)
-            if not segment.is_compound
+            if not (segment.is_compound or segment.is_framing)
         ]
         self._segments = [_SegmentTerms(tuple(own.items()), translations) for own, translations in terms]
         # In a sentence each of the question's terms counts once, for the segment that has it first.

@@ -36,6 +36,7 @@ class QueryTerm(NamedTuple):
         start: Where its first occurrence begins in the question.
         end: Where that ends.
         parts: The words of a phrase, all of which must match; ``terms`` are the terms of all.
+        framing: Whether it only frames the request (``Could you summarize``).
     """
 
     text: str
@@ -48,6 +49,7 @@ class QueryTerm(NamedTuple):
     start: int = 0
     end: int = 0
     parts: tuple[QueryTerm, ...] = ()
+    framing: bool = False
 
 
 def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
@@ -61,6 +63,10 @@ def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
         terms = tuple(dict.fromkeys([token.term for token in tokens]))
         start, end = tokens[0].start, max([token.end for token in tokens])
         earlier = found.get(terms)
+        if earlier is not None and segment.is_framing != earlier.framing:
+            if segment.is_framing:
+                continue
+            earlier = None  # where a word is content, its framing use does not count
         frequencies = _frequencies(terms, contents)
         translated = [frequency for each in translations for frequency in _frequencies(each.terms, contents)]
         found[terms] = QueryTerm(
@@ -73,6 +79,7 @@ def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
             translations=tuple(dict.fromkeys((*(earlier.translations if earlier else ()), *translations))),
             start=earlier.start if earlier else start,
             end=earlier.end if earlier else end,
+            framing=segment.is_framing,
         )
     return list(found.values())
 
@@ -83,20 +90,21 @@ def text_terms(text: str, index: OpenIndex) -> list[QueryTerm]:
 
 
 def searchable(terms: Iterable[QueryTerm]) -> list[QueryTerm]:
-    """Return the terms that can be keywords: nouns, foreign words and numbers that are known."""
-    return [term for term in terms if term.keyword and term.known]
+    """Return the terms that can be keywords: nouns, foreign words and numbers that are known and frame no request."""
+    return [term for term in terms if term.keyword and term.known and not term.framing]
 
 
 def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
-    """Return the share of the query's idf whose words match ``terms``, from 0 to 1.
+    """Return the share of the query's idf whose words match ``terms``, from 0 to 1, without those that frame a request.
 
     A translation matches where all of its terms do.
     """
-    total = sum([word.idf for word in query])
+    content = [word for word in query if not word.framing]
+    total = sum([word.idf for word in content])
     found = sum(
         [
             word.idf
-            for word in query
+            for word in content
             if not terms.isdisjoint(word.terms) or any(terms >= frozenset(each.terms) for each in word.translations)
         ]
     )
@@ -105,7 +113,7 @@ def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
 
 def why_nothing(terms: Sequence[QueryTerm]) -> EmptyReason:
     """Return why a question of these words found no record."""
-    if any(term.keyword and term.known for term in terms):
+    if searchable(terms):
         return "nothing_found"
     return "unknown_words" if any(term.keyword for term in terms) else "no_keywords"
 

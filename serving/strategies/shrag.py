@@ -156,7 +156,7 @@ def _choose_keywords(
         additional = [word for word, _ in rank_keywords(additional, "tfidf", index.searcher)[: settings.keywords]]
     event = Keywords(
         keywords=tuple([keyword_of(word, weight) for word, weight in ranked]),
-        unknown=tuple([term.text for term in terms if not term.known]),
+        unknown=tuple([term.text for term in terms if not (term.known or term.framing)]),
         order=order,
         model=model.name if model is not None and by_model else "",
     )

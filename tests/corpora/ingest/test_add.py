@@ -143,3 +143,30 @@ def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
     with pytest.raises(CorpusError, match=r"other\.jsonl changed while it was read"):
         add_corpus(tmp_path, "c", "scienceon", [source], max_rejects=9, report=shrink)
     assert open_corpus(tmp_path, "c")[0] == before
+
+
+FAULTY = json.dumps({"CN": "F", "title": "Labels", "abstract": "Abstract Thisstudy is new.We test. Results: It works."})
+
+
+def test_repairs_are_stored_and_counted_by_source(tmp_path: Path) -> None:
+    manifest = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, FAULTY)]).manifest
+    assert [record.text for record in open_corpus(tmp_path, "c")[1]] == ["This study is new. We test. It works."]
+    assert [account.repairs for account in manifest.sources] == [
+        {"fused words": 1, "missing blanks": 1, "section labels": 2}
+    ]
+
+
+def test_without_repair_the_text_is_stored_as_it_is(tmp_path: Path) -> None:
+    source = _source(tmp_path, FAULTY)
+    manifest = add_corpus(tmp_path, "c", "scienceon", [source], repair=False).manifest
+    assert [record.text for record in open_corpus(tmp_path, "c")[1]] == [json.loads(FAULTY)["abstract"]]
+    assert [(account.format, account.repairs) for account in manifest.sources] == [("scienceon no-repair", {})]
+    merged = add_corpus(tmp_path, "c", "scienceon", [source], merge=True)
+    assert (merged.stored, merged.changes.changed) == (True, 1)
+    again = add_corpus(tmp_path, "c", "scienceon", [source], merge=True)
+    assert not again.stored
+    assert [account.repairs for account in again.manifest.sources][1] == {
+        "fused words": 1,
+        "missing blanks": 1,
+        "section labels": 2,
+    }

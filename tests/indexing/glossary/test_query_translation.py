@@ -97,6 +97,37 @@ def test_a_question_is_analysed_once_for_queries_ranking_and_extracts(demo: Engi
     assert (alone.tokens, alone.translations) == (question.tokens, ((),) * 4)
 
 
+def test_words_that_frame_a_request_are_marked_and_not_translated(demo: Engine) -> None:
+    index = demo.open_index
+
+    def framing(question: str) -> list[str]:
+        analyzed = analyze_question(question, index.analyzer, index.searcher, index.glossary)
+        found = [segment for segment in analyzed.segments if segment.is_framing]
+        assert not any(segment.translations for segment in found)
+        return [term for segment in found for term in segment.terms]
+
+    assert framing("Could you briefly summarize neural networks?") == ["briefli", "summar"]
+    assert framing("신경망을 간략하게 요약해 주시겠습니까?") == ["간략", "요약", "주"]
+    assert framing("신경망에 대한 선행연구가 있나요?") == ["선행", "연구", "선행연구"]
+    assert framing("문서 요약 신경망") == []
+
+
+def test_framing_words_are_content_where_there_is_no_other_keyword(demo: Engine) -> None:
+    index = demo.open_index
+    analyzed = analyze_question("Please summarize it.", index.analyzer, index.searcher, index.glossary)
+    assert [(segment.terms, segment.is_framing) for segment in analyzed.segments] == [
+        (("pleas",), False),
+        (("summar",), False),
+    ]
+
+
+def test_compensation_is_for_the_content_of_a_question_alone(analyzer: KoreanEnglishAnalyzer) -> None:
+    (tokens,) = analyzer.tokens(["우유 요약"])
+    weights = {"우유": 3.0, "milk": 3.0, "요약": 3.0}
+    assert compensation(translate_query(tokens, _Book(), [(3, 5)]), weights) == 1.0
+    assert compensation(translate_query(tokens, _Book()), weights) == pytest.approx(2.0)
+
+
 def test_a_text_is_korean_where_a_fifth_of_its_terms_are() -> None:
     assert is_korean(["우유", "a", "b", "c", "d"])
     assert not is_korean(["우유", "a", "b", "c", "d", "e"])

@@ -115,6 +115,21 @@ def test_only_known_nouns_names_and_numbers_can_be_searched_for() -> None:
     assert [word.text for word in searchable(words)] == ["0", "1", "2", "5"]
 
 
+def test_a_word_that_frames_the_request_is_no_keyword_and_has_no_share(demo: Engine) -> None:
+    words = _words(demo, "신경망으로 문서를 분류한 연구를 요약해 주세요.")
+    assert [word.text for word in words if word.framing] == ["연구", "요약", "주"]
+    assert not any(word.framing for word in searchable(words))
+    assert matched_share(words, {"신경망", "문서", "분류"}) == 1
+    (content,) = [
+        word for word in _words(demo, "그래핀 연구의 동향에 관한 연구를 요약해 주세요.") if word.text == "연구"
+    ]
+    assert (content.framing, content.frequency) == (False, 1)
+
+
+def test_a_framing_word_alone_is_a_keyword(demo: Engine) -> None:
+    assert [word.text for word in _keywords(demo, "연구가 있나요?")] == ["연구"]
+
+
 def test_each_query_drops_the_least_important_keyword_of_the_one_before() -> None:
     words = [QueryTerm("A", ("a1", "a2"), 2, 1, True, True), QueryTerm("B", ("b",), 1, 1, True, True)]
     assert build_subqueries(reduce_query(words)) == [any_of(["a1", "a2", "b"]), any_of(["a1", "a2"])]

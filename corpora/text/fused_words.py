@@ -1,0 +1,220 @@
+"""Repair English words that lost a blank at a line break (``studyis``) or kept a hyphen there (``algo- rithm``).
+
+A fused word is split only between a function word and a known word, which is in ``common-words.txt`` or elsewhere in
+the same record, or between two long words of ``common-words.txt``. No count over the corpus is needed: a record is
+repaired alike in every corpus.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from importlib import resources
+from typing import NamedTuple
+
+# Function words that may be glued before any known word, and the fewest letters of that word.
+_BEFORE = {
+    "the": 4, "and": 4, "with": 4, "from": 4, "this": 4, "that": 4, "these": 4, "those": 4, "which": 4, "their": 4,
+    "are": 5, "were": 5, "was": 5, "have": 4, "has": 5, "been": 5, "using": 4, "various": 4, "between": 4, "through": 5,
+    "many": 5, "also": 5, "can": 6,
+}  # fmt: skip
+# Those before which only a common word counts: with any other word they form too many words ("islands", "towards").
+_BEFORE_COMMON = {"of": 5, "for": 5, "is": 5, "to": 5, "we": 6}
+# Those that form words with most ("inform", "another", "online"), and the only words they are split from.
+_BEFORE_FEW = {
+    "in": "this these which order recent addition particular general korea korean terms future research various many "
+    "both our contrast practice education",
+    "by": "using this these providing analyzing means applying comparing considering combining introducing",
+    "on": "this these which various public",
+    "an": "important effective efficient approach algorithm analysis example experiment average empirical evaluation "
+    "integrated optimal intelligent",
+    "more": "effective efficient important accurate flexible",
+}  # fmt: skip
+# Function words that may be glued behind any known word.
+_BEHIND = {
+    "is": 5, "are": 5, "was": 5, "were": 4, "of": 4, "and": 4, "the": 4, "that": 4, "which": 4, "with": 4, "from": 4,
+    "for": 5, "has": 5, "have": 5, "using": 4, "between": 4,
+}  # fmt: skip
+# Those that end many words ("protein", "photo"), and the endings of the words they are split from.
+_BEHIND_ENDINGS = {"in": ("ed", "ions", "ments", "ing", "ities"), "to": ("ed", "ion", "ing", "ment", "ity")}
+_BEHIND_FEW = {
+    "on": "based depend depending depends focused focuses focusing effect effects impact impacts influence "
+    "influences research",
+    "as": "such used known defined regarded",
+    "by": "affected caused collected conducted followed measured obtained performed used",
+}
+_PAIRS = {
+    pair.replace(" ", ""): pair.index(" ")
+    for pair in (
+        "of the,in the,to the,on the,for the,by the,with the,from the,and the,that the,is the,"
+        "are the,in this,of this,to this,for this,on this,by this,of these,in these,to these,"
+        "in which,of which,that is,that are,this is,which is,which are,which has,can be,has been,"
+        "have been,should be,will be,such as,it is,it was,there is,there are,there was,as well"
+    ).split(",")
+}
+_FRONT = frozenset((*_BEFORE, *_BEFORE_COMMON, *_BEFORE_FEW))
+_BACK = frozenset((*_BEHIND, *_BEHIND_ENDINGS, *_BEHIND_FEW))
+_LONGEST_FUNCTION_WORD = max(map(len, _FRONT | _BACK))
+
+_WORD = re.compile(r"(?<![\w\\/@.:#$&_%~=+‐–-])[A-Za-z][a-z]{3,27}(?![\w@/\\_=(]|\.\w|[‐–-]\w*[A-Z_])")
+_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{4,28}(?![A-Za-z])")
+_GLUED_NAME = re.compile(
+    r"(?<![\w\\/@.:#$&_%~=+-])(and|with|the|using|various)([A-Z][a-z]{3,20})(?![\w@/\\_=(]|\.\w|-\w*[A-Z_])"
+)
+_HYPHENATED = re.compile(r"(?<![\w\\/@.:#$&_-])([A-Za-z]{2,15})[-\u2010] ([a-z]{2,15})(?![\w@/\\_-]|\.\w)")
+_RECORD_WORD = re.compile(r"(?<![\w\\/@.:#$&_-])[A-Za-z][a-z]{4,20}(?![\w@/\\_-])")
+_PLURALS = frozenset(("data", "people", "women", "children", "media", "criteria", "phenomena"))
+_SHORTEST_RECORD_WORD = 5
+_NEVER = 99
+# Two common words without a function word; shorter ones form compounds ("groundwater", "schoolteacher").
+_SHORTEST_OF_TWO = 7
+_SUFFIXES = ("ability", "ontology")
+_CACHED_WORDS = 262_144
+# "generalis", "vulgaris": Latin names of species and muscles.
+_LATIN = ("al", "ar", "il", "or", "at", "ens")
+
+
+class Repaired(NamedTuple):
+    """A text and the number of repairs made in it."""
+
+    text: str
+    repairs: int
+
+
+class _Split(NamedTuple):
+    """Where a fused word may be split, and the half that must be a word of the record; empty if it is a common word."""
+
+    at: int
+    unknown: str
+
+
+def split_fused_words(text: str, context: str) -> Repaired:
+    """Insert the missing blank of fused words.
+
+    Args:
+        text: The text to repair.
+        context: All text of the record. A word of it counts as known; a fused word that it has twice may be a name.
+
+    >>> split_fused_words("The aim of thisstudy is to studyis", "").text
+    'The aim of this study is to study is'
+    """
+    if all(map(_is_whole, set(_LETTERS.findall(text)))):
+        return Repaired(text, 0)
+    own: Counter[str] | None = None
+    pieces: list[str] = []
+    start = 0
+    for match in _WORD.finditer(text):
+        word = match.group().lower()
+        for split in _splits(word):
+            if split.unknown:
+                own = _record_words(context) if own is None else own
+                if own[word] > 1 or not own[split.unknown]:
+                    continue
+            pieces += text[start : match.start() + split.at], " "
+            start = match.start() + split.at
+            break
+    repaired, names = _GLUED_NAME.subn(r"\1 \2", "".join((*pieces, text[start:])))
+    return Repaired(repaired, len(pieces) // 2 + names)
+
+
+def join_hyphenated_words(text: str, context: str) -> Repaired:
+    """Join words that were hyphenated at a line end, where the result is a known word.
+
+    Args:
+        text: The text to repair.
+        context: All text of the record; a word of it counts as known.
+
+    >>> join_hyphenated_words("An algo- rithm for multi- and single-user systems", "").text
+    'An algorithm for multi- and single-user systems'
+    """
+    if "- " not in text and "\u2010 " not in text:
+        return Repaired(text, 0)
+    own: Counter[str] | None = None
+    repairs = 0
+
+    def join(match: re.Match[str]) -> str:
+        nonlocal own, repairs
+        joined = match.group(1) + match.group(2)
+        word = joined.lower()
+        if word not in _common_words():
+            own = _record_words(context) if own is None else own
+            if not own[word]:
+                return match.group()
+        repairs += 1
+        return joined
+
+    return Repaired(_HYPHENATED.sub(join, text), repairs)
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _is_whole(word: str) -> bool:
+    """Return whether neither pattern of fused words can split the word; most texts have only such words."""
+    return not _splits(word.lower()) and not _GLUED_NAME.fullmatch(word)
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _splits(word: str) -> tuple[_Split, ...]:
+    """Return where a word in lower case may be split, the certain place first and alone."""
+    common = _common_words()
+    if word in common:
+        return ()
+    if word in _PAIRS:
+        return (_Split(_PAIRS[word], ""),)
+    longest = min(_LONGEST_FUNCTION_WORD, len(word) - 2)
+    found = [split for length in range(2, longest + 1) for split in _splits_at(word, length)]
+    found += (
+        _Split(at, "")
+        for at in range(_SHORTEST_OF_TWO, len(word) - _SHORTEST_OF_TWO + 1)
+        if word[:at] in common and word[at:] in common and not word.endswith(_SUFFIXES)
+    )
+    certain = [split for split in found if not split.unknown]
+    return tuple(certain[:1] or found)
+
+
+def _splits_at(word: str, length: int) -> Iterator[_Split]:
+    """Yield the splits after the first and before the last ``length`` letters, if they are a function word."""
+    common = _common_words()
+    front, behind = word[:length], word[length:]
+    if front in _FRONT:
+        if behind in common and _splits_before(front, behind):
+            yield _Split(length, "")
+        elif len(behind) >= max(_BEFORE.get(front, _NEVER), _SHORTEST_RECORD_WORD):
+            yield _Split(length, behind)
+    before, back = word[:-length], word[-length:]
+    if back in _BACK:
+        if before in common and _splits_behind(before, back):
+            yield _Split(len(before), "")
+        elif len(before) >= max(_BEHIND.get(back, _NEVER), _SHORTEST_RECORD_WORD) and _fits(before, back):
+            yield _Split(len(before), before)
+
+
+def _splits_before(before: str, common: str) -> bool:
+    return (
+        len(common) >= _BEFORE.get(before, _BEFORE_COMMON.get(before, _NEVER))
+        or common in _BEFORE_FEW.get(before, "").split()
+    )
+
+
+def _splits_behind(common: str, behind: str) -> bool:
+    if len(common) >= _BEHIND.get(behind, _NEVER):
+        return _fits(common, behind)
+    return common.endswith(_BEHIND_ENDINGS.get(behind, ())) or common in _BEHIND_FEW.get(behind, "").split()
+
+
+def _fits(word: str, behind: str) -> bool:
+    """Return whether this verb form may follow the word; most others are Latin: "generalis", "designare"."""
+    if behind == "is":
+        return word in _common_words() and not word.endswith(_LATIN)
+    return behind != "are" or word.endswith("s") or word in _PLURALS
+
+
+def _record_words(context: str) -> Counter[str]:
+    return Counter(word.lower() for word in _RECORD_WORD.findall(context))
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    lines = resources.files("shrag.corpora.text").joinpath("common-words.txt").read_text("utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())

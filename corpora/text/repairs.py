@@ -1,0 +1,59 @@
+"""Repair the faults of scraped abstracts: fused and hyphenated words, missing blanks, section labels.
+
+A wrong repair is worse than none: what is not certain stays. Formulas, addresses, names of programs and scripts other
+than Latin and Hangul are not touched. Broken Korean words ("창 언연구") stay too: only a morphological analysis could
+tell a wrong blank between two Korean syllables from a right one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from shrag.corpora.records import Record
+from shrag.corpora.text.fused_words import join_hyphenated_words, split_fused_words
+from shrag.corpora.text.section_labels import drop_labels
+from shrag.corpora.text.sentence_blanks import insert_blanks
+
+REPAIR_KINDS: Final = ("fused words", "missing blanks", "hyphenated words", "section labels")
+"""What is repaired, in the order of the repairs."""
+
+# One repair may make another possible (".Results: We" → ". Results: We"); more than two rounds were never needed.
+_ROUNDS = 4
+
+
+class RepairedRecord(NamedTuple):
+    """A record and the number of repairs made in it, by kind; kinds without repairs are missing."""
+
+    record: Record
+    repairs: Counter[str]
+
+
+def repair_record(record: Record) -> RepairedRecord:
+    """Repair the title and the text of a record; labels are dropped from the text only.
+
+    >>> repaired = repair_record(Record("1", "Title", "Abstract This studyis new.We test.", "en", True))
+    >>> repaired.record.text, dict(repaired.repairs)
+    ('This study is new. We test.', {'fused words': 1, 'missing blanks': 1, 'section labels': 1})
+    """
+    repairs: Counter[str] = Counter()
+    for _ in range(_ROUNDS):
+        before = repairs.total()
+        context = f"{record.title} {record.text}"
+        title = _repair_words(record.title, context, repairs)
+        text = _repair_words(record.text, context, repairs)
+        text, labels = drop_labels(text, title)
+        repairs["section labels"] += labels
+        if repairs.total() == before:
+            break
+        record = replace(record, title=title, text=text)
+    return RepairedRecord(record, +repairs)
+
+
+def _repair_words(text: str, context: str, repairs: Counter[str]) -> str:
+    text, fused = split_fused_words(text, context)
+    text, blanks = insert_blanks(text)
+    text, hyphens = join_hyphenated_words(text, context)
+    repairs.update({"fused words": fused, "missing blanks": blanks, "hyphenated words": hyphens})
+    return text

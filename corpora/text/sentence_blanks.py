@@ -1,0 +1,95 @@
+"""Insert the missing blank after a sentence (``하였다.또한``, ``method.The``) and after an introductory word."""
+
+from __future__ import annotations
+
+import re
+
+from shrag.corpora.text.fused_words import Repaired
+
+STARTERS = (
+    "The|This|These|Those|That|There|It|Its|They|Their|He|She|We|Our|In|On|At|By|For|From|To|With|As|An|A|If|When|While|Where|Since|"
+    "Because|Although|Though|However|Therefore|Thus|Hence|Moreover|Furthermore|Also|Additionally|Besides|Meanwhile|Nevertheless|"
+    "First|Firstly|Second|Secondly|Third|Thirdly|Fourth|Fifth|Finally|Lastly|Then|Next|Based|Using|After|Before|During|Among|"
+    "Both|Each|Such|Some|Many|Most|Several|Recently|Recent|Currently|Nowadays|Here|Another|Through|Despite|Due|According|"
+    "Compared|Experimental|Experiments|Results|Result|Unlike|Under|Especially|Particularly|Specifically|Overall"
+)
+"""Words that start sentences, as alternatives of a regular expression."""
+
+# "있다.", "하였다.", "같다.", "합니다.", "것이다."; not "캐나다.미국", where the full stop stands for a middle dot.
+_SYLLABLE = "[\uac00-\ud7a3]"
+_FINAL_CONSONANTS = frozenset((4, 6, 17, 18, 20, 25, 26, 27))  # of the syllable before 다: ㄴ ㄶ ㅂ ㅄ ㅆ ㅌ ㅍ ㅎ
+_OPEN_SYLLABLES = frozenset("이하니")
+_NOUNS = ("판다", "완다", "간다", "란다", "콘다", "니다르", "파니다", "플로니다", "안다", "라하다")
+_KOREAN_STOP = re.compile(
+    rf"(?<={_SYLLABLE})다\.(?!(?:라고|라는|라며|라면|라|란|는|고|며|면서|면|만)(?![\uac00-\ud7a3]{{2}}))"
+    rf"(?=[\uac00-\ud7a3A-Z“‘「『①-⑳]|\[[\uac00-\ud7a3A-Za-z]|\d{{1,4}}[\uac00-\ud7a3])"
+)
+_KOREAN_QUESTION = re.compile(rf"(?<={_SYLLABLE}[는은인한던])가\?(?={_SYLLABLE})")
+
+_ABBREVIATIONS = frozenset(
+    "al fig figs eq eqs eqn ref refs sec secs tab tabs vol vols no nos vs cf dr mr mrs ms prof st sr jr ed eds pp "
+    "inc ltd co corp llc dept univ inst etc ca approx resp sp spp var subsp ssp gen col sgt lt capt maj rev hon gov "
+    "sen rep pres jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave blvd mt ft chap "
+    "ch art def thm lem prop cor ex viz ibid ie eg phd www com org net edu cn kr io js py".split()
+)
+# The word before must stand free of the signs of addresses, file names and abbreviations ("a.b.Name"). Bounded, for
+# linear time.
+_BEFORE_STOP = r"(?<![\w./@\\:#&=?+_-])([A-Za-z][A-Za-z'’]{0,40}(?:[-‐–][A-Za-z]{1,40}){0,4}(?<=[a-z]))\."
+_ENGLISH_STOP = re.compile(_BEFORE_STOP + r"(?=([A-Z][a-z]*)[ ,])")
+# Not "A", which may be part of a number: "Task 4.A".
+_AFTER_SIGN = re.compile(rf"(?<=[\w%][)\]\"”])\.(?=(?!A )(?:{STARTERS})[ ,])")
+_AFTER_NUMBER = re.compile(rf"(?<![\w./@\\:#-])(\d{{1,20}}(?:\.\d{{1,20}})?%?)\.(?=(?!A )(?:{STARTERS})[ ,])")
+_MIXED_STOP = re.compile(
+    r"(?<=[a-z] )([a-z]{4,40})\.(?=[\uac00-\ud7a3])"
+    r"(?!(?:은|는|이|가|을|를|의|에|와|과|로|도|만|등|및|에서|에게|으로|이나|이라는)[ ,.)])"
+)
+# What every pattern above needs; most texts do not have it.
+_STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W_]|다\.[“‘「『①-⑳\[]")
+_STARTER = re.compile(rf"(?:{STARTERS})")
+_SHORTEST_WORD = 3
+
+_INTRODUCTION = re.compile(
+    r"(?<![\w,;/-])(However|Therefore|Moreover|Furthermore|Additionally|Firstly|First|Secondly|Second|Thirdly|Third|Finally|Lastly|"
+    r"Nevertheless|Meanwhile|Consequently|Recently|Specifically),(?=[A-Za-z]{1,20} )"
+    r"|(?<![\uac00-\ud7a3,])(첫째|둘째|셋째|넷째|다섯째|그러나|따라서|하지만|또한|한편),(?=[\uac00-\ud7a3])"
+)
+
+
+def insert_blanks(text: str) -> Repaired:
+    """Insert a blank between two sentences, and between an introductory word's comma and the next word.
+
+    >>> insert_blanks("CNN을 썼다.AI는 빠르다. We test a method.The result, U.S.A, Node.js and 3.5 stay.").text
+    'CNN을 썼다. AI는 빠르다. We test a method. The result, U.S.A, Node.js and 3.5 stay.'
+    """
+    if not _STOP_WITHOUT_BLANK.search(text):
+        return Repaired(text, 0)
+    repairs = 0
+
+    def insert(match: re.Match[str]) -> str:
+        nonlocal repairs
+        repairs += 1
+        return match.group() + " "
+
+    def after_korean(match: re.Match[str]) -> str:
+        return insert(match) if _ends_verb(text, match.start()) else match.group()
+
+    def after_english(match: re.Match[str]) -> str:
+        word, following = match.group(1), match.group(2)
+        if len(word) < _SHORTEST_WORD or word.lower() in _ABBREVIATIONS:
+            return match.group()
+        # After a name ("Ms.Marvel") only a word that starts sentences shows that there is a new one.
+        return insert(match) if word.islower() or _STARTER.fullmatch(following) else match.group()
+
+    text = _KOREAN_STOP.sub(after_korean, text)
+    for pattern in (_KOREAN_QUESTION, _AFTER_NUMBER, _AFTER_SIGN, _MIXED_STOP, _INTRODUCTION):
+        text = pattern.sub(insert, text)
+    text = _ENGLISH_STOP.sub(after_english, text)
+    return Repaired(text, repairs)
+
+
+def _ends_verb(text: str, at: int) -> bool:
+    """Return whether ``다`` at this place ends a verb, judged by the syllable before it."""
+    before = text[at - 1]
+    if text[max(0, at - 2) : at + 1].endswith(_NOUNS):
+        return False
+    return before in _OPEN_SYLLABLES or (ord(before) - 0xAC00) % 28 in _FINAL_CONSONANTS

@@ -1,0 +1,164 @@
+"""Framing words of a request: what a question says to the reader of its answer, not about its subject.
+
+``Could you briefly summarize how …``, ``What does research say about …``, ``… 간략하게 요약해 주시겠습니까?``. Words
+are framing by their place in the question, never by themselves: ``summarize`` is content in ``methods that summarize
+documents``, ``요약`` in ``문서 요약 모델의 성능``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_DEPTH = r"(?:briefly|concisely|succinctly|shortly|quickly|clearly|kindly|please|just|also)"
+_POLITE = r"""
+    (?:(?:could|can|would|will)\s+(?:you|someone|anyone)
+      |i(?:['’]d|\s+would)\s+(?:rather\s+)?(?:like|love)(?:\s+you)?\s+to
+      |i\s+(?:want|need)(?:\s+you)?\s+to
+    )(?:\s+help\s+me(?:\s+to)?)?"""
+_PLAIN_VERB = r"(?:(?:summari[sz]e|describe|explain|discuss|elaborate(?:\s+on)?)(?=,?\s+\w))"
+# Also nouns, and so verbs only after a polite opening or before a word that begins their object.
+_OTHER_VERB = r"""
+    (?:outline|sketch|list|review|present|show|report|name|find|introduce|identify
+      |(?:give|tell|show|send|provide|offer|write)(?:\s+(?:me|us)(?:\s+with)?)?)"""
+_DETAIL = r"in\s+(?:(?:more|some)\s+)?(?:detail|brief|short)"
+_BEGINS_OBJECT = r"""
+    (?=\s+(?:the|an?|all|any|some|every|each|how|what|which|why|when|where|whether|who|me|us|about|recent|existing|current
+      |methods|approaches|ways|research|studies|papers|articles|evidence|work)\b)"""
+_ADJECTIVE = r"""
+    (?:(?:brief|short|concise|quick|general|detailed|comprehensive|clear|broad|high-level|complete|full|succinct|simple|basic
+      |step-by-step|in-depth|recent|existing|current|previous|prior|available|latest|published|relevant|main|key)\s+){0,4}"""
+_DETERMINER = r"(?:(?:the|an?|some|all|any|every|your)\s+)?"
+_TEXTS = r"(?:research|studies|study|literature|works?|papers?|articles?|publications|evidence|findings)"
+_ABOUT = r"""
+    (?:on|about|regarding|concerning|(?:that|which)\s+deals?\s+with|dealing\s+with|deals?\s+with|describing|discussing
+      |relat(?:ing|ed)\s+to)\b"""
+_OBJECT = rf"""
+    (?:{_DETERMINER}{_ADJECTIVE}
+      (?:(?:overview|summary|outline|description|explanation|account|introduction|sketch|recap|rundown|information|details
+          |descriptions?|discussions?|lists?)\s+(?:of|on|about|to|for|regarding|concerning)\b
+        |(?:main\s+|key\s+)?(?:findings|results|points|conclusions)\s+(?:of|from)\b
+        |{_TEXTS}(?:\s+{_TEXTS})?\s+(?:{_ABOUT}|that\b|into\b|which\b|showing\b)
+        |(?:brief|short|concise|quick)\b
+      )
+    )"""
+_KNOWN = r"(?:say|says|said|show|shows|shown|suggest|tell\s+us|know|reveal|report|found|find)"
+_EXAMINED = r"(?:examined|investigated|studied|explored|looked\s+at|addressed|considered)"
+
+_ENGLISH_OPENING = re.compile(
+    rf"""
+    (?:^|(?<=[.?!;:])\s)\W{{0,5}}
+    (?:
+      (?:(?:{_DEPTH}|hi|hello)\W+){{0,3}}
+      (?:{_POLITE}\s+(?:{_DEPTH}\s+){{0,3}}(?:{_PLAIN_VERB}|{_OTHER_VERB})(?:\s+{_DEPTH}){{0,2}}\b
+        |{_PLAIN_VERB}\b(?:\s+{_DEPTH}\b){{0,2}}
+        |(?:{_OTHER_VERB})(?:\s+{_DEPTH}){{0,2}}{_BEGINS_OBJECT}
+        |outline\b(?=(?:\s+\S+){{5}})
+        |(?:search|look(?:ing)?|i['’]m\s+looking|i\s+am\s+looking)\s+for(?=\s+{_OBJECT})
+      )
+      (?:\s+(?:to\s+|for\s+)?(?:me|us)\b(?:\s+with\b)?)?
+      (?:,?\s+{_DETAIL}\b,?)?
+      (?:\s+{_OBJECT})?
+    | (?:{_POLITE}|please)\s+(?:{_DEPTH}\s+)?(?:explain|describe|summari[sz]e|elaborate|discuss)(?=\W{{0,5}}$)
+    | (?:please\s+)?(?:tell|let)\s+me\s+know\b
+    | what\s+(?:is|are)\s+the\s+(?:key|main)\s+(?:findings|points|conclusions)\s+(?:of|on|about|from|in)\b
+    | {_POLITE}\s+(?:know|understand|learn|read|see)\b(?:\s+more)?(?:\s+{_OBJECT})?
+    | i(?:['’]d|\s+would)\s+(?:rather\s+)?(?:like|love|see)\s+(?:see\s+)?(?:{_OBJECT})
+    | i\s+(?:want|need)\s+{_OBJECT}
+    | (?:i\s+am|i['’]m|we\s+are|we['’]re)?\s*(?:(?:not|also|especially|particularly|currently|mainly)\s+){{0,2}}
+      interested\s+in\b(?:\s+(?:{_OBJECT}|{_TEXTS}(?=\s+written\b)))?
+    | i\s+(?:wonder|was\s+wondering)\b(?:\s+(?:if|whether)\b)?
+    | (?:do|does)\s+(?:you|anyone|anybody)\s+know\b(?:\s+(?:if|whether)\b)?
+    | has\s+(?:anyone|anybody)\b(?:\s+ever)?
+    | (?:(?:any|all|some)\s+)?
+      (?:(?:information|discussions?|descriptions?|{_TEXTS})\s+{_ABOUT}|anything\s+dealing\s+with\b)
+    | what\s+(?:do|does|did|has|have|can|is|are)\s+{_DETERMINER}{_ADJECTIVE}
+      (?:{_TEXTS}|researchers|scholars|scientists|we)(?:\s+{_TEXTS})?\s+{_KNOWN}\b(?:\s+(?:about|on|regarding)\b)?
+    | what\s+is\s+(?:(?:currently|already)\s+)?known\s+about\b
+    | (?:is|are|has|have)\s+there\s+(?:been\s+)?{_DETERMINER}{_ADJECTIVE}{_TEXTS}\s+(?:{_ABOUT}|that\b|into\b|showing\b)
+    | (?:what|which)\s+{_ADJECTIVE}{_TEXTS}\s+(?:exists?\b(?:\s+(?:that|which)\s+deals?\s+with\b|\s+{_ABOUT})?
+        |(?:has|have)\s+(?:been\s+done|{_EXAMINED})\b(?:\s+{_ABOUT})?|(?:is|are)\s+there\s+{_ABOUT})
+    | (?:areas?|sub-?topics?|topics?|subjects?)?\s*of\s+(?:particular|special|main)\s+interest\s+(?:is|are|include)\b
+    )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ENGLISH_END = re.compile(
+    rf"(?<![\s,])[\s,]{{1,3}}(?:(?:{_DETAIL}|briefly|concisely|succinctly|please)\b\W{{0,5}}){{1,3}}$", re.IGNORECASE
+)
+# Only of a request: they are content elsewhere.
+_ENGLISH_REQUEST_END = re.compile(
+    r"""(?<![\s,])[\s,]{1,3}(?:(?:to\s+me|for\s+me)\s+)?(?:in|within)\s+(?:simple\s+terms|plain\s+\w+|bullet\s+points|english|korean
+        |(?:an?|one|two|three|four|five|\d+|a\s+few|several)\s+(?:words?|sentences?|lines?|paragraphs?))\W*$
+      | \s(?:to|for)\s+me\W*$
+      | \s(?:and\s+(?:then\s+)?(?:explain|describe|summari[sz]e|discuss|outline))
+        (?=\s+(?:the|an?|how|what|which|why|when|where|whether)\b)
+      | \s(?:that|which)\s+characteri[sz]es?\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_MANNER = r"""
+    (?:간략하게|간략히|간단하게|간단히|간결하게|간결히|간추려서?|자세하게|자세히|상세하게|상세히|구체적으로|개략적으로
+      |대략적으로|체계적으로|종합적으로|전반적으로|명확하게|명확히|짧게|(?:알기|이해하기)\s+쉽게|쉽게|한눈에|좀|한번|다시|더
+      |(?:핵심|요점|요지|개요|핵심\s*내용|주요\s*내용)(?:만|을|를|위주로|중심으로)?|핵심\s+(?:위주로|중심으로)|중심으로|위주로
+      |(?:한|두|세|네|다섯|\d+)\s*(?:문장|줄|문단|단락)(?:으로|로|만)?|한국어로|우리말로|영어로|항목별로|단계별로)"""
+_MATTER = r"""
+    (?:(?:(?:핵심|주요|중요|전체|전반적인|전체적인|간략한|간단한|구체적인|자세한|상세한|관련|선행|기존|최근)\s*){0,3}
+        (?:내용|요점|요지|개요|줄거리|연구|연구\s*결과|연구\s*내용|논문|문헌)(?:들)?(?:을|를|만|에\s*대해서?|에\s*관해서?)
+      |(?:대한|관한)\s+(?:정보|자료|설명|소개)(?:를|을|만)?
+      |(?:대해서?|대하여|관해서?|관하여))"""
+_ACT = r"(?:요약\s*정리|요약|정리|설명|소개|서술|기술|논의|개괄|개관|안내|약술|열거|나열|브리핑|제시|논)"
+_SAY = r"(?:알려|말해|말씀해|가르쳐|보여|들려|찾아|골라|꼽아|적어|써|답해|대답해|이야기해|얘기해|추천해)"
+# Without plain 줄 수 있나요: of a theory (… 설명해 줄 수 있나요?) it is content.
+_GIVE = r"""
+    (?:주시겠[가-힣]*|주세요|주십시오|주시기\s*바랍니다|주실\s*(?:수|래|런지)\s*[가-힣]*|주시(?:면|길)(?:\s*[가-힣]+)?
+      |줘라?|줘요|줄래요?|주라|달라|다오)"""
+_ORDER = (
+    r"(?:하시오|하라|해라|하여라|하세요|하십시오|해\s*(?:보시오|보세요|보라|봐라?)|해요?|할\s+것|하시기\s+바랍니다)"
+)
+_EXIST = r"(?:있나요?|있습니까|있는가요?|있는지요?|있을까요?|있어요?|있니)"
+_END = r"(?=\s*(?:[.?!~…]|$))"
+
+_KOREAN_END = re.compile(
+    rf"""
+    (?<!\S)(?:
+      (?:{_MATTER}\s+)?(?:{_MANNER}\s+){{0,3}}(?:{_MATTER}\s+)?(?:{_MANNER}\s+){{0,3}}
+      (?:{_ACT}(?:해서?|하여|하고)\s+)?(?:{_MANNER}\s+)?
+      (?:{_ACT}(?:을|를)?\s*(?:(?:좀|한번)\s*)?
+          (?:(?:해|하여)\s*(?:좀\s*)?{_GIVE}|{_ORDER}|부탁[가-힣]*(?:\s*드[가-힣]+|\s*해[가-힣]*)?)
+        |{_SAY}\s*(?:좀\s*)?{_GIVE}
+        |(?:말|답|대답)(?:하시오|하라|해라)|(?:쓰|적으|찾으|고르)시오
+        |(?:더\s+)?(?:알고\s*싶[가-힣]*|궁금[가-힣]*))
+    | (?:{_MATTER}|{_MANNER})\s+(?:{_MANNER}\s+){{0,2}}(?:{_ACT}해|알려|가르쳐)\s*줄\s*수\s*있[가-힣]*
+    | (?<=[해여려어아워와]\s)(?:{_MANNER}\s+){{0,3}}{_GIVE}
+    | (?:(?:관련|선행|기존|최근)\s*){{0,3}}(?:연구\s*결과|연구|논문|문헌|결과)(?:들)?(?:이|가)\s*{_EXIST}
+    | (?:(?:관련|선행|기존|최근)\s*){{0,3}}(?:연구|논문|문헌)(?:들)?(?:로는|으로는|에는|에)\s+
+      (?:어떤\s+것(?:들)?이|무엇이|뭐가)\s*{_EXIST}
+    ){_END}
+    """,
+    re.VERBOSE,
+)
+_KOREAN_ANYWHERE = re.compile(r"(?<!\S)(?:얼마나|어느\s*정도)(?![가-힣])|^\W*(?:혹시|그렇다면)(?=\s)")
+
+
+def framing_spans(text: str) -> list[tuple[int, int]]:
+    """Return the ranges of characters of a question that frame the request, in order; they may overlap.
+
+    >>> question = "Could you outline how tides form?"
+    >>> [question[start:end] for start, end in framing_spans(question)]
+    ['Could you outline']
+    """
+    return sorted(_spans(text))
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    framed = False
+    for pattern in (_ENGLISH_OPENING, _ENGLISH_END, _KOREAN_END):
+        for match in pattern.finditer(text):
+            framed = True
+            yield match.span()
+    for match in _KOREAN_ANYWHERE.finditer(text):
+        yield match.span()
+    if framed:
+        for match in _ENGLISH_REQUEST_END.finditer(text):
+            yield match.span()

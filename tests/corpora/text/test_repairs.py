@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shrag.corpora.records import Record
+from shrag.corpora.text.cleaning import clean_text
+from shrag.corpora.text.fused_words import join_hyphenated_words, split_fused_words
+from shrag.corpora.text.repairs import REPAIR_KINDS, repair_record
+from shrag.corpora.text.section_labels import drop_labels
+from shrag.corpora.text.sentence_blanks import insert_blanks
+
+
+def _record(text: str, title: str = "") -> Record:
+    return Record(docid="1", title=title, text=text, language="en", complete=True)
+
+
+@pytest.mark.parametrize(
+    ("fused", "split"),
+    [
+        ("The aim of thisstudy is new", "The aim of this study is new"),
+        ("The studyis about", "The study is about"),
+        ("Thepurpose of variousmaternal-foetal conditions", "The purpose of various maternal-foetal conditions"),
+        ("inthe field ofthe", "in the field of the"),
+        ("model whichhas", "model which has"),
+        ("We comparedand evaluatedthe methods", "We compared and evaluated the methods"),
+        ("optimisers andBayesian methods", "optimisers and Bayesian methods"),
+        ("the primarypurpose", "the primary purpose"),
+        ("stateof-the-art", "state of-the-art"),
+    ],
+)
+def test_a_function_word_glued_to_a_known_word_is_split(fused: str, split: str) -> None:
+    assert split_fused_words(fused, fused).text == split
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "within without therein nearby into together island software healthcare thesis theory genesis forgiven theatre",
+        "Bahrainis and Punjabis spoke in parenthesis about digitalis officinalis and Pseudomonas orientalis",
+        "inform invariable indifferent another online proof thousand demand command protein photo standby breakthrough",
+        "groundwater schoolteacher lightweight explainability transferability commonwealth crowdsourcing",
+        "instanceOf subClassOf fastText spaCy redMaPPer toString isEmpty hasPart newAthena WordNet",
+        "https://example.org/thestudyis www.studyis.com studyis.py theresults_of #thestudy \\texttt{ofthestudy}",
+        "design(디자인)은 라틴어 designare에서 왔다.",
+        "BRCA1 TP53 HER2 mTOR CaCl2 NaOH C6H12O6 malonylCoA acetyl-CoA 1,2;5,6-di-O-isopropylidene",
+        "Diese Arbeit untersucht dieStudie und andere Verfahren; l'étude decette méthode",
+    ],
+)
+def test_words_names_addresses_and_chemistry_are_not_split(text: str) -> None:
+    assert split_fused_words(text, text) == (text, 0)
+
+
+def test_a_rare_half_must_be_elsewhere_in_the_record() -> None:
+    assert split_fused_words("the lichensare old", "the lichensare old").repairs == 0
+    assert split_fused_words("the lichensare old", "the lichensare old; lichens").text == "the lichens are old"
+
+
+def test_a_fused_form_that_the_record_has_twice_may_be_a_name() -> None:
+    text = "andlichen grows; lichen"
+    assert split_fused_words(text, text).text == "and lichen grows; lichen"
+    assert split_fused_words(text, f"{text} andlichen").repairs == 0
+
+
+@pytest.mark.parametrize(
+    ("cut", "joined"),
+    [
+        ("An algo- rithm", "An algorithm"),
+        ("Em- bedding (lan- guage)", "Embedding (language)"),
+        ("the per\u2010 formance", "the performance"),
+        ("glauco- nite and glauconite", "glauconite and glauconite"),
+    ],
+)
+def test_a_word_cut_at_a_line_end_is_joined_if_the_whole_is_known(cut: str, joined: str) -> None:
+    assert join_hyphenated_words(cut, cut).text == joined
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "multi- and single-user", "pre- or post-test", "English- speaking", "Audio- und Text", "phenethyl- amine",
+        "N- methyl", "beat- to-beat", "Kyungsangbuk- do", "features- stress, rhythm- are", "a- b", "IL- 6",
+    ],
+)  # fmt: skip
+def test_other_hyphens_stay(text: str) -> None:
+    assert join_hyphenated_words(text, text) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    ("run_on", "apart"),
+    [
+        ("하였다.또한 보았다.AI는", "하였다. 또한 보았다. AI는"),
+        ("같다.첫째,다양한 예", "같다. 첫째, 다양한 예"),
+        ("있다.1995년에 만들었다.[연구결과]", "있다. 1995년에 만들었다. [연구결과]"),
+        ("어떻게 나타나는가?본 연구는", "어떻게 나타나는가? 본 연구는"),
+        ("a new method.The results", "a new method. The results"),
+        ("the network (NFV).Then, we", "the network (NFV). Then, we"),
+        ("reached 0.82.The data", "reached 0.82. The data"),
+        ("However,previous studies", "However, previous studies"),
+        ("to the next level.빅데이터 시대", "to the next level. 빅데이터 시대"),
+    ],
+)
+def test_the_blank_between_two_sentences_is_inserted(run_on: str, apart: str) -> None:
+    assert insert_blanks(run_on).text == apart
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "U.S.A, e.g. this, i.e.it, Ph.D. and 3.5 or 1.2.3",
+        "Node.js, ASP.Net is, scikit.Learn_x, torch.nn.Module and www.Example.com or https://a.io/b.The c",
+        "10.1000/abc.The def, doi:10.1/x.In y, report.The.txt",
+        "Ms.Marvel met Mr.Anderson, Dr.Kim said, in Fig.Three and St.Louis (D.Clin.Psych. degree)",
+        "as subtask 4.A was, Task 1.B is",
+        "캐나다.미국, 우간다.르완다, 교수.학습, 육상.해상.공중, 혁신적.광역적 융합",
+        "중요하다.'는 인식, 옳다.라고 말했다, 옳다.는 주장",
+        "교양?전공?교과교육학, 비교?분석, 전문가?학생",
+        "Streptomyces sp.의 CYP, Kim et al.는, A. E.에서는",
+        "東京。大阪、京都.奈良 これはペンです.次に 研究.方法",
+        "Привет.Мир и γεια.Σας, f(x)=a.B and $a.The$",
+        "x,y,z and alpha,beta-unsaturated 1,2-diol; HLA-A,B",
+    ],
+)
+def test_abbreviations_names_addresses_formulas_and_other_scripts_get_no_blank(text: str) -> None:
+    assert insert_blanks(text) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    ("labelled", "plain"),
+    [
+        ("Abstract In recent years", "In recent years"),
+        ("AbstractThe advent", "The advent"),
+        ("Abstract. Purpose To show", "To show"),
+        ("ABSTRACT Deep learning is", "Deep learning is"),
+        ("Purpose: We test. Methods:We ask 12 people. Results - It works.", "We test. We ask 12 people. It works."),
+        ("Context. Stars shine. Aims. We look. Results. They do.", "Stars shine. We look. They do."),
+        ("Purpose Fashion is new. Design/methodology/approach – We look.", "Fashion is new. We look."),
+        ("It was significant. Results The rate rose.", "It was significant. The rate rose."),
+        ("[연구목적] 본 연구는 보았다. [연구결과] 첫째, 좋다.", "본 연구는 보았다. 첫째, 좋다."),
+        ("요 약 본 연구는 보았다. 결 론: 좋다.", "본 연구는 보았다. 좋다."),
+        ("-국문 초록- 본고는", "본고는"),
+        ("Ⅰ. 서론 본고는", "본고는"),
+        ("연구배경 및 목적 : 본고는", "본고는"),
+    ],
+)
+def test_a_section_label_is_dropped_at_the_start_and_between_sentences(labelled: str, plain: str) -> None:
+    assert drop_labels(labelled, "").text == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Abstract Meaning Representation (AMR) is", "Abstract words refer to", "Abstract Syntax Trees are",
+        "Abstractive summarization is", "Background subtraction is", "Objective function values", "Summary statistics",
+        "Purpose: to determine", "목적 지향 대화에서", "결과적으로 좋다.", "초록 식물은", "배경 소음은",
+        "요약 시스템은",
+        "We ask with these results: The first", "three conclusions. Results section", "a p-value (Results: 3)",
+        "Keywords: a, b", "주제어: 가, 나", "Purpose:", "Abstract", "[Fe/H] is low. [OIII] is high. [결합] 규칙",
+        "<구운몽>과 <TEX>", "Purpose of life is", "研究目的: 本研究", "目的:本研究",
+    ],
+)  # fmt: skip
+def test_words_that_are_no_label_stay(text: str) -> None:
+    assert drop_labels(text, "") == (text, 0)
+
+
+def test_abstract_stays_where_the_title_has_it() -> None:
+    assert drop_labels("Abstract Painting of", "On abstract painting").repairs == 0
+
+
+def test_the_title_keeps_its_labels_and_all_repairs_are_counted_by_kind() -> None:
+    text = "Abstract Thestudy has an algo- rithm.We test. Results: We win."
+    record, repairs = repair_record(_record(text, "Results: A thestudy of labels"))
+    assert record.text == "The study has an algorithm. We test. We win."
+    assert record.title == "Results: A the study of labels"
+    assert repairs == {"fused words": 2, "missing blanks": 1, "hyphenated words": 1, "section labels": 2}
+    assert set(repairs) == set(REPAIR_KINDS)
+
+
+def test_broken_korean_words_stay() -> None:
+    record = _record("의미와 역할이 창 언연구 대상이다.")
+    assert repair_record(record) == (record, {})
+
+
+_WORDS = "the study is Abstract Purpose Results 결과 목적 다 하였다 첫째 가 The We algo rithm".split()
+_PIECES = st.sampled_from([*_WORDS, *" .,:?-()[]–—'’ⅠA1aé漢"])
+
+
+@given(st.lists(_PIECES, max_size=40).map("".join))
+def test_repaired_text_does_not_change(raw: str) -> None:
+    record = repair_record(_record(clean_text(raw))).record
+    assert repair_record(record) == (record, {})
+    assert clean_text(record.text) == record.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "the",
+        "가",
+        "다.",
+        "1",
+        "a'",
+        "a-",
+        "a.",
+        "Aa.",
+        "Results: ",
+        "Abstract ",
+        "결과:",
+        "[목적]",
+        "a- b",
+        "studyis ",
+        ". A",
+        "((",
+    ],
+)
+def test_three_million_characters_take_linear_time(piece: str) -> None:
+    record = _record((piece * (3_000_000 // len(piece))).strip())
+    began = time.process_time()
+    repair_record(record)
+    assert time.process_time() - began < 30
