@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 
 VARIABLES: Mapping[str, frozenset[str]] = {
     "keywords": frozenset({"question", "least", "most"}),
-    "answer": frozenset({"question", "records", "count"}),
+    "answer": frozenset({"question", "records", "count", "estimate"}),
     "decompose": frozenset({"question", "most"}),
     "chain": frozenset({"question", "most"}),
     "rewrite": frozenset({"question"}),
@@ -35,7 +35,7 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "passage": frozenset({"question"}),
     "solve": frozenset({"question", "choices", "worked", "principle", "step", "records", "count"}),
     "choose": frozenset({"question", "choices", "worked", "records", "count", "letters"}),
-    "compose": frozenset({"question", "choices", "choice", "worked", "records", "count"}),
+    "compose": frozenset({"question", "choices", "choice", "worked", "records", "count", "estimate"}),
     "closed_book": frozenset({"question", "choices", "choice", "worked"}),
     "relevance": frozenset({"question", "step", "record"}),
     "augment": frozenset({"question", "count"}),

@@ -100,8 +100,14 @@ def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:
     text = plain_line(raw)
     if not text:
         raise QuestionError("question_empty", "The question is empty: write one.")
-    language: AnswerLanguage = "ko" if detect_language(text) == "ko" else "en"
-    return Question(text, language, _parse_choices(choices) if choices else ())
+    return Question(text, _question_language(text), _parse_choices(choices) if choices else ())
+
+
+def _question_language(text: str) -> AnswerLanguage:
+    """Return ``ko`` for a text in Korean, and for a few keywords of which a third or more are Korean."""
+    words = text.split()
+    korean = sum(detect_language(word) == "ko" for word in words)
+    return "ko" if detect_language(text) == "ko" or 3 * korean >= len(words) else "en"
 
 
 def _parse_choices(raw: Sequence[str]) -> tuple[str, ...]:

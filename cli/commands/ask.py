@@ -9,8 +9,16 @@ import click
 from shrag.cli.options.search import SearchOptions, min_confidence_option, search_options
 from shrag.cli.output import print_json
 from shrag.cli.settings import Home
-from shrag.serving.answering.formats import FALLBACKS, ISSUES, AnswerFormat, answer_label, answer_text, choice_line
-from shrag.serving.events import Answer
+from shrag.serving.answering.formats import (
+    FALLBACKS,
+    ISSUES,
+    AnswerFormat,
+    answer_label,
+    answer_text,
+    choice_line,
+    confidence_line,
+)
+from shrag.serving.events import Answer, Confidence
 
 
 @click.command()
@@ -62,17 +70,20 @@ def command(
     if choices:
         click.echo(choice_line(result.answer, result.search.question.choices) + "\n")
     if form == "cited":
-        print_answer(result.answer)
+        print_answer(result.answer, result.search.ranking.confidence)
     else:
         click.echo(answer_text(result.answer, form))
 
 
-def print_answer(answer: Answer) -> None:
-    """Print the answer, what wrote it, the cited records, and the sentences that failed a check."""
+def print_answer(answer: Answer, confidence: Confidence | None = None) -> None:
+    """Print the answer, what wrote it, the confidence, the cited records, and the sentences that failed a check."""
     if answer.reason:
         click.echo(answer_text(answer))
         return
-    click.echo(f"[{answer_label(answer)}]\n")
+    click.echo(f"[{answer_label(answer)}]")
+    if confidence is not None:
+        click.echo(confidence_line(confidence, answer.language))
+    click.echo("")
     click.echo(answer_text(answer) + "\n")
     for citation in answer.citations:
         click.echo(f"[{citation.number}] {citation.docid}  {citation.title}")

@@ -28,9 +28,9 @@ class RelevantRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class AnswerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An answer as stored with an outcome.
 
-    ``text`` has headings and citation numbers, ``plain`` has neither. ``citation_precision`` and ``recall`` are those
-    of :mod:`shrag.evaluation.measures.citations`. ``reason`` says why the question was refused, empty where it was
-    answered; ``cited`` are the docids of the cited records, ``choice`` is the letter of the choice made.
+    ``text`` has the form of the ScienceON challenge, ``plain`` no headings of parts. ``precision`` and ``recall`` are
+    those of :mod:`shrag.evaluation.measures.citations`. ``reason`` says why the question was refused, empty where it
+    was answered; ``cited`` are the docids of the cited records, ``choice`` is the letter of the choice made.
     """
 
     text: str
@@ -150,7 +150,7 @@ def _answer_record(answer: Answer) -> AnswerRecord:
     cited = {number for section in answer.sections for sentence in section.sentences for number in sentence.citations}
     support = citation_support(answer)
     return AnswerRecord(
-        text=answer_text(answer),
+        text=answer_text(answer, "scienceon"),
         plain=answer_text(answer, "plain"),
         language=answer.language,
         kind=answer.kind,

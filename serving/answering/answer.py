@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.citations import verify_quotes
-from shrag.serving.answering.extractive import EVIDENCE, extract_answer
+from shrag.serving.answering.extractive import CONSIDERED, EVIDENCE, answers_by_words, extract_answer
 from shrag.serving.answering.generative import generate_answer, generate_closed_book
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
+from shrag.serving.answering.refusal import is_refused, refuse, uncovered_words
 from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
 from shrag.serving.request import Question, Request
@@ -51,7 +53,7 @@ def answer(
     answer.
     """
     if request.answered:
-        yield from _timed(timer, _answer(request.question, found, resources, notes))
+        yield from _timed(timer, _answer(request, found, resources, notes))
     yield Timings(timer.seconds)
 
 
@@ -73,32 +75,47 @@ def _timed(timer: StageTimer, events: Generator[Event, None, None]) -> Iterator[
             yield event
 
 
-def _answer(
-    question: Question, found: RetrievalResult, resources: Resources, notes: str
-) -> Generator[Event, None, None]:
-    """Answer from the best complete records."""
-    if found.ranking.reason:
-        yield Answer("extractive", question.language, (), (), found.ranking.reason)
-        return
+def _answer(request: Request, found: RetrievalResult, resources: Resources, notes: str) -> Generator[Event, None, None]:
+    """Answer from the best complete records, or refuse where they do not answer.
+
+    A language model reads the records and decides itself, unless the request sets a least confidence.
+    """
+    question, ranking, model = request.question, found.ranking, resources.model
     analyzed = {each.record.docid: each for each in found.candidates}
-    records = [ranked.record for ranked in found.ranking.records if ranked.record.complete][:EVIDENCE]
-    evidence = [analyzed[record.docid] for record in records]
+    evidence = [analyzed[each.record.docid] for each in ranking.records if each.record.complete][:CONSIDERED]
+    if ranking.reason or not evidence:
+        yield refuse(question, ranking, ranking.reason or "nothing_found")
+        return
+    if is_refused(request, ranking, by_index=model is None):
+        yield refuse(question, ranking, "nothing_fits")
+        return
     choice = ""
-    if resources.model is not None and evidence:
-        choice = yield from _choose(question, records, notes, resources.model)
+    if model is not None:
+        choice = yield from _choose(question, [each.record for each in evidence[:EVIDENCE]], notes, model)
         try:
-            yield from generate_answer(question, evidence, resources.index, resources.model, notes, choice)
+            yield from generate_answer(question, evidence[:EVIDENCE], resources.index, model, ranking, notes, choice)
         except ModelError as error:
             yield from fallback_events("answer", error)
         else:
             return
-    extracted = verify_quotes(extract_answer(question, found.terms, evidence), records)
+    extracted = _extract(request, found, evidence)
     if question.choices:
-        extracted = replace(extracted, choice=choice or choose_by_words(question, extracted, resources.index))
+        if not choice and not extracted.reason:
+            choice = choose_by_words(question, evidence[:EVIDENCE], resources.index)
+        extracted = replace(extracted, choice=choice)
     for section in extracted.sections:
         for sentence in section.sentences:
-            yield AnswerSentence(section.part, sentence)
+            yield AnswerSentence(section.part, sentence, section.source)
     yield extracted
+
+
+def _extract(request: Request, found: RetrievalResult, evidence: Sequence[AnalyzedRecord]) -> Answer:
+    question, ranking = request.question, found.ranking
+    answers = ranking.confidence is not None or answers_by_words(question, found.terms, evidence[0])
+    if is_refused(request, ranking) or not answers:
+        return refuse(question, ranking, "nothing_fits")
+    extracted = verify_quotes(extract_answer(question, found.terms, evidence), [each.record for each in evidence])
+    return replace(extracted, uncovered=uncovered_words(ranking))
 
 
 def _answer_closed_book(question: Question, model: LanguageModel | None, notes: str) -> Generator[Event, None, None]:

@@ -150,7 +150,7 @@ def verify_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
     checked = replace(
         answer,
         sections=tuple(
-            Section(section.part, tuple(_verify_quote(sentence, evidence) for sentence in section.sentences))
+            replace(section, sentences=tuple(_verify_quote(sentence, evidence) for sentence in section.sentences))
             for section in answer.sections
         ),
     )

@@ -1,9 +1,11 @@
 """Answers as text, and the Korean and English labels, warnings and reasons that are shown with them.
 
-cited       headings as ``##Introduction##``, each sentence with the numbers of its records
+cited       headings as ``##Introduction##``, each sentence with the numbers of its records; in an extractive answer the
+            titles of the records are the headings, and their numbers stand behind them and behind each paragraph
 scienceon   the form of the ScienceON AI Challenge (SHRAG paper, appendix A.2): its headings, in an English answer the
-            title itself as ``##title##``, no numbers, no ``*``; a hyphen becomes a non-breaking one
-plain       the sentences of each section as a paragraph, and nothing else
+            title itself as ``##title##``, no numbers, no ``*``; a hyphen becomes a non-breaking one; of an
+            extractive answer the leading record alone, divided into introduction, body and conclusion
+plain       the titles of records and the sentences of each section as paragraphs, and nothing else
 """
 
 from __future__ import annotations
@@ -11,7 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from shrag.serving.events import Answer, AnswerPart, EmptyReason, Section, Sentence, SentenceIssue
+from shrag.serving.events import (
+    Answer,
+    AnswerPart,
+    Confidence,
+    ConfidenceLevel,
+    EmptyReason,
+    Section,
+    Sentence,
+    SentenceIssue,
+)
 from shrag.serving.request import AnswerLanguage
 
 HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
@@ -88,17 +99,31 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "no_keywords": "질문에 검색할 낱말이 없습니다. 찾으려는 주제를 나타내는 낱말을 넣어 주세요.",
         "unknown_words": "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.",
         "nothing_found": "답의 근거로 쓸 수 있는 기록(제목과 초록이 모두 있는 기록)을 찾지 못했습니다.",
-        "nothing_fits": "찾은 기록 가운데 이 질문에 답하는 문장이 없습니다. 아래 기록은 가장 가까운 것들입니다.",
+        "nothing_fits": "이 질문에 답하는 문헌이 없습니다.",
         "not_searched": "이 방식은 기록을 찾지 않습니다. 언어 모델이 아는 대로 답합니다.",
     },
     "en": {
         "no_keywords": "The question has no word to search for. Add words that name the subject.",
         "unknown_words": "None of the question's words is in this index. Ask in other words.",
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
-        "nothing_fits": "No sentence of the records found answers this question. The records below come closest.",
+        "nothing_fits": "No record answers this question.",
         "not_searched": "This strategy does not search: the language model answers from what it knows.",
     },
 }
+
+CONFIDENCE_LEVELS: Mapping[AnswerLanguage, Mapping[ConfidenceLevel, str]] = {
+    "ko": {"high": "높음", "medium": "보통", "low": "낮음"},
+    "en": {"high": "high", "medium": "medium", "low": "low"},
+}
+"""The levels of a confidence in words."""
+
+_CONFIDENCE: Mapping[AnswerLanguage, str] = {"ko": "확신", "en": "Confidence"}
+_QUOTED_LANGUAGE: Mapping[AnswerLanguage, str] = {
+    "ko": "이 질문에 가장 잘 답하는 문헌은 영어로 되어 있어 원문 그대로 인용합니다.",
+    "en": "The record that answers best is in Korean; it is quoted in its own language.",
+}
+_UNCOVERED: Mapping[AnswerLanguage, str] = {"ko": "문헌에 없는 말: {words}", "en": "Not covered: {words}"}
+_NEAREST: Mapping[AnswerLanguage, str] = {"ko": "가장 가까운 문헌:", "en": "Nearest titles:"}
 
 
 _CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "답: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
@@ -130,6 +155,21 @@ def answer_label(answer: Answer) -> str:
     return _LABELS[answer.kind][answer.language].format(model=answer.model)
 
 
+def confidence_line(confidence: Confidence, language: AnswerLanguage) -> str:
+    """Return the line that gives a confidence in words and as a number."""
+    return f"{_CONFIDENCE[language]}: {CONFIDENCE_LEVELS[language][confidence.level]} ({confidence.value:.2f})"
+
+
+def quoted_language_line(answer: Answer) -> str:
+    """Return the line that says that the answer quotes a record in the other language, empty where it does not."""
+    return _QUOTED_LANGUAGE[answer.language] if answer.quoted_language else ""
+
+
+def uncovered_line(answer: Answer) -> str:
+    """Return the line that names the question's words that the records do not cover, empty where there are none."""
+    return _UNCOVERED[answer.language].format(words=", ".join(answer.uncovered)) if answer.uncovered else ""
+
+
 AnswerFormat = Literal["cited", "scienceon", "plain"]
 
 # The form does not allow "-", which would look like the dash of a list.
@@ -138,32 +178,71 @@ _SCIENCEON_CHARACTERS = str.maketrans({"*": "", "-": "\N{NON-BREAKING HYPHEN}"})
 
 def answer_text(answer: Answer, form: AnswerFormat = "cited") -> str:
     """Return the answer as text, or the message of ``answer.reason`` where nothing could be answered."""
-    if answer.reason:
-        return REASONS[answer.language][answer.reason]
-    return "\n\n".join(_FORMATS[form](section, answer) for section in answer.sections)
+    return _refusal_text(answer) if answer.reason else _FORMATS[form](answer)
 
 
-def _cited(section: Section, answer: Answer) -> str:
-    heading = HEADINGS[answer.language][section.part]
-    return f"##{heading}##\n" + " ".join(_with_citations(sentence) for sentence in section.sentences)
+def _refusal_text(answer: Answer) -> str:
+    """Return why there is no answer, the question's words that are not covered, and the nearest titles."""
+    nearest = [f"- {each.title or each.docid} ({each.docid})" for each in answer.nearest]
+    lines = [REASONS[answer.language][answer.reason], uncovered_line(answer)]
+    return "\n".join(filter(None, [*lines, *([_NEAREST[answer.language], *nearest] if nearest else [])]))
 
 
-def _scienceon(section: Section, answer: Answer) -> str:
-    text = _plain(section, answer).translate(_SCIENCEON_CHARACTERS)
-    if section.part == "title" and answer.language == "en":
+def _cited(answer: Answer) -> str:
+    paragraphs = [quoted_language_line(answer)]
+    part = ""
+    for section in answer.sections:
+        heading = f"##{HEADINGS[answer.language][section.part]}##\n" if section.part != part else ""
+        part = section.part
+        if section.source is None:
+            paragraphs.append(heading + " ".join(_with_citations(sentence) for sentence in section.sentences))
+            continue
+        mark = f" [{section.source.number}]"
+        title = (section.source.title or section.source.docid) + mark
+        title = f"##{title}##" if section.part == "record" else heading + title
+        paragraphs.append(f"{title}\n{_sentences(section)}{mark}")
+    return "\n\n".join(filter(None, [*paragraphs, uncovered_line(answer)]))
+
+
+def _scienceon(answer: Answer) -> str:
+    return "\n\n".join(_scienceon_section(section, answer.language) for section in _in_parts(answer.sections))
+
+
+def _scienceon_section(section: Section, language: AnswerLanguage) -> str:
+    text = _sentences(section).translate(_SCIENCEON_CHARACTERS)
+    if section.part == "title" and language == "en":
         return f"##{text}##"
-    return f"##{HEADINGS[answer.language][section.part]}##\n{text}"
+    return f"##{HEADINGS[language][section.part]}##\n{text}"
 
 
-def _plain(section: Section, _: Answer) -> str:
+def _in_parts(sections: Sequence[Section]) -> list[Section]:
+    """Return the sections of the paper's form: those of the answer, or the leading record divided into them."""
+    lead = next((section for section in sections if section.part == "record"), None)
+    if lead is None or lead.source is None:
+        return list(sections)
+    title = Sentence(lead.source.title or lead.source.docid, (lead.source.number,))
+    first, middle, last = lead.sentences[:1], lead.sentences[1:-1], lead.sentences[1:][-1:]
+    if not middle:  # there is a body before there is a conclusion, and before there is an introduction
+        first, middle, last = (first, last, ()) if last else ((), first, ())
+    parts: list[tuple[AnswerPart, tuple[Sentence, ...]]] = [
+        ("title", (title,)),
+        ("introduction", first),
+        ("body", middle),
+        ("conclusion", last),
+    ]
+    return [Section(part, sentences) for part, sentences in parts if sentences]
+
+
+def _plain(answer: Answer) -> str:
+    paragraphs = ((section.source.title if section.source else "", _sentences(section)) for section in answer.sections)
+    return "\n\n".join("\n".join(filter(None, paragraph)) for paragraph in paragraphs)
+
+
+_FORMATS: Mapping[AnswerFormat, Callable[[Answer], str]] = {"cited": _cited, "scienceon": _scienceon, "plain": _plain}
+
+
+def _sentences(section: Section) -> str:
     return " ".join(sentence.text for sentence in section.sentences)
-
-
-_FORMATS: Mapping[AnswerFormat, Callable[[Section, Answer], str]] = {
-    "cited": _cited,
-    "scienceon": _scienceon,
-    "plain": _plain,
-}
 
 
 def _with_citations(sentence: Sentence) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -12,16 +12,37 @@ from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel, Message
 from shrag.serving.answering.answer_parser import AnswerParser
 from shrag.serving.answering.citations import citation_precision, make_citations, verify_support
+from shrag.serving.answering.formats import CONFIDENCE_LEVELS
 from shrag.serving.answering.multiple_choice import question_values
-from shrag.serving.events import Answer, AnswerPart, AnswerSentence, EmptyReason, Event, Section, Sentence
+from shrag.serving.answering.refusal import nearest_records, uncovered_words
+from shrag.serving.events import (
+    Answer,
+    AnswerPart,
+    AnswerSentence,
+    Confidence,
+    EmptyReason,
+    Event,
+    Ranking,
+    Section,
+    Sentence,
+)
 from shrag.serving.llm.structured_call import call_event, evidence_values, render_messages
-from shrag.serving.request import LETTERS, Question
+from shrag.serving.request import LETTERS, AnswerLanguage, Question
 
 LONGEST_ANSWER = 1_500
 """Largest number of tokens that the model may write, some 900 words."""
 
 LONGEST_WRITTEN = 8 * LONGEST_ANSWER
 """Largest number of characters of an answer; an endpoint that writes more ignores the limit of tokens."""
+
+_ESTIMATE: Mapping[AnswerLanguage, str] = {
+    "ko": "\n\n검색의 추정: 기록이 질문에 답한다는 확신 {level}.",
+    "en": "\n\nEstimate of the search: {level} confidence that the records answer.",
+}
+_LACKED: Mapping[AnswerLanguage, str] = {
+    "ko": " 기록에 없는 말: {words}.",
+    "en": " Words they lack: {words}.",
+}
 
 _ORDER: tuple[AnswerPart, ...] = ("title", "introduction", "body", "conclusion")
 
@@ -31,6 +52,7 @@ def generate_answer(
     evidence: Sequence[AnalyzedRecord],
     index: OpenIndex,
     model: LanguageModel,
+    ranking: Ranking,
     notes: str = "",
     choice: str = "",
 ) -> Iterator[Event]:
@@ -44,6 +66,8 @@ def generate_answer(
         evidence: The records to answer from; citations number them from 1.
         index: The index of the records.
         model: The model that writes.
+        ranking: The ranking that the records are from; its confidence is in the prompt, its first records are named
+            where the model refuses.
         notes: Answers to sub-questions that a strategy has found before, as text.
         choice: The letter of the choice that was made, empty for none.
 
@@ -52,7 +76,7 @@ def generate_answer(
         ModelError: The model fails.
     """
     records = [each.record for each in evidence]
-    values = evidence_values(question, records)
+    values = evidence_values(question, records) | {"estimate": estimate_text(ranking.confidence, question.language)}
     if notes or choice:
         messages = render_messages("compose", question.language, values | _notes_values(question, notes, choice))
     else:
@@ -65,8 +89,22 @@ def generate_answer(
     if not written.refused and not any(each.sentence.supported for each in written.sentences if each.part != "title"):
         raise InvalidOutput(f"{model.name} wrote no sentence that rests on a record: ask again, or use another model.")
     answer = written.answer("generated", "nothing_fits", question, choice)
-    answer = replace(answer, citations=make_citations(answer.sections, records))
+    nearest = nearest_records(ranking) if written.refused else ()
+    citations = make_citations(answer.sections, records)
+    answer = replace(answer, citations=citations, nearest=nearest, uncovered=uncovered_words(ranking))
     yield replace(answer, citation_precision=citation_precision(answer))
+
+
+def estimate_text(confidence: Confidence | None, language: AnswerLanguage) -> str:
+    r"""Return what a prompt says of the confidence of a search: a paragraph, empty where there is none.
+
+    >>> estimate_text(Confidence(0.2, "low", ("salt",)), "en")
+    '\n\nEstimate of the search: low confidence that the records answer. Words they lack: salt.'
+    """
+    if confidence is None:
+        return ""
+    text = _ESTIMATE[language].format(level=CONFIDENCE_LEVELS[language][confidence.level])
+    return text + (_LACKED[language].format(words=", ".join(confidence.uncovered)) if confidence.uncovered else "")
 
 
 def generate_closed_book(question: Question, model: LanguageModel, notes: str, choice: str) -> Iterator[Event]:

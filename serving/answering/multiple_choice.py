@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import msgspec
 
 from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.models.language_model import LanguageModel
-from shrag.serving.events import Answer, ModelCall
+from shrag.serving.events import ModelCall
 from shrag.serving.llm.structured_call import PromptCall, call_model, evidence_values
 from shrag.serving.request import LETTERS, AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
@@ -39,16 +40,15 @@ def question_values(question: Question) -> dict[str, str]:
     return {"question": question.text, "choices": choices_text(question.choices, question.language)}
 
 
-def choose_by_words(question: Question, answer: Answer, index: OpenIndex) -> str:
-    """Return the letter of the choice that shares most words with a sentence of ``answer``, or "" if none is best.
+def choose_by_words(question: Question, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> str:
+    """Return the letter of the choice that shares most words with a sentence of ``evidence``, or "" if none is best.
 
     A sentence and a choice score the share of the question's words that are in the sentence, times the share of the
     choice's own words (which the question lacks) that are in it; words are weighted by idf. A choice has the score of
-    its best sentence; titles do not count. None is best on a tie, if all scores are 0, and if a choice has no word of
+    its best sentence. None is best on a tie, if all scores are 0, and if a choice has no word of
     its own, such as yes and no.
     """
-    sentences = [one.text for section in answer.sections if section.part != "title" for one in section.sentences]
-    sentence_terms = [frozenset(terms) for terms in index.analyzer.terms(sentences)] if sentences else []
+    sentence_terms = [frozenset(terms) for each in evidence for terms in each.sentence_terms]
     query = text_terms(question.text, index)
     question_terms = frozenset(term for word in query for term in word.terms)
     scores: list[float] = []

@@ -13,6 +13,7 @@ from shrag.serving.events import (
     Answer,
     AnswerPart,
     AnswerSentence,
+    Citation,
     Event,
     Fallback,
     Hits,
@@ -79,7 +80,7 @@ class PageStream:
         self._texts = interface_texts()[request.language]
         self._analyzer = engine.open_index.analyzer
         self._state = state
-        self._draft_part: AnswerPart | None = None
+        self._draft_part: tuple[AnswerPart, Citation | None] | None = None
         self._last_message = ""
 
     def translate(self, event: Event) -> Iterator[PageEvent]:
@@ -140,14 +141,15 @@ class PageStream:
 
     def _draft(self, event: AnswerSentence) -> Fragment:
         """Return a sentence of the answer; its citations have no links before the answer is complete."""
-        starts_part, self._draft_part = event.part != self._draft_part, event.part
+        part = event.part, event.source
+        starts_part, self._draft_part = part != self._draft_part, part
         citations = [{"number": number, "rank": None} for number in event.sentence.citations]
         html = render(
             "sentence.html",
             self._request,
             sentence=sentence_view(event.sentence, self._state.language, citations),
             part=event.part,
-            heading=HEADINGS[self._state.language][event.part],
+            heading=event.source.title if event.source else HEADINGS[self._state.language][event.part],
             begins=starts_part,
         )
         return Fragment("draft", html)

@@ -66,7 +66,7 @@ def answer_view(state: PageState, request: PageRequest) -> dict[str, Any] | None
         "sections": [
             {
                 "part": section.part,
-                "heading": HEADINGS[answer.language][section.part],
+                "heading": section.source.title if section.source else HEADINGS[answer.language][section.part],
                 "sentences": [
                     sentence_view(
                         sentence, answer.language, [citations[n] for n in sentence.citations if n in citations]

@@ -12,7 +12,15 @@ from typing import Literal
 
 import msgspec
 
-from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_label
+from shrag.serving.answering.formats import (
+    FALLBACKS,
+    HEADINGS,
+    ISSUES,
+    answer_label,
+    answer_text,
+    quoted_language_line,
+    uncovered_line,
+)
 from shrag.serving.api.chat_completions.schemas import (
     Annotation,
     AnswerMessage,
@@ -169,7 +177,7 @@ class AnswerText:
         self._record_url = record_url
         self._text: list[str] = []
         self._length = 0
-        self._part: AnswerPart | None = None
+        self._section: tuple[AnswerPart, Citation | None] | None = None
         self._marks: dict[int, tuple[int, int]] = {}
         self._answer: Answer | None = None
 
@@ -207,42 +215,62 @@ class AnswerText:
         )
 
     def _sentence(self, event: AnswerSentence) -> None:
-        if event.part != self._part:
-            self._part = event.part
-            gap = "\n\n" if self._length else ""
-            if event.part == "title":
-                self._add(f"{gap}## ")
-            else:
-                self._add(f"{gap}### {HEADINGS[self._language][event.part]}\n\n")
+        if (event.part, event.source) != self._section:
+            self._begin_section(event)
         elif self._text:
             self._add(" ")
         self._add(escape_markdown(event.sentence.text))
-        if event.part != "title":
+        if event.part != "title" and (event.source is None or event.sentence.issue):
             self._add_marks(event.sentence)
+
+    def _begin_section(self, event: AnswerSentence) -> None:
+        """Add the heading of a section; one of one record has its title, and its mark once, behind that."""
+        before, self._section = self._section, (event.part, event.source)
+        gap = "\n\n" if self._length else ""
+        if event.part == "title":
+            self._add(f"{gap}## ")
+            return
+        heading = f"{gap}### {HEADINGS[self._language][event.part]}\n\n"
+        if event.source is None:
+            self._add(heading)
+            return
+        title = escape_markdown(event.source.title or event.source.docid)
+        if event.part == "record":
+            self._add(f"{gap}## {title} ")
+        else:
+            self._add(f"{heading if before is None or before[0] != event.part else gap}**{title}** ")
+        self._add_mark(event.source.number)
+        self._add("\n\n")
 
     def _add_marks(self, sentence: Sentence) -> None:
         if sentence.citations:
             self._add(" ")
         for number in sentence.citations:
-            mark = f"[{number}]"
-            self._marks.setdefault(number, (self._length, self._length + len(mark)))
-            self._add(mark)
+            self._add_mark(number)
         if sentence.issue:
             self._add(f" (⚠ {ISSUES[self._language][sentence.issue]})")
+
+    def _add_mark(self, number: int) -> None:
+        mark = f"[{number}]"
+        self._marks.setdefault(number, (self._length, self._length + len(mark)))
+        self._add(mark)
 
     def _fallback(self, event: Fallback) -> None:
         """Add that the text above is discarded, and with it its citations."""
         gap = "\n\n" if self._length else ""
         self._add(f"{gap}> {FALLBACKS[self._language][event.cause]}")
-        self._part = None
+        self._section = None
         self._marks.clear()
 
     def _end(self, answer: Answer) -> None:
         self._answer = answer
         gap = "\n\n" if self._length else ""
         if answer.reason:
-            self._add(gap + REASONS[answer.language][answer.reason])
+            self._add(gap + escape_markdown(answer_text(answer)))
             return
+        for line in filter(None, (quoted_language_line(answer), uncovered_line(answer))):
+            self._add(gap + line)
+            gap = "\n\n"
         self._add(f"{gap}*{answer_label(answer)}*")
         if answer.citations:
             self._add(f"\n\n**{_SOURCES[answer.language]}**\n\n" + "\n".join(_sources(answer.citations)))

@@ -8,7 +8,7 @@ from functools import partial
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
-from shrag.serving.answering.extractive import EVIDENCE, extract_answer
+from shrag.serving.answering.extractive import EVIDENCE, sentence_that_answers
 from shrag.serving.events import EmptyReason, Event, Node, Ranking
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Question, Request
@@ -100,14 +100,13 @@ class RankedList:
 
 
 def best_sentence(question: Question, words: Sequence[QueryTerm], records: Sequence[AnalyzedRecord]) -> str:
-    """Return one sentence of the best record that fits the question, chosen as for extractive answers, or nothing.
+    """Return one sentence of the best record that answers the question by its words, or nothing.
 
     One, since a record that words one sentence of a long answer says little of the rest: of the first 80 questions of
     ``python -m bench.quality.pipelines``, ``retrieve(50) > temp_answer > answer_rerank(10)`` ranked with nDCG@10 0.660
     on multihop-en and 0.956 on wiki-ko; with the whole body of the answer 0.586 and 0.846.
     """
     for analyzed in records[:EVIDENCE]:
-        for section in extract_answer(question, words, [analyzed]).sections:
-            if section.part == "body":
-                return plain_line(section.sentences[0].text)[:LONGEST_RESPONSE]
+        if sentence := sentence_that_answers(question, words, analyzed):
+            return plain_line(sentence)[:LONGEST_RESPONSE]
     return ""

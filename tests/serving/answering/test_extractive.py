@@ -2,79 +2,123 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.serving.answering.extractive import extract_answer
+from shrag.serving.answering.citations import verify_quotes
+from shrag.serving.answering.extractive import MOST_RELATED, answers_by_words, extract_answer, sentence_that_answers
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
 from shrag.serving.request import parse_question
 from shrag.serving.retrieval.query_terms import QueryTerm
 
+ANALYZER = KoreanEnglishAnalyzer()
+
+
+def _evidence(*records: tuple[str, str]) -> list[AnalyzedRecord]:
+    return [
+        analyze_record(Record(f"d{number}", title, text, detect_language(text), complete=True), ANALYZER)
+        for number, (title, text) in enumerate(records, 1)
+    ]
+
+
+def _words(words: Sequence[str]) -> list[QueryTerm]:
+    return [QueryTerm(word, tuple(ANALYZER.terms([word])[0]), 1.0, 1, keyword=True, known=True) for word in words]
+
 
 def _answer(question: str, words: Sequence[str], *records: tuple[str, str]) -> Answer:
-    analyzer = KoreanEnglishAnalyzer()
-    evidence: list[AnalyzedRecord] = []
-    for number, (title, text) in enumerate(records, 1):
-        record = Record(f"d{number}", title, text, detect_language(text), complete=True)
-        evidence.append(analyze_record(record, analyzer))
-    weighed = [QueryTerm(word, tuple(analyzer.terms([word])[0]), 1.0, 1, keyword=True, known=True) for word in words]
-    return extract_answer(parse_question(question), weighed, evidence)
+    evidence = _evidence(*records)
+    answer = extract_answer(parse_question(question), _words(words), evidence)
+    assert verify_quotes(answer, [each.record for each in evidence]).citation_precision in {1.0, None}
+    for section in answer.sections:
+        assert section.source is not None
+        text = evidence[section.source.number - 1].record.text
+        assert all(sentence.text in text for sentence in section.sentences)
+        assert {sentence.citations for sentence in section.sentences} == {(section.source.number,)}
+    return answer
 
 
 GRAPHENE = (
     "그래핀 필름의 차폐",
     "경량 차폐재에 대한 수요가 늘고 있다. 본 연구는 그래핀 필름의 전자파 차폐 효율을 측정하였다. "
-    "측정 조건은 다음과 같다. 표면 처리는 어떤 영향을 주는가? 측정 결과 차폐 효율은 30 dB로 나타났다.",
+    "측정 결과 그래핀 필름의 차폐 효율은 30 dB로 나타났다.",
 )
+PRESSED = (
+    "압착한 그래핀 필름",
+    "그래핀 필름을 압착하는 방법을 살펴보고자 한다. "
+    "그래핀 필름의 전자파 차폐 효율은 압착으로 12% 높아진 것으로 나타났다. "
+    "또한 경량 차폐재에 대한 수요가 크다.",
+)
+SOUP = ("김치찌개", "김치찌개를 끓이는 법을 적었다. 김치를 먼저 볶으면 맛이 더 나은 것으로 나타났다.")
+WORDS = ["그래핀", "필름", "차폐", "효율"]
+QUESTION = "그래핀 필름의 차폐 효율은?"
 
 
-def test_the_parts_are_in_order_and_each_sentence_cites_its_record() -> None:
-    answer = _answer("그래핀 필름의 차폐 효율은?", ["그래핀", "필름", "차폐", "효율"], GRAPHENE)
-    assert answer_text(answer) == (
-        "##제목##\n그래핀 필름의 차폐 [1]\n\n"
-        "##서론##\n경량 차폐재에 대한 수요가 늘고 있다. [1]\n\n"
-        "##본론##\n본 연구는 그래핀 필름의 전자파 차폐 효율을 측정하였다. [1]\n\n"
-        "##결론##\n측정 결과 차폐 효율은 30 dB로 나타났다. [1]"
-    )
+def test_the_leading_record_is_quoted_under_its_title_with_its_citation() -> None:
+    answer = _answer(QUESTION, WORDS, GRAPHENE)
+    assert answer_text(answer) == f"##그래핀 필름의 차폐 [1]##\n{GRAPHENE[1]} [1]"
     assert [(citation.number, citation.docid) for citation in answer.citations] == [(1, "d1")]
+    assert (answer.reason, answer.quoted_language) == ("", None)
 
 
-def test_an_english_question_gets_english_headings() -> None:
-    answer = _answer(
-        "shielding of graphene?", ["graphene", "shielding"], ("Graphene", "Graphene films gave good shielding.")
+def test_a_related_record_has_one_finding_under_its_own_title() -> None:
+    answer = _answer(QUESTION, WORDS, GRAPHENE, PRESSED)
+    lead, related = answer.sections
+    assert (lead.part, related.part) == ("record", "related")
+    assert answer_text(answer).endswith(
+        "\n\n##관련 문헌##\n압착한 그래핀 필름 [2]\n"
+        "그래핀 필름의 전자파 차폐 효율은 압착으로 12% 높아진 것으로 나타났다. [2]"
     )
-    assert answer_text(answer) == "##Title##\nGraphene [1]\n\n##Main Body##\nGraphene films gave good shielding. [1]"
+    assert [citation.docid for citation in answer.citations] == ["d1", "d2"]
 
 
-def test_without_an_answering_record_there_is_a_reason_and_no_citation() -> None:
-    answer = _answer("김치찌개 끓이는 법은?", ["김치찌개", "끓이는", "법", "그래핀"], GRAPHENE)
-    assert (answer.reason, answer.sections, answer.citations) == ("nothing_fits", (), ())
-    assert answer_text(answer).startswith("찾은 기록 가운데 이 질문에 답하는 문장이 없습니다.")
-    assert _answer("그래핀?", ["그래핀"]).reason == "nothing_found"
+def test_a_record_on_another_subject_is_not_related_and_keeps_its_number() -> None:
+    answer = _answer(QUESTION, WORDS, GRAPHENE, SOUP, PRESSED)
+    assert [citation.docid for citation in answer.citations] == ["d1", "d3"]
+    assert [citation.number for citation in answer.citations] == [1, 3]
 
 
-def test_the_same_paper_twice_is_quoted_once() -> None:
+def test_at_most_three_records_are_related() -> None:
+    others = {"가열": "온도 조건", "냉각": "얼음 수조", "연마": "거친 표면", "세척": "맑은 물", "건조": "진공 용기"}
+    finding = "{}와 {}에서 그래핀 필름의 차폐 효율은 {} 처리로 높아진 것으로 나타났다."
+    more = [(word, finding.format(*where.split(), word)) for word, where in others.items()]
+    answer = _answer(QUESTION, WORDS, GRAPHENE, *more)
+    assert len(answer.sections) == 1 + MOST_RELATED
+
+
+def test_the_same_paper_is_shown_once() -> None:
     twin = ("그래핀 필름의 차폐.", GRAPHENE[1].replace("늘고", "크게 늘고"))
-    once = _answer("그래핀 필름의 차폐 효율은?", ["그래핀", "필름", "차폐", "효율"], GRAPHENE)
-    assert _answer("그래핀 필름의 차폐 효율은?", ["그래핀", "필름", "차폐", "효율"], GRAPHENE, twin) == once
+    renamed = ("A film of graphene as a shield", GRAPHENE[1])
+    assert _answer(QUESTION, WORDS, GRAPHENE, twin, renamed) == _answer(QUESTION, WORDS, GRAPHENE)
+    assert len(_answer(QUESTION, WORDS, GRAPHENE, PRESSED, (PRESSED[0], PRESSED[1] + " 끝이 있다.")).sections) == 2
 
 
-def test_questions_and_announcements_are_no_statements() -> None:
-    answer = _answer("표면 처리의 영향은?", ["표면", "처리", "영향"], GRAPHENE)
-    assert "?" not in answer_text(answer)
-    assert "다음과 같다" not in answer_text(answer)
+def test_a_record_in_the_other_language_leads_by_its_rank_and_says_so() -> None:
+    english = ("Graphene films", "We measured films of graphene (그래핀). The shielding of the films was 30 dB.")
+    answer = _answer(QUESTION, WORDS, english, GRAPHENE)
+    assert answer.quoted_language == "en"
+    assert answer.sections[0].source is not None
+    assert answer.sections[0].source.title == "Graphene films"
+    assert answer_text(answer).startswith(
+        "이 질문에 가장 잘 답하는 문헌은 영어로 되어 있어 원문 그대로 인용합니다."
+        "\n\n##Graphene films [1]##\nWe measured"
+    )
+    korean = _answer("How well do films of graphene shield?", ["graphene", "shield"], GRAPHENE)
+    assert answer_text(korean).startswith(
+        "The record that answers best is in Korean; it is quoted in its own language."
+    )
 
 
-def test_a_record_in_the_other_language_answers_by_its_terms() -> None:
-    korean = ("염습지의 탄소", "염습지(salt marsh)의 블루카본(blue carbon) 매몰률을 재었다. 결과는 높았다.")
-    words = ["restored", "salt", "marsh", "bury", "carbon", "compared", "natural", "fast", "yearly", "blue"]
-    answer = _answer("How fast does a restored salt marsh bury blue carbon?", words, korean)
-    title, body = answer.sections
-    assert title.sentences[0].text == "How fast does a restored salt marsh bury blue carbon?"
-    assert title.sentences[0].citations == ()
-    assert body.sentences[0].text == "염습지(salt marsh)의 블루카본(blue carbon) 매몰률을 재었다."
+def test_beside_a_record_in_the_questions_language_none_in_the_other_is_related() -> None:
+    english = (
+        "그래핀 필름 차폐 효율",
+        "We found that 그래핀 필름 차폐 효율 rose by 30% for films that were pressed by our method.",
+    )
+    assert len(_answer(QUESTION, WORDS, GRAPHENE, english).sections) == 1
+    assert detect_language(english[1]) == "en"
 
 
 def test_a_bilingual_abstract_answers_in_the_language_of_the_question() -> None:
@@ -86,11 +130,31 @@ def test_a_bilingual_abstract_answers_in_the_language_of_the_question() -> None:
     english = _answer("shielding of graphene films?", ["shielding", "graphene", "films"], both)
     assert "measured" not in answer_text(korean)
     assert "재었다" not in answer_text(english)
+    assert (korean.quoted_language, english.quoted_language) == (None, None)
 
 
-def test_long_and_tiny_sentences_are_left_out() -> None:
-    record = ("그래핀", "그래핀. " + "그래핀과 " * 200 + "이다. 그래핀 필름의 차폐를 측정하였다.")
-    answer = _answer("그래핀은?", ["그래핀"], record)
-    assert [s.text for section in answer.sections[1:] for s in section.sentences] == [
-        "그래핀 필름의 차폐를 측정하였다."
-    ]
+@pytest.mark.parametrize("text", ["", "…", "1.5 ± 0.2", " . . . "])
+def test_a_record_without_a_sentence_does_not_lead(text: str) -> None:
+    empty = ("그래핀 필름의 차폐 효율", text)
+    answer = _answer(QUESTION, WORDS, empty, GRAPHENE)
+    assert [citation.docid for citation in answer.citations] == ["d2"]
+    assert _answer(QUESTION, WORDS, empty).reason == "nothing_fits"
+    assert _answer(QUESTION, WORDS).reason == "nothing_found"
+
+
+def test_a_record_answers_by_its_words_where_title_and_a_sentence_hold_enough_of_the_question() -> None:
+    (graphene, soup) = _evidence(GRAPHENE, SOUP)
+    question = parse_question(QUESTION)
+    assert answers_by_words(question, _words(WORDS), graphene)
+    assert not answers_by_words(question, _words(WORDS), soup)
+    assert sentence_that_answers(question, _words(WORDS), soup) == ""
+    assert sentence_that_answers(question, _words(WORDS), graphene).startswith("본 연구는 그래핀")
+
+
+def test_a_record_in_the_other_language_answers_by_its_terms() -> None:
+    korean = ("염습지의 탄소", "염습지(salt marsh)의 블루카본(blue carbon) 매몰률을 재었다. 결과는 매우 높았다.")
+    words = ["restored", "salt", "marsh", "bury", "carbon", "compared", "natural", "fast", "yearly", "blue"]
+    question = parse_question("How fast does a restored salt marsh bury blue carbon?")
+    (record,) = _evidence(korean)
+    assert answers_by_words(question, _words(words), record)
+    assert not answers_by_words(question, _words([*words, *map(str, range(200))]), record)

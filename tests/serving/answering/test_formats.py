@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from shrag.serving.answering.formats import AnswerFormat, answer_text
-from shrag.serving.events import Answer, Section, Sentence
+from shrag.serving.answering.formats import AnswerFormat, answer_text, confidence_line
+from shrag.serving.events import Answer, Citation, Confidence, NearestRecord, Section, Sentence
 
 SECTIONS = (
     Section("title", (Sentence("GPT-4 and *milk*", ()),)),
@@ -41,3 +43,65 @@ def test_a_reason_is_the_same_in_every_format() -> None:
     assert {answer_text(nothing, form) for form in forms} == {
         "No record was found that can support an answer (one with a title and an abstract)."
     }
+
+
+LEAD = Citation(1, "a", "GPT-4 and *milk*")
+OTHER = Citation(3, "b", "")
+SAID = tuple(Sentence(f"Sentence {number}.", (1,)) for number in range(1, 5))
+QUOTED = Answer(
+    "extractive",
+    "en",
+    (
+        Section("record", SAID, LEAD),
+        Section("related", (Sentence("It rose.", (3,)),), OTHER),
+        Section("related", (Sentence("It fell.", (4,)),), Citation(4, "c", "Falls")),
+    ),
+    (LEAD, OTHER),
+    uncovered=("milk", "tea"),
+    quoted_language="ko",
+)
+
+
+def test_an_extractive_answer_has_the_titles_of_its_records_as_headings() -> None:
+    assert answer_text(QUOTED) == (
+        "The record that answers best is in Korean; it is quoted in its own language.\n\n"
+        "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]\n\n"
+        "##Related records##\nb [3]\nIt rose. [3]\n\nFalls [4]\nIt fell. [4]\n\n"
+        "Not covered: milk, tea"
+    )
+    assert answer_text(QUOTED, "plain") == (
+        "GPT-4 and *milk*\nSentence 1. Sentence 2. Sentence 3. Sentence 4.\n\nIt rose.\n\nFalls\nIt fell."
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentences", "parts"),
+    [
+        (1, "##Main Body##\nSentence 1."),
+        (2, "##Introduction##\nSentence 1.\n\n##Main Body##\nSentence 2."),
+        (3, "##Introduction##\nSentence 1.\n\n##Main Body##\nSentence 2.\n\n##Conclusion##\nSentence 3."),
+        (4, "##Introduction##\nSentence 1.\n\n##Main Body##\nSentence 2. Sentence 3.\n\n##Conclusion##\nSentence 4."),
+    ],
+)
+def test_the_form_of_the_challenge_is_filled_from_the_leading_record_alone(sentences: int, parts: str) -> None:
+    answer = replace(QUOTED, sections=(Section("record", SAID[:sentences], LEAD), *QUOTED.sections[1:]))
+    assert answer_text(answer, "scienceon") == f"##GPT{HYPHEN}4 and milk##\n\n{parts}"
+
+
+def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
+    nearest = (NearestRecord("a", "GPT-4"), NearestRecord("b", ""))
+    refused = Answer("extractive", "en", (), (), "nothing_fits", nearest=nearest, uncovered=("milk",))
+    assert answer_text(refused) == (
+        "No record answers this question.\nNot covered: milk\nNearest titles:\n- GPT-4 (a)\n- b (b)"
+    )
+    assert answer_text(replace(refused, nearest=(), uncovered=())) == "No record answers this question."
+    assert answer_text(replace(refused, language="ko")).splitlines()[:3] == [
+        "이 질문에 답하는 문헌이 없습니다.",
+        "문헌에 없는 말: milk",
+        "가장 가까운 문헌:",
+    ]
+
+
+def test_a_confidence_is_said_in_words_and_as_a_number() -> None:
+    assert confidence_line(Confidence(0.914, "high"), "en") == "Confidence: high (0.91)"
+    assert confidence_line(Confidence(0.1, "low"), "ko") == "확신: 낮음 (0.10)"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,32 @@ def test_parts_have_headings_sentences_their_marks_and_issues_their_words() -> N
     ]
     assert text.text == "".join(said)
     assert text.annotations == ()
+
+
+def test_a_section_of_one_record_has_its_title_and_its_mark_once() -> None:
+    text = _text()
+    lead, other, third = Citation(1, "a", "<b>A</b>"), Citation(2, "b", ""), Citation(4, "d", "D")
+    said = [
+        text.feed(AnswerSentence("record", Sentence("It rose by 3%.", (1,)), lead)),
+        text.feed(AnswerSentence("record", Sentence("It fell.", (1,), supported=False, issue="quote"), lead)),
+        text.feed(AnswerSentence("related", Sentence("So it did.", (2,)), other)),
+        text.feed(AnswerSentence("related", Sentence("It did.", (4,)), third)),
+    ]
+    assert said == [
+        "## \\<b>A\\</b> [1]\n\nIt rose by 3%.",
+        " It fell. [1] (⚠ quotes what the records cited do not say)",
+        "\n\n### Related records\n\n**b** [2]\n\nSo it did.",
+        "\n\n**D** [4]\n\nIt did.",
+    ]
+    end = text.feed(replace(_answer(lead, other, third), quoted_language="ko", uncovered=("tea",)))
+    lines = end.split("\n\n")
+    assert lines[1:3] == [
+        "The record that answers best is in Korean; it is quoted in its own language.",
+        "Not covered: tea",
+    ]
+    assert lines[3].startswith("*Extractive")
+    marks = [each.url_citation for each in text.annotations]
+    assert [text.text[each.start_index : each.end_index] for each in marks] == ["[1]", "[2]", "[4]"]
 
 
 def test_sources_stand_at_the_end_and_each_annotation_points_at_its_first_mark() -> None:

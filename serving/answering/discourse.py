@@ -1,0 +1,147 @@
+"""Discourse of abstracts: what a Korean or English sentence does, and whether it refers back to the one before it."""
+
+from __future__ import annotations
+
+import re
+
+_NOISE = re.compile(
+    r"(?:key ?words?|index terms|키 ?워드|주제어|핵심어|색인어|중심어)\s*[:：;]|"
+    r".{0,80}(?:©|\(c\) ?(?:19|20)\d\d|all rights reserved|\bdoi ?[:.]|(?:published|copyright)(?: ©| \d{4})? by\b)",
+    re.IGNORECASE,
+)
+
+_BACKWARD_KO = (
+    "또한?[ ,]|그리고|더불어|나아가|더 나아가|뿐만|뿐 아니라|아울러|게다가|더욱이|다음으로|동시에|마찬가지로|특히|"
+    "즉[ ,]|예를 들|"
+    "따라서|그러므로|그래서|결국|결과적으로|그러나|하지만|그런데|그렇|그럼에도|반면|반대로|한편|다만|"
+    "이러한|이런 |이와 |이와같|이처럼|이렇|그러한|이는 |이를 |이에 |이것|이들|이때|이로|이중|이후|여기서|전자는|후자는|"
+    "이 ?(?:중|외에|두|세|과정|때문|점|경우|방법|기법|모델|모형|시스템|결과|같은)|그 ?(?:중|외|이유|결과|때문|과정|러)|"
+    "해당 (?!연구|논문)|상기|위의? |두 |양자|각각"
+)
+_STUDY_NOUN = (
+    "(?:study|paper|article|work|research|thesis|review|dissertation|report|survey|chapter|investigation|book|project|"
+    "essay|analysis|trial|experiment)"
+)
+_BACKWARD_EN = (
+    "(?:these|those|such|they|their|its|he|she|both|another|then|also|besides|and|but|yet|so|however|moreover|"
+    "furthermore|additionally|therefore|thus|hence|consequently|accordingly|nevertheless|nonetheless|conversely|"
+    "similarly|likewise|specifically|particularly|instead|meanwhile|otherwise|still|rather|overall|again|"
+    "in (?:addition|contrast|particular|turn|this|that|these|such|the same|the latter|fact|other words|doing so)|"
+    "by (?:contrast|doing)|on the (?:other|contrary)|as (?:a (?:result|consequence)|such)|at the same time|"
+    "for (?:example|instance|this|these|that)|with (?:this|these|that)|(?:through|based on) (?:this|these)|"
+    "to (?:this end|do so|(?:address|solve|overcome|fill|tackle) (?:this|these|the))|"
+    "compared (?:to|with) (?:this|these|it)|"
+    "the (?:latter|former|others?|same|above|second|third|two)|"
+    "(?:although|while|since|because|when|if) (?:this|these|it|they)|"
+    r"it(?! (?:is|was|has been|can be|may be)\b.{0,40}\bthat)|"
+    rf"this(?! {_STUDY_NOUN}\b))\b"
+)
+_BACKWARD = re.compile(rf"[\"'“‘(]?(?:{_BACKWARD_KO}|{_BACKWARD_EN})", re.IGNORECASE)
+
+_FIRST_ITEM = re.compile(r"첫째|첫 ?번째|먼저[ ,]|우선[ ,]|\(?1[).](?!\d)|①|\(?i\)|first(?:ly)?\b", re.IGNORECASE)
+_NEXT_ITEM = re.compile(
+    r"(?:둘|셋|넷|다섯|여섯|일곱|여덟)째|(?:두|세|네) ?번째|마지막으로|끝으로|\(?\d{1,2}[).](?!\d)|[②-⑳]|"
+    r"\(?(?:ii|iii|iv|v)\)|"
+    r"(?:second|third|fourth|fifth|sixth|seventh|eighth|last)(?:ly)?\b|finally\b",
+    re.IGNORECASE,
+)
+_INTRODUCES = re.compile(
+    r"다음과 같(?:다|이|습니다|았다)[^.]*\.$|(?:as follows|the following)\W*$|[:：]$", re.IGNORECASE
+)
+
+_STUDY = re.compile(
+    r"(?:본|이|이번|해당) ?(?:연구|논문|글|고는|보고서|조사|실험)|본고|우리는|"
+    rf"\b(?:this|(?:the )?present|our) {_STUDY_NOUN}|\b(?:we|here)\b",
+    re.IGNORECASE,
+)
+_AIM = re.compile(
+    "목적(?:은|으로|이|을|에서|하에)|고자[ ,]|고자 ?(?:한다|하였다|하며|했다)|하려(?:고| 한다)|"
+    "(?:살펴|알아)(?:보고|본다|보았)|구성은 다음|"
+    r"(?:고찰|논의|소개|검토|기술|설명|제시|제안|분석|조사|연구|탐색|언급)(?:한다|해 본다|하고 있다)\.?$|"
+    r"\b(?:aim(?:s|ed)?|objectives?|purposes?|goal|intend(?:s|ed)?|attempts? to|seeks? to|sought to)\b|"
+    r"\b(?:paper|article|study|work|review|chapter|thesis|we|authors?|survey|report)\b.{0,30}?"
+    r"\b(?:describ|discuss|present|review|introduc|investigat|examin|explor|propos|outlin|summari[sz]|address|"
+    r"provid|report|deal|consider|study|studied|focus|look)\w*|"
+    r"\b(?:is|are|was|were|be) (?:also )?(?:presented|discussed|described|reviewed|introduced|outlined|considered)\b",
+    re.IGNORECASE,
+)
+_FINDING = re.compile(
+    "결과|나타(?:났|내|난)|보(?:였|인다|여 ?주)|확인(?:되|하였|했|할 수|한)|밝혀|드러|도출|시사|유의|향상|감소|증가|"
+    r"높[았은아게]|낮[았은아게]|우수|입증|증명|결론|차이[가는를]|영향을 (?:미|주|끼)|효과(?:가|적)|"
+    r"필요(?:하|성)|있었다|였다\.$|되었다\.$|"
+    r"\b(?:outperform|results?\b|findings?\b|found\b|show|reveal|indicat|suggest|demonstrat|conclu|improv|increas|"
+    r"decreas|reduc|achiev|significant|confirm|better\b|higher\b|lower\b|superior|effective|resulted|accura|argue|"
+    r"observ|should\b|must\b|need\b)",
+    re.IGNORECASE,
+)
+_RESULT = re.compile(
+    "결과[,는가로]? ?|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
+    r"\b(?:outperform|we (?:found|find|show|conclude)|results? (?:show|indicat|suggest|demonstrat|reveal|of)|"
+    r"findings?\b|conclu|it was found|significantly)",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(r"\d(?:\.\d+)? ?(?:%|％|퍼센트|배|명|개|건|점|가지|dB|ms|times\b|percent)|\d\.\d|[<>=≥≤] ?\d")
+_OUTLOOK = re.compile(
+    r"^(?:향후|추후)|(?:향후|추후|후속)[^.]{0,12}연구|연구의 한계|한계(?:점|가 있)|기대(?:된다|한다|할|되어)|의의가|"
+    r"\b(?:limitations?|expected to|implications?|(?:future|further) (?:\w+ )?(?:work|research|stud)|hope)",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"\?[\"'”’)]*$")
+
+
+def is_noise(sentence: str) -> bool:
+    """Return whether a sentence is none of the text: a line of keywords, a copyright notice, an address."""
+    return bool(_NOISE.match(sentence))
+
+
+def refers_back(sentence: str) -> bool:
+    """Return whether a sentence opens with a word that refers to the one before it: 또한, 이러한, such, however.
+
+    >>> [refers_back(each) for each in ("Such films shield.", "This study shows it.", "이러한 결과는 크다.")]
+    [True, False, True]
+    """
+    return bool(_BACKWARD.match(sentence))
+
+
+def introduces(sentence: str) -> bool:
+    """Return whether a sentence only introduces the next one: "The results are as follows."."""
+    return bool(_INTRODUCES.search(sentence))
+
+
+def begins_list(sentence: str) -> bool:
+    """Return whether a sentence opens with the word or number of the first item of an enumeration."""
+    return bool(_FIRST_ITEM.match(sentence))
+
+
+def continues_list(sentence: str) -> bool:
+    """Return whether a sentence opens with the word or number of a later item of an enumeration."""
+    return not begins_list(sentence) and bool(_NEXT_ITEM.match(sentence))
+
+
+def names_study(sentence: str) -> bool:
+    """Return whether a sentence speaks of the study itself: this paper, 본 연구, we."""
+    return bool(_STUDY.search(sentence)) and not introduces(sentence)
+
+
+def states_result(sentence: str) -> bool:
+    """Return whether a sentence says what was found: 결과, 나타났다, we found, results show."""
+    return role_worth(sentence) > 0 and bool(_RESULT.search(sentence))
+
+
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence is a question."""
+    return bool(_QUESTION.search(sentence))
+
+
+def role_worth(sentence: str) -> float:
+    """Return what a sentence of a study is worth by what it does: results first, then methods, aims, outlooks.
+
+    >>> [role_worth(each) for each in ("We found films.", "Films were heated.", "We describe films.", "Which film?")]
+    [0.8, 0.2, -0.25, -0.5]
+    """
+    if is_question(sentence) or _OUTLOOK.search(sentence):
+        return -0.5
+    result = bool(_RESULT.search(sentence))
+    if not result and _AIM.search(sentence):
+        return -0.25
+    return 0.2 + 0.3 * bool(_FINDING.search(sentence)) + 0.3 * result + 0.3 * bool(_FIGURE.search(sentence))

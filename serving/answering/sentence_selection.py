@@ -1,0 +1,222 @@
+"""Selection of the sentences of one record that an extractive answer quotes.
+
+A short abstract is quoted whole. Of a longer one three to six sentences are: what was studied, and what was found,
+before announcements of it; in their order, and none without the sentence that it refers back to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shrag.corpora.records import Language
+from shrag.corpora.text.sentences import detect_language, split_sentences
+from shrag.indexing.analyzed_record import AnalyzedRecord
+from shrag.serving.answering.discourse import (
+    begins_list,
+    continues_list,
+    introduces,
+    is_noise,
+    is_question,
+    names_study,
+    refers_back,
+    role_worth,
+    states_result,
+)
+from shrag.serving.request import AnswerLanguage
+from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
+
+WHOLE = ((8, 2_400), (12, 1_200))
+"""A text is quoted whole that has at most so many sentences and so many characters."""
+
+FEWEST_SENTENCES = 4
+MOST_SENTENCES = 6
+MOST_WITH_LIST = 9
+"""Sentences of a longer text that are quoted; the most of one with an enumeration, which is not divided."""
+
+LONGEST_SENTENCE = 1_000
+"""Characters of a sentence; a longer one, which is no sentence, is cut between two words."""
+
+_SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
+_SHARE_WEIGHT = 1.5
+_LEAST_WORTH = 0.25  # of the worth of the best sentence
+# Of a text in two languages, each has at least this share; the same text takes twice the letters in English.
+_LEAST_HALF = 0.25
+_HANGUL_LETTERS = 2
+_MOST_BETWEEN_ITEMS = 2
+_NO_WORD = re.compile(r"[\W\d_]*")
+
+
+class QuotableSentence(NamedTuple):
+    """A sentence of a record, its terms, and its share of the question by idf."""
+
+    text: str
+    terms: frozenset[str]
+    share: float
+
+
+class QuotableText(NamedTuple):
+    """The sentences of a record that may be quoted, in their order, all of one language."""
+
+    language: Language
+    sentences: tuple[QuotableSentence, ...]
+
+
+def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language: AnswerLanguage) -> QuotableText:
+    """Return the sentences of a record that can be quoted for a question of these words.
+
+    Of an abstract in two languages that is the half in the question's ``language``. Left out are lines of keywords,
+    copyright notices, single words such as headings, and what is too long for a sentence, unless there is nothing else.
+    """
+    text = analyzed.record.text
+    spans = list(zip(split_sentences(text), analyzed.sentence_terms, strict=True))
+    usual = [span for span in spans if _is_sentence(text[span[0].start : span[0].end])]
+    found: list[tuple[Language, QuotableSentence]] = []
+    for (start, end), terms in usual or spans:
+        sentence = _cut(text[start:end])
+        held = frozenset(terms)
+        if not _NO_WORD.fullmatch(sentence):
+            found.append((detect_language(sentence), QuotableSentence(sentence, held, matched_share(words, held))))
+    chosen = _language_of(found, language)
+    return QuotableText(chosen, tuple([sentence for spoken, sentence in found if spoken in {chosen, "und"}]))
+
+
+def select_sentences(sentences: Sequence[QuotableSentence]) -> list[QuotableSentence]:
+    """Return the sentences of a record to quote, in their order: all of a short text, else the best ones."""
+    length = sum(len(each.text) for each in sentences)
+    if any(len(sentences) <= most and length <= longest for most, longest in WHOLE):
+        return list(sentences)
+    together = _groups(sentences)
+    worth = _worths(sentences)
+    chosen: set[int] = set()
+    for index in _first_choices(sentences, worth):
+        if len(chosen | together[index]) <= MOST_SENTENCES:
+            chosen |= together[index]
+    while len(chosen) < MOST_SENTENCES:
+        best, best_worth = frozenset[int](), _LEAST_WORTH * max(worth) if len(chosen) >= FEWEST_SENTENCES else 0.0
+        for group in together:
+            added = group - chosen
+            most = MOST_WITH_LIST if len(group) > MOST_SENTENCES // 2 else MOST_SENTENCES
+            if not added or len(chosen) + len(added) > most:
+                continue
+            values = [worth[index] for index in added]
+            value = (max(values) + sum(values) / len(values)) / 2
+            if value > best_worth:
+                best, best_worth = added, value
+        if not best:
+            break
+        chosen |= best
+    if not chosen:  # every sentence refers to too many others
+        chosen = set(range(MOST_SENTENCES))
+    return [sentences[index] for index in sorted(chosen)]
+
+
+def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
+    """Return the sentence that tells best what a record found about the question, None where none can stand alone."""
+    worth = _worths(sentences)
+    able = [
+        (value, -index)
+        for index, (sentence, value) in enumerate(zip(sentences, worth, strict=True))
+        if _SHORTEST_FINDING <= len(sentence.text) <= _LONGEST_FINDING
+        and sentence.share
+        and role_worth(sentence.text) > 0
+        and _stands_alone(sentence.text)
+    ]
+    return sentences[-max(able)[1]] if able else None
+
+
+def _language_of(found: Sequence[tuple[Language, QuotableSentence]], language: AnswerLanguage) -> Language:
+    """Return the question's ``language`` where enough of the sentences are in it, else that of most of the text."""
+    sizes: dict[Language, int] = {"ko": 0, "en": 0}
+    for spoken, sentence in found:
+        if spoken in sizes:
+            sizes[spoken] += len(sentence.text) * (_HANGUL_LETTERS if spoken == "ko" else 1)
+    if not any(sizes.values()):
+        return "und"
+    if sizes[language] >= _LEAST_HALF * sum(sizes.values()):
+        return language
+    return "ko" if sizes["ko"] >= sizes["en"] else "en"
+
+
+def _groups(sentences: Sequence[QuotableSentence]) -> list[frozenset[int]]:
+    """Return for each sentence the indexes of all that must be quoted with it, its own among them."""
+    needs: list[set[int]] = [set() for _ in sentences]
+    for index, sentence in enumerate(sentences):
+        if index and (refers_back(sentence.text) or introduces(sentences[index - 1].text)):
+            needs[index].add(index - 1)
+        if introduces(sentence.text) and index + 1 < len(sentences):
+            needs[index].add(index + 1)
+    for items in _enumerations(sentences):
+        # Of an enumeration that is too long its beginning is quoted.
+        whole = len(items) < MOST_WITH_LIST
+        for index in items:
+            needs[index] |= set(items if whole else range(items.start, index))
+    return [_closure(index, needs) for index in range(len(sentences))]
+
+
+def _closure(index: int, needs: Sequence[set[int]]) -> frozenset[int]:
+    reached, waiting = {index}, [index]
+    while waiting:
+        new = needs[waiting.pop()] - reached
+        reached |= new
+        waiting.extend(new)
+    return frozenset(reached)
+
+
+def _enumerations(sentences: Sequence[QuotableSentence]) -> list[range]:
+    """Return the ranges from the first to the last item of each enumeration of at least two items."""
+    found: list[range] = []
+    start = last = -1
+    for index, sentence in enumerate(sentences):
+        first = begins_list(sentence.text)
+        if not first and not continues_list(sentence.text):
+            continue
+        if first or start < 0 or index - last > _MOST_BETWEEN_ITEMS + 1:
+            if start < last:
+                found.append(range(start, last + 1))
+            start = index if first else max(index - 1, 0)  # "1)" may be within the sentence before "2)"
+        last = index
+    if start < last:
+        found.append(range(start, last + 1))
+    return found
+
+
+def _worths(sentences: Sequence[QuotableSentence]) -> list[float]:
+    """Return the worth of each sentence: its share of the question, and what it does."""
+    best = max((sentence.share for sentence in sentences), default=0.0) or 1.0
+    study = _study(sentences) or 0
+    return [
+        _SHARE_WEIGHT * sentence.share / best + (role_worth(sentence.text) if index >= study else 0.0)
+        for index, sentence in enumerate(sentences)
+    ]
+
+
+def _study(sentences: Sequence[QuotableSentence]) -> int | None:
+    """Return the index of the sentence that says what was studied; what comes before it is background."""
+    for index, sentence in enumerate(sentences):
+        if names_study(sentence.text):
+            return index
+    return None
+
+
+def _first_choices(sentences: Sequence[QuotableSentence], worth: Sequence[float]) -> list[int]:
+    """Return the sentence of the highest worth, that which says what was studied, and the best result."""
+    best = max(range(len(sentences)), key=lambda index: (worth[index], -index))
+    results = [index for index, sentence in enumerate(sentences) if states_result(sentence.text)]
+    result = max(results, key=lambda index: (worth[index], -index), default=None)
+    return [index for index in (best, _study(sentences), result) if index is not None]
+
+
+def _stands_alone(text: str) -> bool:
+    return not any(bound(text) for bound in (refers_back, begins_list, continues_list, introduces, is_question))
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) <= LONGEST_SENTENCE and " " in text and not is_noise(text)
+
+
+def _cut(sentence: str) -> str:
+    if len(sentence) <= LONGEST_SENTENCE:
+        return sentence
+    return sentence[:LONGEST_SENTENCE].rpartition(" ")[0] or sentence[:LONGEST_SENTENCE]

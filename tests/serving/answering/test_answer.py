@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from shrag.models.language_model import LanguageModel
+from shrag.serving.answering.answer import StageTimer, answer
+from shrag.serving.answering.formats import answer_text
+from shrag.serving.engine import Engine
+from shrag.serving.events import Answer, AnswerSentence, Confidence
+from shrag.serving.request import Request, parse_request
+from shrag.serving.retrieval.ranking import RetrievalResult
+from shrag.serving.strategies.shrag import retrieve
+from shrag.serving.strategy import Resources
+from tests.support.scripted_models import ScriptedModel, listed
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+LOW = Confidence(0.2, "low", ("갈등", "가정"), threshold=0.5)
+HIGH = replace(LOW, value=0.9, level="high", uncovered=())
+
+
+def _found(demo: Engine, request: Request, confidence: Confidence | None) -> RetrievalResult:
+    events = retrieve(request, demo.resources, "lexical", StageTimer())
+    while True:
+        try:
+            next(events)
+        except StopIteration as done:
+            found: RetrievalResult = done.value
+            return replace(found, ranking=replace(found.ranking, confidence=confidence))
+
+
+def _answers(
+    demo: Engine,
+    confidence: Confidence | None,
+    *,
+    least: float | None = None,
+    question: str = QUESTION,
+    model: LanguageModel | None = None,
+) -> Iterator[Answer]:
+    request = parse_request(question, answered=True, min_confidence=least)
+    resources = Resources(demo.open_index, demo.resources.reranker, model)
+    events = list(answer(request, _found(demo, request, confidence), resources, StageTimer()))
+    said = [event for event in events if isinstance(event, AnswerSentence)]
+    for event in events:
+        if isinstance(event, Answer):
+            sentences = [(one.part, each, one.source) for one in event.sections for each in one.sentences]
+            assert [(each.part, each.sentence, each.source) for each in said] == sentences
+            yield event
+
+
+def _answer(demo: Engine, confidence: Confidence | None, **options: object) -> Answer:
+    (only,) = _answers(demo, confidence, **options)  # type: ignore[arg-type]
+    return only
+
+
+def test_a_confidence_below_the_threshold_refuses_with_the_nearest_titles(demo: Engine) -> None:
+    refused = _answer(demo, LOW)
+    assert (refused.kind, refused.reason, refused.sections, refused.citations) == ("extractive", "nothing_fits", (), ())
+    assert refused.uncovered == ("갈등", "가정")
+    records = demo.search(QUESTION).ranking.records[:3]
+    assert [(each.docid, each.title) for each in refused.nearest] == [(r.record.docid, r.record.title) for r in records]
+    text = answer_text(refused)
+    assert text.startswith("이 질문에 답하는 문헌이 없습니다.\n문헌에 없는 말: 갈등, 가정\n가장 가까운 문헌:\n- ")
+    assert text.count("\n- ") == 3
+
+
+def test_a_confidence_above_the_threshold_answers_and_names_what_is_not_covered(demo: Engine) -> None:
+    answered = _answer(demo, HIGH)
+    assert answered.reason == ""
+    assert answered.nearest == ()
+    partly = _answer(demo, replace(HIGH, uncovered=("위성",)))
+    assert partly.uncovered == ("위성",)
+    assert answer_text(partly) == answer_text(answered) + "\n\n문헌에 없는 말: 위성"
+
+
+@pytest.mark.parametrize(("least", "refused"), [(0.0, False), (0.2, False), (0.21, True), (1.0, True)])
+def test_a_request_sets_its_own_least_confidence(demo: Engine, least: float, *, refused: bool) -> None:
+    assert bool(_answer(demo, LOW, least=least).reason) is refused
+
+
+def test_with_a_confidence_the_shares_of_words_do_not_count(demo: Engine) -> None:
+    unrelated = "김치찌개를 맛있게 끓이는 법과 재택근무는?"
+    assert _answer(demo, None, question=unrelated).reason == "nothing_fits"
+    assert _answer(demo, HIGH, question=unrelated).reason == ""
+
+
+def test_without_a_confidence_the_leading_record_decides_by_its_words(demo: Engine) -> None:
+    assert _answer(demo, None).reason == ""
+    refused = _answer(
+        demo, None, question="프랑스의 수도에서 재택근무 축구 선수가 요리하는 피자의 조리법은?", least=0.9
+    )
+    assert refused.reason == "nothing_fits"
+    assert refused.uncovered == ()
+    assert refused.nearest
+
+
+def _model(*lines: str) -> ScriptedModel:
+    return ScriptedModel(listed(), listed(), list(lines))
+
+
+def test_a_model_reads_the_estimate_and_decides_itself(demo: Engine) -> None:
+    best = demo.search(QUESTION).ranking.records[0].record
+    model = _model("##본론##\n" + best.text.split(". ")[0] + " [1].")
+    answered = _answer(demo, LOW, model=model)
+    assert (answered.kind, answered.reason, answered.uncovered) == ("generated", "", ("갈등", "가정"))
+    prompt = model.asked[-1][-1].content
+    assert "\n\n검색의 추정: 기록이 질문에 답한다는 확신 낮음. 기록에 없는 말: 갈등, 가정.\n\n질문: " in prompt
+    without = _model("##본론##\n" + best.text.split(". ")[0] + " [1].")
+    _answer(demo, None, model=without)
+    assert "추정" not in without.asked[-1][-1].content
+
+
+def test_a_models_refusal_is_the_same_refusal(demo: Engine) -> None:
+    refused = _answer(demo, LOW, model=_model("##답변불가##"))
+    assert (refused.kind, refused.reason, refused.sections) == ("generated", "nothing_fits", ())
+    by_rule = _answer(demo, LOW)
+    assert (refused.nearest, refused.uncovered) == (by_rule.nearest, by_rule.uncovered)
+    assert answer_text(refused) == answer_text(by_rule)
+
+
+def test_a_least_confidence_of_the_request_refuses_before_the_model_is_asked(demo: Engine) -> None:
+    model = _model("##본론##\n재택근무이다 [1].")
+    assert _answer(demo, LOW, least=0.5, model=model).kind == "extractive"
+    assert model.streams == []

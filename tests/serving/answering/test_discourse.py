@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import pytest
+
+from shrag.serving.answering.discourse import (
+    begins_list,
+    continues_list,
+    introduces,
+    is_noise,
+    names_study,
+    refers_back,
+    role_worth,
+    states_result,
+)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "또한, 필름은 얇다.",
+        "따라서 필름이 필요하다.",
+        "이러한 결과는 크다.",
+        "이를 위해 재었다.",
+        "이 결과는 크다.",
+        "반면 알루미늄은 무겁다.",
+        "그 결과 차폐 효율이 올랐다.",
+        "두 집단은 달랐다.",
+        "These films shield.",
+        "Such films shield.",
+        "However, it fell.",
+        "This shows a rise.",
+        "It fell.",
+        "In addition, films shield.",
+        "As a result, it fell.",
+        "On the other hand, it rose.",
+        "For example, films shield.",
+        "The latter is thin.",
+        "“Thus it fell.”",
+    ],
+)
+def test_a_sentence_refers_back_by_its_first_words(sentence: str) -> None:
+    assert refers_back(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "본 연구는 필름을 재었다.",
+        "이 연구는 필름을 재었다.",
+        "이 논문에서는 재었다.",
+        "그래핀은 얇다.",
+        "이온은 작다.",
+        "해당 연구는 필름을 재었다.",
+        "This study measured films.",
+        "This paper shows a rise.",
+        "The films shield.",
+        "It is known that films shield.",
+        "Thin films shield.",
+        "Italian films shield.",
+        "Sowing took a day.",
+    ],
+)
+def test_a_sentence_that_opens_otherwise_stands_alone(sentence: str) -> None:
+    assert not refers_back(sentence)
+
+
+def test_items_of_an_enumeration_are_seen_by_their_first_words() -> None:
+    first = ["첫째, 얇다.", "First, it is thin.", "1) 얇다.", "① 얇다.", "먼저 재었다."]
+    later = [
+        "둘째, 가볍다.",
+        "셋째, 싸다.",
+        "마지막으로 재었다.",
+        "Second, it is light.",
+        "Finally, it is cheap.",
+        "3) 싸다.",
+        "② 싸다.",
+    ]
+    assert all(begins_list(each) and not continues_list(each) for each in first)
+    assert all(continues_list(each) and not begins_list(each) for each in later)
+    assert not any(begins_list(each) or continues_list(each) for each in ("1.5 mm thick.", "3.2배 올랐다.", "Film."))
+
+
+def test_what_introduces_names_and_states_is_told_apart() -> None:
+    assert introduces("연구 결과는 다음과 같다.")
+    assert introduces("The results are as follows:")
+    assert not introduces("결과가 컸다.")
+    assert names_study("본 연구에서는 재었다.")
+    assert names_study("Here we measure films.")
+    assert not names_study("The results of this study are as follows.")
+    assert states_result("측정 결과 효율은 30 dB로 나타났다.")
+    assert states_result("The results show a rise of 3%.")
+    assert not states_result("The results are expected to help.")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Keywords: film, shield",
+        "키워드 : 필름",
+        "주제어: 차폐",
+        "© 2020 A Publisher B.V. All rights reserved.",
+        "Published by A Press.",
+        "J. Films 2012, 4:168. doi: 10.1/x",
+    ],
+)
+def test_keywords_copyright_and_addresses_are_noise(sentence: str) -> None:
+    assert is_noise(sentence)
+
+
+def test_findings_are_worth_more_than_methods_and_these_more_than_announcements() -> None:
+    korean = [
+        "측정 결과 효율은 30 dB로 나타났다.",
+        "측정 결과 효율이 높았다.",
+        "필름을 가열하였다.",
+        "효율을 재고자 한다.",
+        "향후 연구가 필요하다.",
+    ]
+    english = [
+        "We found a rise of 3.5%.",
+        "We found a rise.",
+        "Films were heated.",
+        "We describe films.",
+        "Future work is needed.",
+    ]
+    for sentences in (korean, english):
+        worths = [role_worth(each) for each in sentences]
+        assert worths == sorted(worths, reverse=True)
+        assert len(set(worths)) == len(worths)

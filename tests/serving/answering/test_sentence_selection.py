@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from shrag.corpora.records import Record
+from shrag.corpora.text.sentences import detect_language
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
+from shrag.serving.answering.sentence_selection import (
+    LONGEST_SENTENCE,
+    MOST_SENTENCES,
+    MOST_WITH_LIST,
+    QuotableSentence,
+    best_finding,
+    quotable_text,
+    select_sentences,
+)
+from shrag.serving.request import AnswerLanguage
+from shrag.serving.retrieval.query_terms import QueryTerm
+
+ANALYZER = KoreanEnglishAnalyzer()
+
+
+def _record(text: str) -> AnalyzedRecord:
+    return analyze_record(Record("d", "Title", text, detect_language(text), complete=True), ANALYZER)
+
+
+def _words(*words: str) -> list[QueryTerm]:
+    return [QueryTerm(word, tuple(ANALYZER.terms([word])[0]), 1.0, 1, keyword=True, known=True) for word in words]
+
+
+def _quotable(text: str, *words: str, language: AnswerLanguage = "en") -> list[str]:
+    return [each.text for each in quotable_text(_record(text), _words(*words), language).sentences]
+
+
+def _selected(text: str | Sequence[str], *words: str, language: AnswerLanguage = "en") -> list[str]:
+    joined = text if isinstance(text, str) else " ".join(text)
+    return [each.text for each in select_sentences(quotable_text(_record(joined), _words(*words), language).sentences)]
+
+
+# Fifteen sentences of more than 1,200 characters; a film of graphene is what the questions are about.
+BACKGROUND = [
+    "Electronic devices disturb each other by electromagnetic waves, and their number has been growing for many years.",
+    "Sheets of copper have long been used as a shield, although their weight makes them expensive in aircraft.",
+]
+STUDY = "In this study, films of graphene were made by three methods and compared as shields against radio waves."
+METHODS = [
+    "The films were pressed at a temperature of 300 degrees and at a pressure that was changed between the samples.",
+    "Samples were cut to squares and were held between two antennas in a room without echoes during all measurements.",
+    "Every sample was measured on three days by the same person, so that drifts of the instrument could be seen early.",
+]
+RESULTS = [
+    "We found that the films of graphene weakened the waves by 35.2 dB, which is 12% more than sheets of copper did.",
+    "However, the difference vanished for films that were thinner than a hundredth of the thickness of a human hair.",
+    "The results show that pressing at a high pressure improved the films more than heating them for a long time did.",
+]
+REST = [
+    "Costs of the machines that were needed are listed for the reader in a table at the end of the printed article.",
+    "Pressing takes an hour for each sample, and nine samples could be pressed on a day when two people were there.",
+    "Antennas were lent by a neighbouring institute, whose workshop also repaired them twice during the measurements.",
+    "The room was built in an old hall of the institute, where the noise of the street is hardly heard on any day.",
+    "This paper describes the instruments and discusses the history of such measurements in several other countries.",
+    "Future research should test the films in the open air and for much longer than was possible in this first year.",
+]
+LONG = [*BACKGROUND, STUDY, *METHODS, *RESULTS, *REST]
+
+
+def test_a_short_text_is_quoted_whole_and_in_order() -> None:
+    sentences = [*BACKGROUND, STUDY, *RESULTS, REST[4]]
+    assert _selected(sentences, "graphene") == sentences
+
+
+def test_twelve_sentences_are_quoted_whole_where_they_are_short_but_not_where_they_are_long() -> None:
+    short = [f"Film number {word} was thin." for word in "one two three four five six seven eight nine ten x y".split()]
+    assert _selected(short, "graphene") == short
+    assert 3 <= len(_selected([*LONG[:9], *LONG[-4:]], "graphene")) <= MOST_SENTENCES
+
+
+def test_of_a_longer_text_what_was_studied_and_found_is_quoted_in_its_order() -> None:
+    chosen = _selected(LONG, "graphene", "shield", "waves")
+    assert 3 <= len(chosen) <= MOST_SENTENCES
+    assert chosen == [each for each in LONG if each in chosen]
+    assert {STUDY, RESULTS[0], RESULTS[2]} <= set(chosen)
+    assert not {REST[4], REST[5]} & set(chosen)
+
+
+def test_a_sentence_with_the_questions_words_is_preferred() -> None:
+    assert REST[2] in _selected(LONG, "antennas", "workshop", "repaired", "lent")
+    assert REST[2] not in _selected(LONG, "graphene", "shield", "waves")
+
+
+def test_a_contrast_is_quoted_with_the_sentence_before_it() -> None:
+    chosen = _selected(LONG, "difference", "vanished", "thinner", "hair")
+    assert chosen.index(RESULTS[1]) == chosen.index(RESULTS[0]) + 1
+
+
+@pytest.mark.parametrize("words", [("graphene",), ("antennas",), ("pressure", "costs"), ("thinner", "hair")])
+def test_no_sentence_is_quoted_without_the_one_that_it_refers_to(words: tuple[str, ...]) -> None:
+    chosen = _selected(LONG, *words)
+    for each in chosen:
+        if each.startswith("However"):
+            assert LONG[LONG.index(each) - 1] in chosen
+
+
+def test_an_enumeration_is_quoted_as_a_whole_with_what_introduces_it() -> None:
+    items = [
+        "The results are as follows.",
+        "First, films of graphene weakened the waves by 35.2 dB, which is 12% more than sheets of copper did.",
+        "Second, pressing improved the films more than heating them did, whatever the method by which they were made.",
+        "Third, the difference vanished for the films that were thinner than a hundredth of the thickness of a hair.",
+    ]
+    text = [*BACKGROUND, STUDY, *METHODS, *items, *REST]
+    for words in (("graphene", "waves"), ("difference", "vanished"), ("pressing", "improved")):
+        chosen = [each for each in _selected(text, *words) if each in items]
+        assert chosen == items
+
+
+def test_of_an_enumeration_that_is_too_long_the_beginning_is_quoted() -> None:
+    ordinals = ["First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth"]
+    filler = "the film was measured by the same person in the same room on the same day of the week as all the others"
+    items = [f"{ordinal}, {filler}." for ordinal in ordinals]
+    more = [f"Its weight was noted, and {filler}." for _ in ordinals]
+    text = [STUDY, *(each for pair in zip(items, more, strict=True) for each in pair)]
+    chosen = _selected(text, "film", "weight")
+    assert len(chosen) <= MOST_WITH_LIST
+    numbers = [ordinals.index(each.split(",")[0]) for each in chosen if each.split(",")[0] in ordinals]
+    assert numbers == list(range(len(numbers)))
+
+
+def test_of_a_text_in_two_languages_the_half_in_the_questions_language_is_quoted() -> None:
+    korean = ["그래핀 필름의 전자파 차폐 효율을 재었다.", "효율은 35.2 dB로 나타났다."]
+    english = ["The shielding of graphene films was measured.", "The films weakened the waves by 35.2 dB."]
+    both = " ".join(korean + english)
+    assert _quotable(both, "graphene", language="ko") == korean
+    assert _quotable(both, "graphene", language="en") == english
+    assert _quotable(" ".join(korean), "graphene", language="en") == korean
+
+
+def test_a_line_in_the_other_language_is_no_half() -> None:
+    korean = ["그래핀 필름의 전자파 차폐 효율을 세 방법으로 재었고 값을 서로 견주어 보았다."] * 4
+    assert _quotable(" ".join([*korean, "Graphene was measured."]), "graphene", language="en") == korean
+
+
+def test_headings_keywords_and_copyright_notices_are_not_quoted() -> None:
+    text = (
+        "Abstract. Films of graphene were measured. Keywords: graphene, film. © 2020 A Publisher. All rights reserved."
+    )
+    assert _quotable(text, "graphene") == ["Films of graphene were measured."]
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("One sentence only.", ["One sentence only."]),
+        ("그래핀", ["그래핀"]),
+        ("no end", ["no end"]),
+        ("1.5 ± 0.2", []),
+        ("… . . .", []),
+        ("Keywords: film", ["Keywords: film"]),
+        ("", []),
+    ],
+)
+def test_a_text_of_little_gives_what_it_has(text: str, quoted: list[str]) -> None:
+    assert _quotable(text, "film") == quoted
+    assert _selected(text, "film") == quoted
+
+
+def test_a_sentence_without_an_end_is_cut_between_two_words_and_left_out_beside_others() -> None:
+    endless = "graphene " * 50_000
+    (cut,) = _quotable(endless, "graphene")
+    assert len(cut) <= LONGEST_SENTENCE
+    assert endless.startswith(cut + " ")
+    assert _quotable(f"Films were measured. G{endless}", "graphene") == ["Films were measured."]
+    assert len(_quotable("x" * 5_000, "x")[0]) == LONGEST_SENTENCE
+
+
+def test_where_every_sentence_refers_to_the_one_before_the_beginning_is_quoted() -> None:
+    chain = [f"However, film number {number} was thin and " + "thin and " * 12 + "thin." for number in range(20)]
+    assert _selected(chain, "graphene") == chain[:MOST_SENTENCES]
+
+
+def test_the_finding_of_a_related_record_stands_alone_and_is_no_announcement() -> None:
+    def finding(*sentences: str) -> str | None:
+        held = frozenset({"x"})
+        best = best_finding([QuotableSentence(each, held, 0.5) for each in sentences])
+        return best.text if best else None
+
+    result = "Films of graphene improved shielding by 12%."
+    assert finding("This paper describes films of graphene.", result, "However, it fell by 30% later.") == result
+    assert finding("However, it fell by 30% later.", "Second, it rose by 30% later.") is None
+    assert finding("This paper describes films of graphene.", "Is it a film of graphene?") is None
+    assert best_finding([QuotableSentence(result, frozenset(), 0.0)]) is None
+    assert best_finding([]) is None
