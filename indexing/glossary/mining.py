@@ -104,9 +104,7 @@ class _Miner:
             for acronym, (phrase, _) in evidence.expansions().items()
         }
         self._bitexts = self._bilingual_bitexts()
-        self._general = weigh_vocabulary(
-            select_vocabulary(evidence.korean_words, frequencies, analyzer), frequencies, self._bitexts
-        )
+        self._general = weigh_vocabulary(select_vocabulary(frequencies, analyzer), frequencies, self._bitexts)
         self._general_terms = {
             (entry.korean_terms[0], entry.english_terms[0])
             for entry in self._general

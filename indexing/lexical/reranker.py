@@ -47,9 +47,9 @@ class LexicalReranker:
 
     In both sums a word of the question counts in its own language or by its best translation, whichever scores higher,
     in every passage alike. So the scores of passages in two languages are on one scale: a translation adds to a passage
-    what it holds of the question, and nothing makes up for words that have no translation. The words of a compound
-    (딥러닝: 딥, 러닝) count, not the compound itself, since only passages in Korean can have that. Words that only frame
-    the request do not count.
+    what it holds of the question, and nothing makes up for words that have no translation. Words that only frame the
+    request do not count. Of a compound (딥러닝: 딥, 러닝) the words count, not the compound, since only passages in
+    Korean can have that.
     ``docs/strategies.md`` has what else was tried.
     """
 

@@ -121,13 +121,6 @@ def test_framing_words_are_content_where_there_is_no_other_keyword(demo: Engine)
     ]
 
 
-def test_compensation_is_for_the_content_of_a_question_alone(analyzer: KoreanEnglishAnalyzer) -> None:
-    (tokens,) = analyzer.tokens(["우유 요약"])
-    weights = {"우유": 3.0, "milk": 3.0, "요약": 3.0}
-    assert compensation(translate_query(tokens, _Book(), [(3, 5)]), weights) == 1.0
-    assert compensation(translate_query(tokens, _Book()), weights) == pytest.approx(2.0)
-
-
 def test_a_text_is_korean_where_a_fifth_of_its_terms_are() -> None:
     assert is_korean(["우유", "a", "b", "c", "d"])
     assert not is_korean(["우유", "a", "b", "c", "d", "e"])
