@@ -26,7 +26,7 @@ _KOREAN_SHARE = 0.2
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 # Matches once for each term that has Hangul: a passage is tested as one string, which takes a sixth of the time.
 _HANGUL_TERM = re.compile("[\uac00-\ud7a3][^ ]*")
-_CONFIDENCE_EXPONENT = 0.6
+_CONFIDENCE_EXPONENT = 0.3
 _LEAST_SCALE = 0.25
 
 
