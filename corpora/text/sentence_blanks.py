@@ -44,7 +44,7 @@ _MIXED_STOP = re.compile(
     r"(?!(?:은|는|이|가|을|를|의|에|와|과|로|도|만|등|및|에서|에게|으로|이나|이라는)[ ,.)])"
 )
 # What every pattern above needs; most texts do not have it.
-_STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W_]|다\.[“‘「『①-⑳\[]")
+_STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W\d_]|다\.[\d“‘「『①-⑳\[]")
 _STARTER = re.compile(rf"(?:{STARTERS})")
 _SHORTEST_WORD = 3
 
