@@ -15,7 +15,7 @@ import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import split_sentences
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question, is_korean
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import any_of
 from shrag.models.language_model import LanguageModel
@@ -76,7 +76,8 @@ def translated(words: Sequence[QueryTerm], language: AnswerLanguage, kind: NodeK
         return []
     texts: dict[str, tuple[str, ...]] = {}
     for word in reduced[0]:
-        best = word.translations[0] if word.translations else word
+        alike = language == "ko" and not is_korean(word.terms)
+        best = word.translations[0] if word.translations and not alike else word
         texts.setdefault(best.text, best.terms)
     return [_join(texts, kind)]
 
