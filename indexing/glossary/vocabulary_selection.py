@@ -22,12 +22,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
 from shrag.indexing.glossary.alignment import Bitext, log_likelihood_ratio
 from shrag.indexing.glossary.spelling_variants import english_spellings, korean_spellings
-from shrag.indexing.glossary.store import MAX_TERMS, Entry, phrase_terms, simple_tokens
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, Language, phrase_terms, simple_tokens
 from shrag.indexing.glossary.vocabulary import VocabularyTerm, read_vocabulary
 
 DocumentFrequencies = Callable[[Sequence[str]], Mapping[str, int]]
@@ -64,10 +64,11 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
         for ours, is_complete in korean[pair.korean]:
             if not (ours in occurring or theirs in occurring):
                 continue
+            only: Language | Literal[""] = "" if {ours, theirs} <= occurring else "ko" if ours in occurring else "en"
             score = pair.confidence * (1 if is_complete else _INCOMPLETE)
             known = found.get((ours, theirs))
             if known is None or known.score < score:
-                found[ours, theirs] = Entry(pair.korean, pair.english, ours, theirs, 0, "general", score)
+                found[ours, theirs] = Entry(pair.korean, pair.english, ours, theirs, 0, "general", score, only)
     return list(found.values())
 
 
