@@ -87,7 +87,7 @@ class Glossary:
         return [list(self._cached_look_up(" ".join(phrase))) for phrase in phrases]
 
     def entries(self) -> Iterator[Entry]:
-        """Return every entry that the records have in both languages, by descending score, then by the Korean and the English phrase."""
+        """Return the entries that the records have in both languages, by descending score, then by the phrases."""
         with self._lock:
             rows = self._database.execute(f"{_ALL} {_SUREST_FIRST}").fetchall()
         return map(_entry, rows)

@@ -56,6 +56,7 @@ def test_words_side_by_side_are_found_together_wherever_they_stand(reranker: Lex
 def test_a_word_counts_by_its_translation_in_every_passage_whatever_its_language(demo: Engine) -> None:
     index = demo.open_index
     bilingual = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25, index.glossary)
+    assert index.glossary is not None
     entry = next(
         entry
         for entry in index.glossary.entries()
