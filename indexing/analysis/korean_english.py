@@ -18,8 +18,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from shrag.indexing.analysis.analyzer import VARIANTS, Token, fold
-from shrag.indexing.analysis.latin import STEMMER, find_words, plain_word_terms
+from shrag.indexing.analysis.latin import STEMMER, find_words, is_all_capitals, plain_word_terms
 from shrag.indexing.analysis.morphological_analysis import (
+    ASCII_LOWER,
     INDEXED_TAGS,
     MAX_KIWI_LENGTH,
     SURROGATE,
@@ -27,14 +28,14 @@ from shrag.indexing.analysis.morphological_analysis import (
     korean_tokens,
     share_kiwi,
 )
-from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS, KOREAN_STOPWORDS
+from shrag.indexing.analysis.stopwords import ACRONYMS, ENGLISH_STOPWORDS, KOREAN_STOPWORDS
 from shrag.indexing.analysis.token_store import TokenStore, decode_tokens
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
 
 if TYPE_CHECKING:
     from shrag.indexing.analysis.morphological_analysis import Kiwi
 
-_RULES = 2
+_RULES = 3
 """Version of the rules: increase it when a change gives other terms and no other part of the fingerprint shows it."""
 
 _EOJEOL = re.compile(r"\S+")
@@ -55,7 +56,7 @@ _MAX_CACHED_WORDS = 400_000
 
 def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
     """Return the fingerprint of an analyzer with a user dictionary, without creating one."""
-    stop = hashlib.sha256(" ".join(sorted(ENGLISH_STOPWORDS | KOREAN_STOPWORDS)).encode()).hexdigest()[:8]
+    stop = hashlib.sha256(" ".join(sorted(ENGLISH_STOPWORDS | KOREAN_STOPWORDS | ACRONYMS)).encode()).hexdigest()[:8]
     return (
         f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
         f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
@@ -118,11 +119,12 @@ class KoreanEnglishAnalyzer:
                 for start, eojeol in self._eojeols(text)
                 for token in self._analyze(eojeol)
             ]
-            for text in texts
+            for text in map(_without_capitals, texts)
         ]
 
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
         """See :class:`~shrag.indexing.analysis.analyzer.Analyzer`."""
+        texts = [_without_capitals(text) for text in texts]
         if self._dictionary.words:
             return [
                 [token.term for _, eojeol in self._eojeols(text) for token in self._analyze(eojeol)] for text in texts
@@ -207,6 +209,11 @@ class _WordTerms(dict[str, tuple[str, ...]]):
                     _evict_half(self)
                 self[word] = terms
         return terms
+
+
+def _without_capitals(text: str) -> str:
+    """Return a text that is all in capitals in small letters, in which no stop word reads as an acronym."""
+    return text.translate(ASCII_LOWER) if is_all_capitals(text) else text
 
 
 def _evict_half(cache: dict[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """Tokenization and stemming of Latin and Greek words, numbers and identifiers.
 
 Documents and questions have the same rules, so spellings of an identifier share terms: ``GPT-4``, ``GPT4`` and
-``gpt 4``; ``COVID-19`` and ``COVID19``; ``A₃`` and ``A3``; ``TNF-α`` and ``TNF-alpha``.
+``gpt 4``; ``COVID-19`` and ``COVID19``; ``A₃`` and ``A3``; ``TNF-α`` and ``TNF-alpha``. Stop words in capitals that are
+acronyms (IT, WHO) are terms, not stemmed; :func:`is_all_capitals` tells the texts in which capitals mean nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import lru_cache
 import Stemmer
 
 from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS
+from shrag.indexing.analysis.stopwords import ACRONYMS, ENGLISH_STOPWORDS
 
 MAX_TERM_LENGTH = 64
 """Characters of a term; longer ones are cut (Lucene's limit is 255)."""
@@ -36,6 +37,10 @@ _CONNECTOR = re.compile(r"[-./'&_]|\+(?=[^+])")
 _LETTERS = re.compile(rf"[{_LETTER}]{{2,}}")
 # The joined parts of a longer chain (a URL, a list with slashes) are no useful term.
 _MAX_JOINED_PARTS = 4
+
+# A title in capitals has at least this many words; fewer may be acronyms alone.
+_FEWEST_WORDS = 4
+_UNCASED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")  # Kana, Hanja, Hangul
 
 _GREEK = dict(
     zip(
@@ -60,11 +65,22 @@ def find_words(text: str) -> list[Token]:
 def plain_word_terms(word: str) -> tuple[str, ...]:
     """Return the terms of :func:`find_words` for a word of ASCII letters only, at a tenth of the cost.
 
-    >>> plain_word_terms("Learning"), plain_word_terms("the")
-    (('learn',), ())
+    >>> plain_word_terms("Learning"), plain_word_terms("it"), plain_word_terms("IT")
+    (('learn',), (), ('it',))
     """
     plain = word.lower()
-    return () if plain in ENGLISH_STOPWORDS else (_stem(plain),)
+    if plain in ENGLISH_STOPWORDS:
+        return (plain,) if word in ACRONYMS else ()
+    return (_stem(plain),)
+
+
+def is_all_capitals(text: str) -> bool:
+    """Return whether a text has over three words, all in capitals and in a script that has them.
+
+    >>> is_all_capitals("THE USE OF IT IN SCHOOLS"), is_all_capitals("IT 융합 기술 동향"), is_all_capitals("WHO")
+    (True, False, False)
+    """
+    return text.isupper() and not _UNCASED.search(text) and len(text.split()) >= _FEWEST_WORDS
 
 
 @lru_cache(maxsize=200_000)
@@ -77,7 +93,10 @@ def _word_terms(word: str) -> tuple[Token, ...]:
     terms: list[Token] = []
     parts = _parts(plain[:stem_end])
     for part, start, end in parts:
-        terms.extend(_part_terms(_spell(part), start, end))
+        if word[start:end] in ACRONYMS:
+            terms.append(Token(part, start, end, "foreign"))
+        else:
+            terms.extend(_part_terms(_spell(part), start, end))
     if 1 < len(parts) <= _MAX_JOINED_PARTS:
         joined = "".join(_spell(part) for part, _, _ in parts)
         terms.append(Token(_stem(joined), 0, length, "number" if joined.isdigit() else "foreign"))

@@ -15,6 +15,12 @@ ENGLISH_STOPWORDS = frozenset(
 )
 """English function words and question words, compared in lower case before stemming."""
 
+ACRONYMS = frozenset("AM AS AT BE CAN DID DO HAS HE HIS IF IS IT ITS MAY NO SO US WAS WHO".split())
+"""Stop words that are words of their own in capitals: IT (information technology), WHO, US, CAN (a bus).
+
+Not those that are written in capitals for emphasis or as operators: AND, OR, NOT, ALL, THE.
+"""
+
 KOREAN_STOPWORDS = frozenset(
     """
     하 되 있 없 않 이 그 저 것 수 등 및 때 때문 바 데 나 너 우리 무엇 뭐 누구 언제 어디 왜 어떻 어떠하 이러하 그러하

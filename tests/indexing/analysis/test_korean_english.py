@@ -91,9 +91,27 @@ def test_the_cache_forgets_its_oldest_half_when_full() -> None:
 
 def test_the_fingerprint_names_what_determines_the_terms(analyzer: KoreanEnglishAnalyzer) -> None:
     assert analyzer.fingerprint == (
-        "rules 2; kiwipiepy 0.24.1, model 0.24.0, no name dictionaries; tags NNG NNP NR XR SH NNB NP VV VA MAG; "
-        "snowball english (PyStemmer 3.1.0); stop words 3eb425f0; dictionary none"
+        "rules 3; kiwipiepy 0.24.1, model 0.24.0, no name dictionaries; tags NNG NNP NR XR SH NNB NP VV VA MAG; "
+        "snowball english (PyStemmer 3.1.0); stop words df08b534; dictionary none"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("IT convergence: is it new?", ["it", "converg", "new"]),
+        ("정보기술(IT)과 IT융합", ["정보", "정보기술", "기술", "it", "it", "융합"]),
+        ("WHO", ["who"]),
+        ("IT 융합 AI IOT", ["it", "융합", "ai", "iot"]),
+        ("THE USE OF IT IN SCHOOLS", ["use", "school"]),
+        ("The use of IT in schools", ["use", "it", "school"]),
+    ],
+)
+def test_acronyms_are_words_unless_all_is_in_capitals(
+    analyzer: KoreanEnglishAnalyzer, text: str, terms: list[str]
+) -> None:
+    assert analyzer.terms([text]) == [terms]
+    assert [[token.term for token in tokens] for tokens in analyzer.tokens([text])] == [terms]
 
 
 def test_analyzers_of_one_dictionary_share_a_kiwi(
