@@ -16,9 +16,9 @@ from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import (
     LONGEST_NAME,
     LONGEST_TITLE,
+    abstract_parts,
     join_names,
     mark_matches,
-    quoted_passages,
     shorten,
 )
 from shrag.serving.page.state import PageState, answer_language
@@ -128,13 +128,13 @@ def _quotation_view(section: Section, citations: Mapping[int, Mapping[str, Any]]
     record = context.ranked[source.docid].record
     sentences = [shorten(sentence.text, LONGEST_SENTENCE) for sentence in section.sentences[:MOST_SENTENCES]]
     text = " ".join(sentences) if section.part == "related" else record.text
-    passages = quoted_passages(text, sentences, context.terms, context.analyzer)
-    shown = "".join(segment.text for passage in passages for segment in passage.segments)
+    parts = abstract_parts(text, sentences, context.terms, context.analyzer)
+    shown = "".join(segment.text for part in parts for segment in part.segments)
     return {
         **_record_view(record, context),
         "citation": citations[source.number],
-        "passages": passages,
-        "has_rest": not all(passage.quoted for passage in passages),
+        "parts": parts,
+        "has_rest": not all(part.quoted for part in parts),
         "more": shown != record.text,
     }
 

@@ -17,7 +17,7 @@ class Segment(NamedTuple):
     matched: bool
 
 
-class Passage(NamedTuple):
+class AbstractPart(NamedTuple):
     """A part of an abstract that the answer quotes or not, as segments."""
 
     quoted: bool
@@ -201,34 +201,36 @@ def _cut(segments: Iterable[Segment], begin: int, end: int) -> list[Segment]:
     return shown
 
 
-def quoted_passages(text: str, sentences: Sequence[str], terms: AbstractSet[str], analyzer: Analyzer) -> list[Passage]:
+def abstract_parts(
+    text: str, sentences: Sequence[str], terms: AbstractSet[str], analyzer: Analyzer
+) -> list[AbstractPart]:
     """Divide an abstract into what an answer quotes and the rest, with the matches marked.
 
     Args:
         text: The abstract.
-        sentences: The sentences quoted, in their order; those next to each other are one passage.
+        sentences: The sentences quoted, in their order; those next to each other are one part.
         terms: The terms to mark.
         analyzer: The analyzer of the index.
 
     Returns:
-        The passages, which joined are the text. Of a text of more than :data:`LONGEST_ABSTRACT` characters only the
+        The parts, which joined are the text. Of a text of more than :data:`LONGEST_ABSTRACT` characters only the
         sentences quoted, with ellipses for the rest; where the text lacks one, the sentences alone.
     """
     spans = _find_in_order(text, sentences)
     if spans is None:
-        return [Passage(quoted=True, segments=mark_matches(" ".join(sentences), terms, analyzer))]
+        return [AbstractPart(quoted=True, segments=mark_matches(" ".join(sentences), terms, analyzer))]
     if len(text) > LONGEST_ABSTRACT:
         text, spans = _elide(text, spans)
     segments = mark_matches(text, terms, analyzer)
-    passages: list[Passage] = []
+    parts: list[AbstractPart] = []
     position = 0
     for start, end in [*spans, (len(text), len(text))]:
         if position < start:
-            passages.append(Passage(quoted=False, segments=_cut(segments, position, start)))
+            parts.append(AbstractPart(quoted=False, segments=_cut(segments, position, start)))
         if start < end:
-            passages.append(Passage(quoted=True, segments=_cut(segments, start, end)))
+            parts.append(AbstractPart(quoted=True, segments=_cut(segments, start, end)))
         position = end
-    return passages
+    return parts
 
 
 def _find_in_order(text: str, sentences: Iterable[str]) -> list[tuple[int, int]] | None:

@@ -33,7 +33,7 @@ from shrag.serving.page.rendering import render
 from shrag.serving.page.request import Filters, InterfaceLanguage, PageRequest
 from shrag.serving.page.state import PageState
 from shrag.serving.page.stream import Fragment, PageStream
-from shrag.serving.request import Question
+from shrag.serving.request import AnswerLanguage, Question
 
 QUESTION = Question("재택근무가 갈등을 키우는가?", "ko")
 LEAD = Record(
@@ -56,11 +56,9 @@ def _ranking(confidence: Confidence | None = None) -> Ranking:
     return Ranking(ranked, "r", reranker_is_model=False, confidence=confidence)
 
 
-def _answer(sections: Sequence[Section] = EXTRACTED, quoted_language: str | None = "en") -> Answer:
-    language = "en" if quoted_language else None
-    return Answer(
-        "extractive", "ko", tuple(sections), make_citations(sections, [LEAD, OTHER]), quoted_language=language
-    )
+def _answer(sections: Sequence[Section] = EXTRACTED, quoted_language: AnswerLanguage | None = "en") -> Answer:
+    citations = make_citations(sections, [LEAD, OTHER])
+    return Answer("extractive", "ko", tuple(sections), citations, quoted_language=quoted_language)
 
 
 def _events(ranking: Ranking, answer: Answer) -> list[Event]:

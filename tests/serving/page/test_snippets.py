@@ -10,13 +10,13 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.serving.page.snippets import (
     LONGEST_ABSTRACT,
     LONGEST_PASSAGE,
-    Passage,
+    AbstractPart,
     Segment,
+    abstract_parts,
     best_sentences,
     join_names,
     mark_matches,
     matched_passage,
-    quoted_passages,
     shorten,
 )
 
@@ -129,7 +129,7 @@ def test_the_best_sentences_stand_in_order_with_their_gaps_marked() -> None:
     assert best_sentences("", set(), ANALYZER, 2) == ""
 
 
-def _passages(passages: list[Passage]) -> list[tuple[bool, str]]:
+def _passages(passages: list[AbstractPart]) -> list[tuple[bool, str]]:
     return [(passage.quoted, _text(passage.segments)) for passage in passages]
 
 
@@ -138,7 +138,7 @@ ABSTRACT = "물을 끓였다. 그래핀을 만들었다. 필름은 얇았다. �
 
 def test_an_abstract_is_divided_into_what_is_quoted_and_the_rest() -> None:
     quoted = ["그래핀을 만들었다.", "필름은 얇았다.", "그래핀은 강하다."]
-    passages = quoted_passages(ABSTRACT, quoted, {"그래핀"}, ANALYZER)
+    passages = abstract_parts(ABSTRACT, quoted, {"그래핀"}, ANALYZER)
     assert _passages(passages) == [
         (False, "물을 끓였다. "),
         (True, "그래핀을 만들었다. 필름은 얇았다."),
@@ -149,13 +149,13 @@ def test_an_abstract_is_divided_into_what_is_quoted_and_the_rest() -> None:
 
 
 def test_an_abstract_that_is_quoted_whole_has_no_rest() -> None:
-    assert _passages(quoted_passages(ABSTRACT, [ABSTRACT], set(), ANALYZER)) == [(True, ABSTRACT)]
-    assert quoted_passages("", [], set(), ANALYZER) == []
+    assert _passages(abstract_parts(ABSTRACT, [ABSTRACT], set(), ANALYZER)) == [(True, ABSTRACT)]
+    assert abstract_parts("", [], set(), ANALYZER) == []
 
 
 def test_of_a_long_text_the_sentences_quoted_are_shown() -> None:
     text = f"{ABSTRACT} {'비가 왔다. ' * LONGEST_ABSTRACT}끝이다."
-    passages = quoted_passages(text, ["그래핀을 만들었다.", "그래핀은 강하다.", "끝이다."], set(), ANALYZER)
+    passages = abstract_parts(text, ["그래핀을 만들었다.", "그래핀은 강하다.", "끝이다."], set(), ANALYZER)
     assert _passages(passages) == [
         (False, " … "),
         (True, "그래핀을 만들었다."),
@@ -167,6 +167,4 @@ def test_of_a_long_text_the_sentences_quoted_are_shown() -> None:
 
 
 def test_sentences_that_are_not_in_the_text_are_shown_alone() -> None:
-    assert _passages(quoted_passages(ABSTRACT, ["비가 왔다.", "없다."], set(), ANALYZER)) == [
-        (True, "비가 왔다. 없다.")
-    ]
+    assert _passages(abstract_parts(ABSTRACT, ["비가 왔다.", "없다."], set(), ANALYZER)) == [(True, "비가 왔다. 없다.")]
