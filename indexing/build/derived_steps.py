@@ -19,6 +19,8 @@ from shrag.indexing.errors import TooManyRejectedRecords
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import apply_corrections, parse_corrections
 from shrag.indexing.glossary.mining import mine_glossary
+from shrag.indexing.glossary.spelling.collector import SpellingCollector
+from shrag.indexing.glossary.spelling.table import write_spellings
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import write_glossary
 from shrag.indexing.lexical.schema import FOLDER
@@ -100,13 +102,17 @@ def build_glossary(job: BuildJob) -> None:
         def frequencies(terms: Sequence[str]) -> Mapping[str, int]:
             return searcher.statistics(terms).contents.document_frequencies
 
-        entries = mine_glossary(records, analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
-        corrected = apply_corrections(entries, parse_corrections(job.choices.corrections), analyzer, job.options.notify)
+        words = SpellingCollector()
+        entries = mine_glossary(words.observe(records), analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
+        corrections = parse_corrections(job.choices.corrections)
+        corrected = apply_corrections(entries, corrections, analyzer, job.options.notify)
         for name in (GLOSSARY, CORRECTIONS):
             (index / name).unlink(missing_ok=True)
         if job.choices.corrections:
             (index / CORRECTIONS).write_bytes(job.choices.corrections)
         write_glossary(index / GLOSSARY, corrected)
+        removed = [(pair.korean, pair.english.lower()) for pair in corrections if not pair.is_added]
+        write_spellings(index / GLOSSARY, words, analyzer, removed)
 
 
 def _write_vectors(job: BuildJob) -> None:

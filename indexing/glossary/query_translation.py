@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.analysis.request_framing import framing_spans
 from shrag.indexing.bm25 import idf
+from shrag.indexing.glossary.query_transliteration import find_transliterations
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, simple_tokens
 from shrag.indexing.search_engine import SearchEngine, Statistics
 
@@ -37,6 +38,9 @@ class BilingualLexicon(Protocol):
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
         """Return the entries of each phrase, a sequence of terms in either language, the most confident first."""
+
+    def transliterations(self, word: str) -> list[Entry]:
+        """Return entries of a Hangul word, or an English one in lower case, for its likely transliterations."""
 
 
 class PhraseTranslation(NamedTuple):
@@ -110,7 +114,7 @@ def analyze_question(
 ) -> AnalyzedQuestion:
     """Analyze a question or another text, and translate it where there is a lexicon."""
     (tokens,) = analyzer.tokens([text])
-    segments = translate_query(tokens, lexicon, framing_spans(text))
+    segments = translate_query(tokens, lexicon, framing_spans(text), text)
     terms = [
         (*segment.terms, *chain.from_iterable(each.terms for each in segment.translations)) for segment in segments
     ]
@@ -131,11 +135,12 @@ def analyze_question(
 
 
 def translate_query(
-    tokens: Iterable[Token], lexicon: BilingualLexicon | None, framing: Sequence[tuple[int, int]] = ()
+    tokens: Iterable[Token], lexicon: BilingualLexicon | None, framing: Sequence[tuple[int, int]] = (), text: str = ""
 ) -> list[QuerySegment]:
     """Group a question's tokens, which come by rising start, into segments, and translate them.
 
     Compounds (인공신경망) come last, each a segment without translations: its parts (인공, 신경망) have them.
+    Words without a translation may have a transliteration.
 
     Args:
         tokens: The tokens.
@@ -143,6 +148,7 @@ def translate_query(
         framing: The ranges of the question that frame it, as
             :func:`~shrag.indexing.analysis.request_framing.framing_spans` gives them; ignored where nothing else has a
             keyword.
+        text: The question; without it no English word has a transliteration.
     """
     compounds: list[Token] = []
     simple: list[Token] = []
@@ -153,6 +159,8 @@ def translate_query(
     # Framing words are in no phrase to translate.
     translatable = [() if number in framed else group for number, group in enumerate(groups)]
     translations = _translate(translatable, lexicon) if lexicon is not None else {}
+    if lexicon is not None:
+        translations |= _transliterate(text, translatable, translations, lexicon)
     if framed:
         framed |= {number for number, token in enumerate(compounds, len(groups)) if _within(token, framing)}
     groups += [[token] for token in compounds]
@@ -252,7 +260,7 @@ def _within(token: Token, ranges: Iterable[tuple[int, int]]) -> bool:
 
 def _translate(
     groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon
-) -> Mapping[int, tuple[PhraseTranslation, ...]]:
+) -> dict[int, tuple[PhraseTranslation, ...]]:
     """Return the translations of the groups that have any, by the group's position."""
     terms = [
         (number, token.term)
@@ -275,9 +283,7 @@ def _translate(
             korean = phrase == entries[0].korean_terms
             most = max((entry.records for entry in entries if entry.source == "parenthetical"), default=0)
             translations = [
-                PhraseTranslation(entry.english, entry.english_terms, share, entry.score)
-                if korean
-                else PhraseTranslation(entry.korean, entry.korean_terms, share, entry.score)
+                _phrase_translation(entry, share, korean=korean)
                 for entry in entries
                 if entry.source != "parenthetical" or entry.records >= _RARE * most
             ]
@@ -287,4 +293,22 @@ def _translate(
             break
         else:
             start += 1
+    return found
+
+
+def _phrase_translation(entry: Entry, share: float, *, korean: bool) -> PhraseTranslation:
+    if korean:
+        return PhraseTranslation(entry.english, entry.english_terms, share, entry.score)
+    return PhraseTranslation(entry.korean, entry.korean_terms, share, entry.score)
+
+
+def _transliterate(
+    text: str, groups: Sequence[Sequence[Token]], translated: Mapping[int, object], lexicon: BilingualLexicon
+) -> dict[int, tuple[PhraseTranslation, ...]]:
+    """Return the transliterations of groups without a translation, by the group's position."""
+    found: dict[int, tuple[PhraseTranslation, ...]] = {}
+    for covered, entries in find_transliterations(text, groups, translated, lexicon.transliterations):
+        korean = _HANGUL.search(groups[covered[0]][0].term) is not None
+        for number in covered:
+            found[number] = tuple(_phrase_translation(entry, 1 / len(covered), korean=korean) for entry in entries)
     return found

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
+from shrag.indexing.analysis.latin import stem_words
+from shrag.indexing.glossary.spelling.table import SpellingTable
 from shrag.indexing.storage.checksums import open_readonly
 
 FILE = "glossary.sqlite"
@@ -64,6 +66,8 @@ class Glossary:
         self._database = open_readonly(path)
         self._lock = threading.Lock()
         self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
+        self._spellings = SpellingTable(self._database)
+        self._cached_transliterations = lru_cache(maxsize=_MAX_CACHED)(self._transliterations)
         self._cached_most_frequent = lru_cache(maxsize=1)(self._most_frequent)  # the query sorts all entries
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
@@ -76,6 +80,17 @@ class Glossary:
             For each phrase its entries by descending score, empty where the glossary does not have it.
         """
         return [list(self._cached_look_up(" ".join(phrase))) for phrase in phrases]
+
+    def transliterations(self, word: str) -> list[Entry]:
+        """Look up the words of the index that a word most likely transliterates, or that transliterate it.
+
+        Args:
+            word: A Hangul word, or an English one in lower case.
+
+        Returns:
+            Entries of the source ``transliteration``, by descending score; mostly none.
+        """
+        return list(self._cached_transliterations(word))
 
     def entries(self) -> Iterator[Entry]:
         """Return every entry, by descending score, then by the Korean and the English phrase."""
@@ -100,6 +115,19 @@ class Glossary:
         with self._lock:
             rows = self._database.execute(f"{_ALL} {_MOST_FREQUENT_FIRST} LIMIT ?", (limit,)).fetchall()
         return tuple(_entry(row) for row in rows)
+
+    def _transliterations(self, word: str) -> tuple[Entry, ...]:
+        with self._lock:
+            if word.isascii():
+                found = self._spellings.of_english(word)
+                terms = tuple(stem_words([word]))
+                return tuple(
+                    Entry(each.text, word, each.terms, terms, 0, "transliteration", each.probability) for each in found
+                )
+            found = self._spellings.of_korean(word)
+        return tuple(
+            Entry(word, each.text, (word,), each.terms, 0, "transliteration", each.probability) for each in found
+        )
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
         with self._lock:

@@ -10,6 +10,8 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 
+_COPYRIGHT = re.compile(r"(?<=[.!?\w)])\s*(?:copyright )?(?:©|\(c\) ?(?=(?:19|20)\d\d)).*$", re.IGNORECASE | re.DOTALL)
+
 _BACKWARD_KO = (
     "또한?[ ,]|그리고|더불어|나아가|더 나아가|뿐만|뿐 아니라|아울러|게다가|더욱이|다음으로|동시에|마찬가지로|특히|"
     "즉[ ,]|예를 들|"
@@ -92,6 +94,15 @@ _QUESTION = re.compile(r"\?[\"'”’)]*$")
 def is_noise(sentence: str) -> bool:
     """Return whether a sentence is none of the text: a line of keywords, a copyright notice, an address."""
     return bool(_NOISE.match(sentence))
+
+
+def without_copyright(sentence: str) -> str:
+    """Return a sentence without the copyright notice at its end.
+
+    >>> without_copyright("Radars are not covered.©1993 A Publisher Inc")
+    'Radars are not covered.'
+    """
+    return _COPYRIGHT.sub("", sentence)
 
 
 def refers_back(sentence: str) -> bool:

@@ -34,6 +34,9 @@ CONSIDERED = 10
 MOST_RELATED = 3
 """Related records of an answer."""
 
+MOST_QUOTED = 3
+"""Records that an answer from several searches quotes."""
+
 _LEAST_SAME_LANGUAGE = 0.3
 _LEAST_TRANSLATED = 0.25
 _LEAST_OTHER_LANGUAGE = 0.08
@@ -42,9 +45,14 @@ _LEAST_OTHER_LANGUAGE = 0.08
 _LEAST_COVERAGE = 0.3
 _LEAST_SIMILARITY = 0.16
 _SAME_PAPER = 0.6
+# A record completes the leading one where it covers this share of the question by words that that lacks. For 60 of
+# multihop-en, the answer by `chain` contains the reference for 0.35 with it, for 0.17 from the leading record alone.
+_LEAST_ADDED = 0.15
 
 
-def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Sequence[AnalyzedRecord]) -> Answer:
+def extract_answer(
+    question: Question, words: Sequence[QueryTerm], evidence: Sequence[AnalyzedRecord], *, merged: bool = False
+) -> Answer:
     """Return the answer to ``question`` from ``evidence``, the best record first; citations number it from 1.
 
     The leading record is the first one that has a sentence; without any the answer has a reason.
@@ -53,15 +61,17 @@ def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Seq
         question: The question.
         words: Its words.
         evidence: Records that answer it, the best one first.
+        merged: Whether they are of several searches; then records that complete the leading one are quoted as it is.
     """
-    quoted = (_quoted(number, analyzed, words, question.language) for number, analyzed in enumerate(evidence, 1))
-    lead = next((each for each in quoted if each.text.sentences), None)
-    if lead is None:
+    all_quoted = (_quoted(number, analyzed, words, question.language) for number, analyzed in enumerate(evidence, 1))
+    quoted = [each for each in all_quoted if each.text.sentences]
+    if not quoted:
         return Answer("extractive", question.language, (), (), "nothing_fits" if evidence else "nothing_found")
-    sections = [_section("record", lead, select_sentences(lead.text.sentences))]
-    shown = [lead]
-    for related in quoted:
-        if len(shown) > MOST_RELATED:
+    shown = _completed(quoted[:EVIDENCE], words) if merged else quoted[:1]
+    sections = [_section("record", each, select_sentences(each.text.sentences)) for each in shown]
+    most = len(shown) + MOST_RELATED
+    for related in quoted[1:]:
+        if len(shown) == most:
             break
         finding = best_finding(related.text.sentences)
         if finding and _is_related(related, shown, question.language):
@@ -72,7 +82,7 @@ def extract_answer(question: Question, words: Sequence[QueryTerm], evidence: Seq
         question.language,
         tuple(sections),
         make_citations(sections, [analyzed.record for analyzed in evidence]),
-        quoted_language=_other_language(lead.text.language, question.language),
+        quoted_language=_other_language(quoted[0].text.language, question.language),
     )
 
 
@@ -113,6 +123,16 @@ def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSent
     record = quoted.analyzed.record
     source = Citation(quoted.number, record.docid, record.title)
     return Section(part, tuple([Sentence(each.text, (quoted.number,)) for each in sentences]), source)
+
+
+def _completed(quoted: Sequence[_Quoted], words: Sequence[QueryTerm]) -> list[_Quoted]:
+    """Return the leading record and those that cover words of the question that it lacks."""
+    lead = quoted[0]
+
+    def adds(other: _Quoted) -> bool:
+        return matched_share(words, lead.terms | other.terms) >= lead.coverage + _LEAST_ADDED
+
+    return [lead, *filter(adds, quoted[1:])][:MOST_QUOTED]
 
 
 def _other_language(quoted: Language, asked: AnswerLanguage) -> AnswerLanguage | None:

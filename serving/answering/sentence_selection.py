@@ -23,6 +23,7 @@ from shrag.serving.answering.discourse import (
     refers_back,
     role_worth,
     states_result,
+    without_copyright,
 )
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
@@ -74,7 +75,7 @@ def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language
     usual = [span for span in spans if _is_sentence(text[span[0].start : span[0].end])]
     found: list[tuple[Language, QuotableSentence]] = []
     for (start, end), terms in usual or spans:
-        sentence = _cut(text[start:end])
+        sentence = _cut(without_copyright(text[start:end]))
         held = frozenset(terms)
         if not _NO_WORD.fullmatch(sentence):
             found.append((detect_language(sentence), QuotableSentence(sentence, held, matched_share(words, held))))
@@ -213,7 +214,7 @@ def _stands_alone(text: str) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
-    return len(text) <= LONGEST_SENTENCE and " " in text and not is_noise(text)
+    return len(text) <= LONGEST_SENTENCE and " " in text and not is_noise(without_copyright(text))
 
 
 def _cut(sentence: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from shrag.indexing.glossary.store import Entry, Glossary
 from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.query import And, Term
 from shrag.serving.engine import Engine
 from shrag.serving.errors import UnknownStrategy
 from shrag.serving.page.request import InterfaceLanguage, PageRequest
@@ -66,22 +69,59 @@ _MINED = frozenset({"parenthetical", "keywords"})
 
 _CONSIDERED = 200
 
+_LOOKED_FOR = 50
+"""How many pairs are looked for in titles; two queries each."""
+
 
 def example_terms(index: OpenIndex) -> list[tuple[str, str]]:
     """Return Korean and English terms of ``index``, at most :data:`MOST_EXAMPLES` pairs, none without a glossary.
 
-    They are the most frequent pairs mined from its own texts, terms of several words first: those say what a paper is
-    about, where a single word often does not.
+    They are frequent pairs mined from its own texts. Pairs with each term in a title come first, because titles name
+    subjects rather than methods and a question about them has records in both languages; then terms of several words.
     """
     if index.glossary is None:
         return []
+    if index.glossary not in _cached_examples:
+        _cached_examples[index.glossary] = _choose_examples(index, index.glossary)
+    return list(_cached_examples[index.glossary])
+
+
+_cached_examples: WeakKeyDictionary[Glossary, list[tuple[str, str]]] = WeakKeyDictionary()
+
+
+def _choose_examples(index: OpenIndex, glossary: Glossary) -> list[tuple[str, str]]:
     entries = [
         entry
-        for entry in index.glossary.most_frequent(_CONSIDERED)
+        for entry in glossary.most_frequent(_CONSIDERED)
         if entry.source in _MINED and max(len(entry.korean), len(entry.english)) <= LONGEST_NAME
     ]
-    entries.sort(key=lambda entry: len(entry.english_terms) < 2)  # a stable sort: frequency orders each half
-    return [(entry.korean, entry.english) for entry in entries[:MOST_EXAMPLES]]
+    subjects = _in_titles(index, entries[:_LOOKED_FOR])
+    # A stable sort: frequency orders each part.
+    entries.sort(key=lambda entry: (entry not in subjects, len(entry.english_terms) < 2))
+    pairs: list[tuple[str, str]] = []
+    for entry in entries:
+        if not any(entry.korean == korean or entry.english == english for korean, english in pairs):
+            pairs.append((entry.korean, entry.english))
+    return pairs[:MOST_EXAMPLES]
+
+
+def _in_titles(index: OpenIndex, entries: Sequence[Entry]) -> set[Entry]:
+    """Return the entries of which both phrases are found first in a record that has the phrase in its title."""
+    phrases = [terms for entry in entries for terms in (entry.korean_terms, entry.english_terms)]
+    found = index.searcher.search([And(tuple(map(Term, terms))) for terms in phrases], 1)
+    records = {hit.docid for hits in found for hit in hits}
+    titles = {
+        analyzed.record.docid: set(analyzed.title_terms)
+        for analyzed in index.store.fetch(sorted(records))
+        if analyzed is not None
+    }
+    named = [
+        any(titles.get(hit.docid, set()).issuperset(terms) for hit in hits)
+        for hits, terms in zip(found, phrases, strict=True)
+    ]
+    return {
+        entry for entry, korean, english in zip(entries, named[::2], named[1::2], strict=True) if korean and english
+    }
 
 
 def example_questions(index: OpenIndex, language: InterfaceLanguage, pattern: str) -> list[str]:

@@ -36,7 +36,7 @@ class QueryTerm(NamedTuple):
         start: Where its first occurrence begins in the question.
         end: Where that ends.
         parts: The words of a phrase, all of which must match; ``terms`` are the terms of all.
-        whole: The index's term of the whole phrase (강화학습), which matches as its parts do together; empty if it has none.
+        whole: The index's term of the whole phrase (강화학습), which matches as all its parts do; else empty.
         framing: Whether it only frames the request (``Could you summarize``).
     """
 

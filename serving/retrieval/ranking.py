@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +29,10 @@ RRF_K = 60
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """A question's own words, the events of its search, and the records of the candidates in their order."""
+    """A question's own words, the events of its search, and the records of the candidates in their order.
+
+    ``merged`` says that several questions were searched for, whose records may complete one another.
+    """
 
     terms: Sequence[QueryTerm]
     keywords: Keywords
@@ -37,6 +40,7 @@ class RetrievalResult:
     hits: Hits
     ranking: Ranking
     candidates: Sequence[AnalyzedRecord]
+    merged: bool = field(default=False, kw_only=True)
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -18,27 +18,27 @@ DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["corpus", "add", "demo", "--format", "scienceon", str(DEMO / "records.jsonl")]) == 0
     out = capsys.readouterr().out
-    assert "corpus demo: 170 records (59 en, 111 ko), 162 complete" in out
-    assert "170 lines read = 170 records + 0 rejected + 0 duplicates + 0 blank" in out
+    assert "corpus demo: 235 records (97 en, 138 ko), 226 complete" in out
+    assert "235 lines read = 235 records + 0 rejected + 0 duplicates + 0 blank" in out
     assert run(["index", "demo"]) == 0
-    assert "index demo: generation 1, 170 records" in capsys.readouterr().out
+    assert "index demo: generation 1, 235 records" in capsys.readouterr().out
     assert run(["index", "demo"]) == 0
     assert "up to date" in capsys.readouterr().out
     assert run(["search", "demo", "그래핀 전자파 차폐", "-k", "1"]) == 0
-    assert "DEMO-MAT-001" in capsys.readouterr().out
+    assert "DEMO-MAT-012" in capsys.readouterr().out
     assert run(["ask", "demo", "재택근무를 많이 할수록 갈등이 커지는가?"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("[발췌 답변: 언어 모델 없이")
-    assert "##결론##" in out
+    assert "##재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과 [1]##" in out
     assert "[1] DEMO-SOC-012  재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과" in out
     assert (own_home / "indexes" / "demo" / "CURRENT").is_file()
     assert run(["search", "demo", "그래핀", "--strategy", "hybrid"]) == 4
     assert "build it with `shrag index demo --encoder lsa`" in capsys.readouterr().err
     assert run(["index", "demo", "--encoder", "lsa"]) == 0
-    assert "index demo: generation 2, 170 records" in capsys.readouterr().out
+    assert "index demo: generation 2, 235 records" in capsys.readouterr().out
     assert run(["search", "demo", "그래핀 전자파 차폐", "-k", "1", "--strategy", "hybrid"]) == 0
     assert run(["search", "demo", "그래핀 전자파 차폐", "--strategy", "retrieve(9) > rerank(1)"]) == 0
-    assert "DEMO-MAT-001" in capsys.readouterr().out
+    assert "DEMO-MAT-012" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_a_run_and_its_evaluation(
     assert header == "run\tnDCG@10\tSuccess@10"
     path, ndcg, success = values.split("\t")
     assert (path, success) == (str(output), "1.0000")
-    assert float(ndcg) == pytest.approx(0.965, abs=0.001)
+    assert float(ndcg) == pytest.approx(0.939, abs=0.001)
 
 
 def test_json_is_one_object_a_line(

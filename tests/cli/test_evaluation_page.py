@@ -26,5 +26,5 @@ def test_every_command_on_the_page_prints_what_the_page_shows(
         arguments = [str(ROOT / each) if each.startswith("corpora/") else each for each in shlex.split(command)]
         assert run(arguments) == 0
         captured = capsys.readouterr()
-        told = captured.err if arguments[0] == "run" else captured.out
+        told = re.sub(r"^topics: .*\n", "", captured.err, flags=re.M) if arguments[0] == "run" else captured.out
         assert told == shown

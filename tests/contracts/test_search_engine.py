@@ -135,7 +135,7 @@ def documents(demo_home: Path) -> list[AnalyzedRecord]:
     docids = [line.partition('"CN": "')[2].partition('"')[0] for line in lines]
     found = [document for document in opened.store.fetch(docids) if document is not None]
     opened.close()
-    assert len(found) == 170
+    assert len(found) == 235
     return found
 
 
@@ -240,7 +240,7 @@ def test_every_question_is_ranked_as_a_plain_scorer_ranks_it(
             + parameters.title_boost * bm25_score(query, document.title_terms, statistics.title, parameters)
             for document in documents
         }
-        (hits,) = engine.search([any_of(terms)], 170)
+        (hits,) = engine.search([any_of(terms)], 235)
         assert {hit.docid for hit in hits} == {docid for docid, score in scores.items() if score > 0}
         assert all(hit.score == pytest.approx(scores[hit.docid], rel=1e-5) for hit in hits)
         assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.docid))
@@ -325,9 +325,9 @@ def test_how_a_question_is_written_down_does_not_matter(demo: Engine) -> None:
 
 def test_the_best_of_several_ways_scores_and_a_weight_multiplies(engine: EngineAndStore) -> None:
     ways = [Term("그래핀"), Term("graphen"), Term("탄소")]
-    alone = [{hit.docid: hit.score for hit in hits} for hits in engine.search(ways, 170)]
+    alone = [{hit.docid: hit.score for hit in hits} for hits in engine.search(ways, 235)]
     (best, weighted, nothing) = engine.search(
-        [DisjunctionMax(tuple(ways)), Boost(ways[0], 0.5), DisjunctionMax(())], 170
+        [DisjunctionMax(tuple(ways)), Boost(ways[0], 0.5), DisjunctionMax(())], 235
     )
     expected = {
         docid: max(scores.get(docid, 0.0) for scores in alone) for docid in set().union(*(set(each) for each in alone))

@@ -28,7 +28,7 @@ def test_search_returns_what_the_engine_ranks(client: TestClient, demo: Engine) 
     ranked = demo.search(QUESTION, k=3).ranking.records
     assert [record["record"]["docid"] for record in body["records"]] == [r.record.docid for r in ranked]
     assert (body["language"], body["index"], body["index_generation"], body["reason"]) == ("ko", "demo", 1, "")
-    assert [keyword["text"] for keyword in body["keywords"]][:2] == ["재택근무", "갈등"]
+    assert [keyword["text"] for keyword in body["keywords"]][:2] == ["갈등", "재택근무"]
     assert body["reranker_is_model"] is False
     assert set(body["seconds"]) == {"keywords", "search", "ranking"}
 
@@ -145,7 +145,7 @@ def test_health_says_what_is_served(client: TestClient) -> None:
         "index": "demo",
         "index_generation": 1,
         "index_problem": "",
-        "records": 170,
+        "records": 235,
         "files": "verified",
     }
     ready |= {"files": "verified", "generator_status": "extractive", "generator_failure": "", "language_model": None}

@@ -19,7 +19,7 @@ from shrag.serving.strategy import Resources
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
 
-def test_every_demonstration_question_finds_a_record_that_answers_within_its_first_four(demo: Engine) -> None:
+def test_demonstration_questions_find_a_record_that_answers_first_or_near_the_top(demo: Engine) -> None:
     best: dict[str, set[str]] = {}
     for qrel in read_qrels(DEMO / "qrels.txt"):
         if qrel.relevance == 2:
@@ -28,7 +28,7 @@ def test_every_demonstration_question_finds_a_record_that_answers_within_its_fir
     for topic in read_topics(DEMO / "topics.tsv"):
         records = demo.search(topic.text).ranking.records
         ranks[topic.qid] = min((r.rank for r in records if r.record.docid in best[topic.qid]), default=99)
-    assert sum(rank == 1 for rank in ranks.values()) == 35
+    assert sum(rank == 1 for rank in ranks.values()) == 65
     assert {qid: rank for qid, rank in ranks.items() if rank > 4} == {}
 
 

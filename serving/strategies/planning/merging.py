@@ -55,6 +55,7 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
             reason="" if scored else first.ranking.reason,
         ),
         candidates=list(candidates.values()),
+        merged=True,
     )
 
 

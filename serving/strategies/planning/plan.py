@@ -61,7 +61,8 @@ class Plan:
         with self.timer.stage("ranking"):
             merged = merge(found, self.request)
         yield from merged.events
-        rest = answer(self.request, merged, self.resources, self.timer, notes)
+        asked = replace(merged, terms=found[0].terms)  # an answer is to the user's question, not to what led to it
+        rest = answer(self.request, asked, self.resources, self.timer, notes)
         yield from insert_final_root(self.root, rest, answered=bool(merged.ranking.records))
 
 

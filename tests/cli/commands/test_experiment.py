@@ -153,6 +153,6 @@ def test_an_experiment_and_its_report_need_no_network_at_all(tmp_path: Path) -> 
         shrag report results --output report.html
     """
     said = run_without_network(commands, tmp_path / "home")
-    assert "## demo (40 questions)" in said
+    assert "## demo (78 questions)" in said
     assert sorted(path.name for path in Path("results/plots").iterdir()) == ["plot-1.png", "plot-1.svg"]
     assert "The demonstration" in Path("report.html").read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ def test_verify_says_what_it_looked_at(indexes: Path, capsys: pytest.CaptureFixt
     assert run(["index", "verify", "demo"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "index demo: generation 3 is intact"
-    assert "         records        170 examined  ok" in out
+    assert "         records        235 examined  ok" in out
     assert run(["index", "verify", "demo", "--json", "--generation", "1"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert lines[-1] == {"index": "demo", "generation": 1, "verified": True}
@@ -65,7 +65,7 @@ def test_verify_names_every_damaged_file_and_ends_with_4(indexes: Path, capsys: 
 
 def test_rollback_and_list(indexes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["index", "rollback", "demo"]) == 0
-    assert capsys.readouterr().out == "index demo: generation 2 is current, 170 records\n"
+    assert capsys.readouterr().out == "index demo: generation 2 is current, 235 records\n"
     assert run(["index", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in lines] == ["1", "*", "3"]

@@ -17,7 +17,7 @@ def test_the_card_says_what_was_asked_of_what_by_which_code_on_which_machine_and
     card = read_card(results_folder)
     assert card.fingerprint == identity_fingerprint(card.identity)
     assert card.identity.experiment.title == "Small"
-    assert (card.identity.questions["demo"].topics, card.identity.indexes["demo"].records) == (10, 170)
+    assert (card.identity.questions["demo"].topics, card.identity.indexes["demo"].records) == (10, 235)
     assert card.identity.indexes["demo"].vectors is not None
     assert len(card.identity.prompts) == len(card.code.digest) == 64
     assert card.identity.code == card.code.digest

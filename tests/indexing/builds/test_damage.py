@@ -201,7 +201,7 @@ def test_verifying_looks_at_every_side_of_a_whole_index(home: Path) -> None:
         "CheckIndex": 1,
         "databases": 2,
         "opening": 1,
-        "records": 170,
+        "records": 235,
         "golden queries": 20,
         "analysis": 20,
     }

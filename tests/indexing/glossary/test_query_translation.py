@@ -34,6 +34,14 @@ class _Book:
             for phrase in phrases
         ]
 
+    def transliterations(self, word: str) -> list[Entry]:
+        """See :class:`BilingualLexicon`."""
+        return (
+            [Entry(word, "milkshake", (word,), ("milkshak",), 0, "transliteration", 0.8)]
+            if word == "밀크셰이크"
+            else []
+        )
+
 
 def _carried(analyzer: KoreanEnglishAnalyzer, question: str) -> list[tuple[tuple[str, ...], list[tuple[str, float]]]]:
     (tokens,) = analyzer.tokens([question])
@@ -52,6 +60,15 @@ def test_the_longest_phrase_is_carried_over_and_its_words_share_it(analyzer: Kor
     assert _carried(analyzer, "neural networks") == [
         (("neural",), [("인공 신경망", 0.5)]),
         (("network",), [("인공 신경망", 0.5)]),
+    ]
+
+
+def test_a_word_without_a_translation_may_have_a_transliteration(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _carried(analyzer, "밀크셰이크 우유") == [
+        (("밀크",), [("milkshake", 0.5)]),
+        (("셰이크",), [("milkshake", 0.5)]),
+        (("우유",), [("milk", 1.0)]),
+        (("밀크셰이크",), []),
     ]
 
 

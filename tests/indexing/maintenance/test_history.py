@@ -125,9 +125,9 @@ def test_the_list_shows_generations_whole_or_not(home: Path) -> None:
     (home / "indexes" / "demo" / "gen-000002" / MANIFEST_FILE).unlink()
     rows = list_index(home / "indexes", "demo")
     assert [(row.generation, row.current, row.records) for row in rows] == [
-        (1, False, 170),
+        (1, False, 235),
         (2, False, 0),
-        (3, True, 170),
+        (3, True, 235),
     ]
     assert "MANIFEST.json is missing" in rows[1].problem
     assert list_names(home / "indexes") == ["demo"]

@@ -26,7 +26,7 @@ def test_the_index_accounts_for_every_line_of_its_sources(demo_home: Path) -> No
     folder, manifest = current_generation(demo_home / "indexes" / "demo")
     assert folder.name == "gen-000001"
     (account,) = manifest.source.sources
-    assert manifest.records == manifest.source.records == account.records == 170
+    assert manifest.records == manifest.source.records == account.records == 235
     assert account.lines == account.records + account.rejected + account.duplicates + account.blank
     assert (manifest.bm25.k1, manifest.bm25.b, manifest.bm25.title_boost) == (0.9, 0.4, 0.2)
     assert {"lucene/segments_1", "tokens.sqlite"} <= manifest.files.keys()
@@ -117,8 +117,8 @@ def test_a_corpus_that_is_not_there_cannot_be_indexed(tmp_path: Path) -> None:
 
 def test_a_corpus_with_fewer_records_than_it_says_is_not_published(home: Path) -> None:
     path = home / "corpora" / "demo" / "manifest.json"
-    path.write_text(path.read_text().replace('"records": 170', '"records": 171', 1))
-    with pytest.raises((CorpusError, IndexingError), match=r"counts do not add up|says 171 records and 170 are in"):
+    path.write_text(path.read_text().replace('"records": 235', '"records": 236', 1))
+    with pytest.raises((CorpusError, IndexingError), match=r"counts do not add up|says 236 records and 235 are in"):
         build_index(home / "corpora", home / "indexes", "demo", force=True)
     assert current_generation(home / "indexes" / "demo")[1].generation == 1
 

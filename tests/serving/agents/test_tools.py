@@ -95,7 +95,7 @@ def test_get_document_gives_the_record(served: ServedIndexes, demo: Engine) -> N
 
 def test_list_indexes_gives_those_served(served: ServedIndexes) -> None:
     reply: IndexesReply = _call(served, "list_indexes")
-    assert [(each.name, each.records) for each in reply.indexes] == [("demo", 170)]
+    assert [(each.name, each.records) for each in reply.indexes] == [("demo", 235)]
 
 
 @pytest.mark.parametrize(

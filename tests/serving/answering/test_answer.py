@@ -109,7 +109,7 @@ def test_a_model_reads_the_estimate_and_decides_itself(demo: Engine) -> None:
     assert "\n\n검색의 추정: 기록이 질문에 답한다는 확신 낮음. 기록에 없는 말: 갈등, 가정.\n\n질문: " in prompt
     without = _model("##본론##\n" + best.text.split(". ")[0] + " [1].")
     _answer(demo, None, model=without)
-    assert "추정" not in without.asked[-1][-1].content
+    assert "검색의 추정" not in without.asked[-1][-1].content
 
 
 def test_a_models_refusal_is_the_same_refusal(demo: Engine) -> None:

@@ -176,7 +176,7 @@ def test_the_prompt_has_the_rules_five_records_and_the_question(demo: Engine, se
 
 
 def test_both_languages_keywords_are_single_words_of_the_index_in_the_models_order(demo: Engine) -> None:
-    result = _engine(demo).search(QUESTION, k=40, keyword_order="model")
+    result = _engine(demo).search(QUESTION, k=100, keyword_order="model")
     keywords = result.keywords
     assert (keywords.order, keywords.model) == ("model", "scripted")
     assert [keyword.text for keyword in keywords.keywords] == [

@@ -150,6 +150,13 @@ def test_headings_keywords_and_copyright_notices_are_not_quoted() -> None:
     assert _quotable(text, "graphene") == ["Films of graphene were measured."]
 
 
+def test_a_copyright_notice_behind_a_sentence_is_cut_off() -> None:
+    text = (
+        "Films of graphene were measured by three methods and compared as shields with sheets of copper.©1993 A Press"
+    )
+    assert _quotable(text, "graphene") == [text.partition("©")[0]]
+
+
 @pytest.mark.parametrize(
     ("text", "quoted"),
     [

@@ -57,7 +57,7 @@ def test_it_serves_until_told_to_stop_and_ends_with_0(demo_home: Path) -> None:
     with serve_process(demo_home, "demo") as (server, address):
         assert address.startswith("http://127.0.0.1:")
         status, body = _get(address + "health/ready")
-        assert (status, json.loads(body)["records"]) == (200, 170)
+        assert (status, json.loads(body)["records"]) == (200, 235)
         assert "SHRAG" in _get(address)[1]
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=12) == 0

@@ -26,8 +26,8 @@ QUESTION = "How much does milk yield fall in dairy cows under heat stress?"
 
 def test_by_vectors_the_candidates_are_ranked_by_the_stored_cosines(demo_home: Path, demo: Engine) -> None:
     engine = open_engine(demo_home / "indexes", "demo", reranker="vectors")
-    found = engine.search(QUESTION, k=170)
-    plain = demo.search(QUESTION, k=170)
+    found = engine.search(QUESTION, k=235)
+    plain = demo.search(QUESTION, k=235)
     assert found.hits == plain.hits  # the same candidates
     assert found.ranking.reranker == "LSA cosine"
     assert not found.ranking.reranker_is_model

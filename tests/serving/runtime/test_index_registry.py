@@ -48,8 +48,8 @@ def served(opener: _Opener) -> Iterator[ServedIndexes]:
 
 def test_an_index_is_opened_once_and_not_before_it_is_asked_for(opener: _Opener, served: ServedIndexes) -> None:
     assert [(each.name, each.generation, each.records, each.encoder, each.problem) for each in served.describe()] == [
-        ("demo", 1, 170, "lsa", ""),
-        ("other", 1, 170, "lsa", ""),
+        ("demo", 1, 235, "lsa", ""),
+        ("other", 1, 235, "lsa", ""),
     ]
     assert opener.opened == []
     for name in ("", "demo", "other", "demo"):

@@ -152,7 +152,7 @@ def test_too_many_questions_are_a_rate_limit_error_that_the_client_knows_how_to_
 def test_a_failure_in_the_middle_of_a_stream_is_an_error_and_no_end(
     demo: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret")
 
     monkeypatch.setattr("shrag.serving.answering.answer.extract_answer", fail)

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.records import Record
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary.spelling.collector import SpellingCollector
+from shrag.indexing.glossary.spelling.table import write_spellings
+from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
+
+TEXTS = (
+    "A laddering interview of tourists explains their motives. Laddering links attributes and values.",
+    "Dopamine release and amphetamine. The Monte Carlo method, again by Monte Carlo simulation.",
+    "The marathon runners drank coffee in the Italian villa; a cross-over trial, a cross-over design.",
+    "We study apple orchards, the common cold and the human mind.",
+    "디젤 엔진과 헤드셋을 크라우드소싱으로 평가하였다. 사과와 감기, 마음을 다룬다.",
+)
+
+
+def _collect(texts: Sequence[str]) -> SpellingCollector:
+    words = SpellingCollector()
+    records = [Record(f"r{number}", "", text, "en", complete=True) for number, text in enumerate(texts)]
+    assert list(words.observe(records)) == records
+    return words
+
+
+def _write(path: Path, analyzer: KoreanEnglishAnalyzer, removed: Sequence[tuple[str, str]] = ()) -> Path:
+    write_glossary(path, [])
+    assert write_spellings(path, _collect(TEXTS), analyzer, removed) > 30
+    return path
+
+
+@pytest.fixture(scope="module")
+def glossary(analyzer: KoreanEnglishAnalyzer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Glossary]:
+    """Yield a glossary without entries and with the spellings of TEXTS."""
+    opened = Glossary(_write(tmp_path_factory.mktemp("spellings") / "glossary.sqlite", analyzer))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("korean", "english", "terms"),
+    [
+        ("래더링", "laddering", ("ladder",)),
+        ("암페타민", "amphetamine", ("amphetamin",)),
+        ("마라톤", "marathon", ("marathon",)),
+        ("몬테카를로", "monte carlo", ("mont", "carlo")),
+        ("이탈리아", "italian", ("italian",)),
+        ("크로스오버", "cross-over", ("crossov",)),
+        ("암페타민형", "amphetamine", ("amphetamin",)),
+    ],
+)
+def test_a_korean_word_finds_its_english_origin(
+    glossary: Glossary, korean: str, english: str, terms: tuple[str, ...]
+) -> None:
+    entry = glossary.transliterations(korean)[0]
+    assert (entry.korean, entry.korean_terms, entry.source, entry.records) == (korean, (korean,), "transliteration", 0)
+    assert (entry.english, entry.english_terms) == (english, terms)
+    assert 0.5 < entry.score <= 1
+
+
+@pytest.mark.parametrize(("english", "korean"), [("diesel", "디젤"), ("headset", "헤드셋")])
+def test_an_english_word_finds_its_transliteration(glossary: Glossary, english: str, korean: str) -> None:
+    (entry,) = glossary.transliterations(english)
+    assert (entry.korean, entry.korean_terms, entry.english) == (korean, (korean,), english)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["사과", "마음", "감기", "학교", "어머니", "자동차", "컴퓨터", "cold", "mind", "", "a가", "Diesel", "x-ray", "x"],
+)
+def test_everyday_words_words_not_in_the_index_and_other_strings_find_nothing(glossary: Glossary, word: str) -> None:
+    assert glossary.transliterations(word) == []
+
+
+def test_a_pair_that_the_user_removed_is_not_found(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    path = _write(tmp_path / "corrected", analyzer, [("래더링", "laddering"), ("디젤", "diesel")])
+    glossary = Glossary(path)
+    assert glossary.transliterations("래더링") == glossary.transliterations("diesel") == []
+    assert glossary.transliterations("마라톤")
+    glossary.close()
+
+
+def test_a_glossary_of_an_earlier_version_without_the_table_has_no_transliterations(tmp_path: Path) -> None:
+    write_glossary(tmp_path / "old", [Entry("망", "network", ("망",), ("network",), 0, "user", 1.0)])
+    glossary = Glossary(tmp_path / "old")
+    assert glossary.transliterations("래더링") == glossary.transliterations("network") == []
+    assert len(glossary) == 1
+    glossary.close()
+
+
+def test_the_same_records_make_the_same_file(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    first, second = _write(tmp_path / "one", analyzer), _write(tmp_path / "two", analyzer)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_an_empty_corpus_has_an_empty_table(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    write_glossary(tmp_path / "none", [])
+    assert write_spellings(tmp_path / "none", SpellingCollector(), analyzer) == 0
+    with sqlite3.connect(tmp_path / "none") as database:
+        assert database.execute("SELECT count(*) FROM spellings").fetchone() == (0,)
+    assert Glossary(tmp_path / "none").transliterations("래더링") == []
