@@ -1,6 +1,7 @@
 """Phrases of a question that the index knows: compounds, phrases of its glossary, names whose words go together.
 
-Their words are one keyword (강화학습, not 강화 and 학습; Mechanical Turk), so that no query asks for a part alone.
+Their words are one keyword (강화학습, not 강화 and 학습; Mechanical Turk), so that no
+shorter query asks for a part alone.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from shrag.indexing.search_engine import SearchEngine
 from shrag.serving.retrieval.query_terms import QueryTerm, content_terms, join_terms
 
 # Two words are a name if so many of the documents that have the rarer one have both. Relevant records among the
-# candidates of multihop-en: 0.780 without names, 0.782 with this share, 0.779 with half, 0.775 with all capitalized
-# neighbours.
+# candidates of multihop-en, with no query of their single words: 0.780 without names, 0.782 with this share, 0.779 with
+# half, 0.775 with all capitalized neighbours.
 _TOGETHER = 0.8
 _MOST_DOCUMENTS = 100
 """Documents of the rarer word of a name; a more frequent one is not looked up."""

@@ -63,8 +63,15 @@ def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODU
 
 
 def build_subqueries(subqueries: Sequence[Sequence[QueryTerm]], settings: SearchSettings = PRODUCT) -> list[Query]:
-    """Return the queries of :func:`reduce_query`."""
-    return [_join(subquery, settings) for subquery in subqueries]
+    """Return the queries of :func:`reduce_query`.
+
+    The longest asks for any word of the phrases that the index knows, so that a record with some of them can be found;
+    the others ask for a phrase as a whole.
+    """
+    queries = [_join(subquery, settings) for subquery in subqueries]
+    if settings.words == "known" and not settings.ands and queries:
+        queries[0] = _any_word(subqueries[0])
+    return queries
 
 
 def reduce_translated_query(
@@ -154,6 +161,12 @@ def show_translation(keyword: QueryTerm) -> str:
 
 def _texts(keywords: Sequence[QueryTerm]) -> list[str]:
     return [keyword.text for keyword in keywords]
+
+
+def _any_word(keywords: Sequence[QueryTerm]) -> Query:
+    wholes = [Term(keyword.whole) for keyword in keywords if keyword.whole]
+    words = dict.fromkeys(word.terms for keyword in keywords for word in keyword.parts or (keyword,))
+    return Or((*wholes, *(Term(term) for terms in words for term in terms)))
 
 
 def _join(keywords: Sequence[QueryTerm], settings: SearchSettings) -> Query:

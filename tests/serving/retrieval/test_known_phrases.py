@@ -6,7 +6,7 @@ import pytest
 
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_translation import analyze_question
-from shrag.indexing.query import And, Boost, DisjunctionMax, Or, Term
+from shrag.indexing.query import And, Boost, DisjunctionMax, Or, Term, any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.query_builder import (
@@ -68,10 +68,14 @@ def test_a_compound_is_as_rare_as_its_term_and_another_phrase_as_its_rarest_word
     assert phrase.idf == max(part.idf for part in phrase.parts)
 
 
-def test_a_phrase_is_searched_for_by_its_term_or_all_of_its_words(demo: Engine) -> None:
-    (compound,) = _keywords(demo, "딥러닝")
+def test_a_phrase_is_searched_for_by_its_term_or_all_of_its_words_but_by_any_in_the_longest_query(demo: Engine) -> None:
+    (compound, other) = _keywords(demo, "딥러닝 예측")
     words = And((Or((Term("딥"),)), Or((Term("러닝"),))))
-    assert build_subqueries(reduce_query([compound])) == [Or((Term("딥러닝"), words))]
+    assert build_subqueries(reduce_query([compound, other])) == [
+        any_of(["딥러닝", "딥", "러닝", "예측"]),
+        Or((Term("딥러닝"), words)),
+    ]
+    assert build_subqueries(reduce_query([compound])) == [any_of(["딥러닝", "딥", "러닝"])]
 
 
 def test_a_phrase_is_translated_as_one_or_else_by_its_words(demo: Engine) -> None:
