@@ -104,9 +104,7 @@ class _Miner:
             for acronym, (phrase, _) in evidence.expansions().items()
         }
         self._bitexts = self._bilingual_bitexts()
-        self._general = weigh_vocabulary(
-            select_vocabulary(evidence.korean_words, frequencies, analyzer), frequencies, self._bitexts
-        )
+        self._general = weigh_vocabulary(select_vocabulary(frequencies, analyzer), frequencies, self._bitexts)
         self._general_terms = {
             (entry.korean_terms[0], entry.english_terms[0])
             for entry in self._general
@@ -359,4 +357,6 @@ _RANK: Mapping[Source, int] = {source: rank for rank, source in enumerate(get_ar
 def _merged(first: Entry, second: Entry) -> Entry:
     """Merge two entries of the same terms; a pair from two sources gets a higher score."""
     best = min(first, second, key=lambda entry: (_RANK[entry.source], -entry.records))
-    return best._replace(records=max(first.records, second.records), score=1 - (1 - first.score) * (1 - second.score))
+    score = 1 - (1 - first.score) * (1 - second.score)
+    only = first.only if first.only == second.only else ""
+    return best._replace(records=max(first.records, second.records), score=score, only=only)

@@ -23,14 +23,12 @@ from shrag.indexing.search_engine import SearchEngine, Statistics
 _MOST_TRANSLATIONS = 4
 # Beside a pair that occurs a hundred times, one that occurs once is more likely a mistake than a synonym.
 _RARE = 0.08
-# By 353 Korean titles asked of records left only their English abstracts (docs/glossary.md): found within ten 0.28
-# without compensation for what has no translation, 0.44 with half of it, 0.54 with all; the other two matter little.
-_MOST_COMPENSATION = 3.0
 _KOREAN_SHARE = 0.2
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 # Matches once for each term that has Hangul: a passage is tested as one string, which takes a sixth of the time.
 _HANGUL_TERM = re.compile("[\uac00-\ud7a3][^ ]*")
 _CONFIDENCE_EXPONENT = 0.3
+_LEAST_SCALE = 0.25
 
 
 class BilingualLexicon(Protocol):
@@ -90,7 +88,6 @@ class AnalyzedQuestion:
         translations: The weighted translations of each segment, the most confident first.
         statistics: Document frequencies of all terms of the segments and of their translations.
         idf: The idf of each of those terms in the contents.
-        compensation: The factor for the score of a document of the other language.
         lexicon: The lexicon that translated it, if any.
     """
 
@@ -100,7 +97,6 @@ class AnalyzedQuestion:
     translations: tuple[tuple[Translation, ...], ...]
     statistics: Statistics
     idf: Mapping[str, float]
-    compensation: float
     lexicon: BilingualLexicon | None
 
     @property
@@ -129,7 +125,6 @@ def analyze_question(
         translations=tuple(weight_translations(segments, weights)),
         statistics=statistics,
         idf=idfs,
-        compensation=compensation(segments, weights),
         lexicon=lexicon,
     )
 
@@ -178,7 +173,10 @@ def translate_query(
 def weight_translations(
     segments: Sequence[QuerySegment], weights: Mapping[str, float]
 ) -> list[tuple[Translation, ...]]:
-    """Return each segment's translations, weighted so that a common translation of a rare word counts as the word.
+    """Return each segment's translations with their weights, from 0 to 1.
+
+    A translation that is rarer than its word, and so has a higher idf, is weighted down towards the word's. A common
+    one keeps its own idf: it tells less than the word.
 
     ``weights`` are the idf of all terms of the segments and translations; 0 for terms that the index does not have.
     """
@@ -199,23 +197,6 @@ def weight_translations(
     ]
 
 
-def compensation(segments: Sequence[QuerySegment], weights: Mapping[str, float]) -> float:
-    """Return the factor, at least 1, for scores of documents in the other language.
-
-    These can match only segments with a translation or the same spelling in both languages; the factor makes up for
-    the others. ``weights`` are those of :func:`weight_translations`.
-    """
-    simple = [segment for segment in segments if not segment.is_compound and not segment.is_framing]
-    total = [_weight(segment.terms, weights) for segment in simple]
-    korean = is_korean([term for segment in simple for term in segment.terms])
-    reachable = sum(
-        weight
-        for segment, weight in zip(simple, total, strict=True)
-        if segment.translations or (korean and not any(map(_HANGUL.search, segment.terms)))
-    )
-    return min(_MOST_COMPENSATION, sum(total) / reachable) if reachable else 1.0
-
-
 def is_korean(terms: Iterable[str]) -> bool:
     """Return whether at least a fifth of the terms has Hangul, as ``detect_language`` requires of letters."""
     terms = list(terms)
@@ -227,7 +208,7 @@ def is_korean(terms: Iterable[str]) -> bool:
 
 def _scale(weight: float, translation: PhraseTranslation, weights: Mapping[str, float]) -> float:
     theirs = _weight(translation.terms, weights) * translation.share
-    return math.sqrt(min(2.0, max(0.5, weight / theirs))) if theirs else 1.0
+    return math.sqrt(min(1.0, max(_LEAST_SCALE, weight / theirs))) if theirs else 1.0
 
 
 def _weight(terms: Iterable[str], weights: Mapping[str, float]) -> float:

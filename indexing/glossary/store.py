@@ -40,6 +40,7 @@ class Entry(NamedTuple):
         records: Number of records that have the pair; 0 for the user's own.
         source: Where the pair was found.
         score: Confidence that each translates the other, from 0 to 1.
+        only: The language of the phrase that the records have, where they lack the other; empty where they have both.
     """
 
     korean: str
@@ -49,9 +50,13 @@ class Entry(NamedTuple):
     records: int
     source: Source
     score: float
+    only: Language | Literal[""] = ""
 
 
-_ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score FROM entries"
+_ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score, '' FROM entries"
+# Of these only the phrase in another language than ``only`` can be in a question and not in the records.
+_ONE_SIDED = "SELECT korean, english, korean_terms, english_terms, records, source, score, only FROM one_sided"
+_MATCHES = f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1"
 _SUREST_FIRST = "ORDER BY score DESC, korean, english"
 _MOST_FREQUENT_FIRST = "ORDER BY records DESC, score DESC, korean, english"
 
@@ -66,12 +71,16 @@ class Glossary:
         self._database = open_readonly(path)
         self._lock = threading.Lock()
         self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
+        # Indexes built by the first SHRAG of this format do not have the table.
+        one_sided = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'one_sided'"
+        has_one_sided = self._database.execute(one_sided).fetchone() is not None
+        self._matches = f"{_MATCHES} UNION {_ONE_SIDED} WHERE terms = ?1" if has_one_sided else _MATCHES
         self._spellings = SpellingTable(self._database)
         self._cached_transliterations = lru_cache(maxsize=_MAX_CACHED)(self._transliterations)
         self._cached_most_frequent = lru_cache(maxsize=1)(self._most_frequent)  # the query sorts all entries
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
-        """Look up whole phrases.
+        """Look up whole phrases, for translations into phrases that the records have.
 
         Args:
             phrases: The index terms of each phrase, Korean or English.
@@ -93,7 +102,7 @@ class Glossary:
         return list(self._cached_transliterations(word))
 
     def entries(self) -> Iterator[Entry]:
-        """Return every entry, by descending score, then by the Korean and the English phrase."""
+        """Return the entries that the records have in both languages, by descending score, then by the phrases."""
         with self._lock:
             rows = self._database.execute(f"{_ALL} {_SUREST_FIRST}").fetchall()
         return map(_entry, rows)
@@ -131,9 +140,7 @@ class Glossary:
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
         with self._lock:
-            rows = self._database.execute(
-                f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1 {_SUREST_FIRST}", (terms,)
-            ).fetchall()
+            rows = self._database.execute(f"{self._matches} {_SUREST_FIRST}", (terms,)).fetchall()
         return tuple(_entry(row) for row in rows)
 
 
@@ -145,9 +152,11 @@ def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
         entries: The entries; no two may have the same terms on both sides. Scores are rounded to four decimals.
 
     Returns:
-        The number of entries.
+        The number of entries that the records have in both languages.
     """
-    rows = sorted(_row(entry) for entry in entries)
+    entries = list(entries)
+    rows = sorted(_row(entry) for entry in entries if not entry.only)
+    one_sided = sorted((_absent_terms(entry), *_row(entry), entry.only) for entry in entries if entry.only)
     database = sqlite3.connect(path, isolation_level=None)
     try:
         database.execute("PRAGMA journal_mode = OFF")
@@ -155,8 +164,14 @@ def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
             "CREATE TABLE entries (korean_terms TEXT, english_terms TEXT, korean TEXT, english TEXT, records INTEGER, "
             "source TEXT, score REAL, PRIMARY KEY (korean_terms, english_terms)) WITHOUT ROWID"
         )
+        database.execute(
+            "CREATE TABLE one_sided (terms TEXT, korean_terms TEXT, english_terms TEXT, korean TEXT, english TEXT, "
+            "records INTEGER, source TEXT, score REAL, only TEXT, PRIMARY KEY (terms, korean_terms, english_terms)) "
+            "WITHOUT ROWID"
+        )
         database.execute("BEGIN")
         database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        database.executemany("INSERT INTO one_sided VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", one_sided)
         database.execute("CREATE INDEX by_english ON entries (english_terms)")
         database.execute("COMMIT")
         return len(rows)
@@ -169,11 +184,15 @@ def _row(entry: Entry) -> tuple[str, str, str, str, int, str, float]:
     return korean_terms, english_terms, entry.korean, entry.english, entry.records, entry.source, round(entry.score, 4)
 
 
-def _entry(row: tuple[str, str, str, str, int, str, float]) -> Entry:
-    korean, english, korean_terms, english_terms, records, source, score = row
+def _absent_terms(entry: Entry) -> str:
+    return " ".join(entry.english_terms if entry.only == "ko" else entry.korean_terms)
+
+
+def _entry(row: tuple[str, str, str, str, int, str, float, Language | Literal[""]]) -> Entry:
+    korean, english, korean_terms, english_terms, records, source, score, only = row
     typed_source: Source = next(name for name in get_args(Source) if name == source)
     return Entry(
-        korean, english, tuple(korean_terms.split()), tuple(english_terms.split()), records, typed_source, score
+        korean, english, tuple(korean_terms.split()), tuple(english_terms.split()), records, typed_source, score, only
     )
 
 

@@ -1,4 +1,6 @@
-"""Select the vocabulary's pairs that a corpus has in both languages, and weigh them by the corpus's evidence.
+"""Select the vocabulary's pairs that a corpus has in one language at least, and weigh them by the corpus's evidence.
+
+A word that only a question has can be translated into one of the corpus, so one side is enough.
 
 The confidence of a pair is multiplied by ½ + ½·s, where s, the support, is
 
@@ -6,6 +8,8 @@ The confidence of a pair is multiplied by ½ + ½·s, where s, the support, is
   p < 0.001): n records have both terms, a the Korean and b the English one;
 - ½·√(x·y) for any other: x is log(1 + df) of the English term over that of the Korean term's most frequent translation
   in the vocabulary, y the same of the Korean term among the English term's translations.
+
+Of a pair that the corpus has in one language, the share in the other one does not count.
 
 So a translation that bilingual records confirm outweighs one that the corpus only contains, and of those only contained
 the more frequent ones outweigh the rare.
@@ -18,70 +22,60 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
 from shrag.indexing.glossary.alignment import Bitext, log_likelihood_ratio
 from shrag.indexing.glossary.spelling_variants import english_spellings, korean_spellings
-from shrag.indexing.glossary.store import MAX_TERMS, Entry, phrase_terms, simple_tokens
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, Language, phrase_terms, simple_tokens
 from shrag.indexing.glossary.vocabulary import VocabularyTerm, read_vocabulary
 
 DocumentFrequencies = Callable[[Sequence[str]], Mapping[str, int]]
 """Terms → the number of documents of the index with each."""
 
-_HANGUL_RUN = re.compile("[\uac00-\ud7a3]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _SIGNIFICANT = 10.83
 _FINAL_CONSONANTS = 28
 _INCOMPLETE = 0.7
 
 
-def select_vocabulary(korean_words: Iterable[str], frequencies: DocumentFrequencies, analyzer: Analyzer) -> list[Entry]:
-    """Return the vocabulary's entries whose terms all occur in the corpus, unweighted.
+def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> list[Entry]:
+    """Return the vocabulary's entries of which all Korean or all English terms occur in the corpus, unweighted.
 
     Args:
-        korean_words: The corpus's words in Hangul: headwords that occur in none of them are not analyzed.
         frequencies: Document frequencies of the corpus.
         analyzer: The index's analyzer.
     """
-    pairs = read_vocabulary()
-    spellings = {headword: korean_spellings(headword) for headword in dict.fromkeys(pair.korean for pair in pairs)}
-    parts = {part for group in spellings.values() for term in group for part in _HANGUL_RUN.findall(term)}
-    occurring = _occurring(parts, korean_words)
     pairs = [
         VocabularyTerm(korean, english, pair.confidence)
-        for pair in pairs
-        for korean in spellings[pair.korean]
-        if occurring.issuperset(_HANGUL_RUN.findall(korean))
+        for pair in read_vocabulary()
+        for korean in korean_spellings(pair.korean)
         for english in english_spellings(pair.english)
     ]
     english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in pairs)}
-    english = {term: terms for term, terms in _in_corpus(english.items(), frequencies) if len(terms) <= MAX_TERMS}
-    # The analysis of Korean takes ten times as long as that of English, so it comes last.
-    pairs = [pair for pair in pairs if pair.english in english]
-    headwords = dict.fromkeys(pair.korean for pair in pairs)
-    forms = {(term, form.terms): form for term in headwords for form in headword_forms(analyzer, term)}
-    korean: dict[str, list[HeadwordForm]] = defaultdict(list)
-    for phrase in _in_corpus(forms, frequencies):
-        korean[phrase[0]].append(forms[phrase])
+    korean = {term: headword_forms(analyzer, term) for term in dict.fromkeys(pair.korean for pair in pairs)}
+    phrases = {*english.values(), *(form.terms for forms in korean.values() for form in forms)}
+    occurring = _occurring(phrases, frequencies)
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], Entry] = {}
     for pair in pairs:
         theirs = english[pair.english]
+        if not 0 < len(theirs) <= MAX_TERMS:
+            continue
         for ours, is_complete in korean[pair.korean]:
+            if not (ours in occurring or theirs in occurring):
+                continue
+            only: Language | Literal[""] = "" if {ours, theirs} <= occurring else "ko" if ours in occurring else "en"
             score = pair.confidence * (1 if is_complete else _INCOMPLETE)
             known = found.get((ours, theirs))
             if known is None or known.score < score:
-                found[ours, theirs] = Entry(pair.korean, pair.english, ours, theirs, 0, "general", score)
+                found[ours, theirs] = Entry(pair.korean, pair.english, ours, theirs, 0, "general", score, only)
     return list(found.values())
 
 
-def _in_corpus(
-    phrases: Iterable[tuple[str, tuple[str, ...]]], frequencies: DocumentFrequencies
-) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the phrases, each with its terms, that have terms and all of them in the corpus."""
-    phrases = list(phrases)
-    counts = frequencies(list(dict.fromkeys(term for _, terms in phrases for term in terms)))
-    return [(phrase, terms) for phrase, terms in phrases if terms and all(counts[term] for term in terms)]
+def _occurring(phrases: Collection[tuple[str, ...]], frequencies: DocumentFrequencies) -> set[tuple[str, ...]]:
+    """Return the phrases that have terms and all of them in the corpus."""
+    counts = frequencies(list(dict.fromkeys(term for terms in phrases for term in terms)))
+    return {terms for terms in phrases if terms and all(counts[term] for term in terms)}
 
 
 class HeadwordForm(NamedTuple):
@@ -152,9 +146,15 @@ def weigh_vocabulary(
         if counted[0] and log_likelihood_ratio(*counted, len(bitexts)) >= _SIGNIFICANT:
             support = 0.75 + 0.25 * counted[0] / math.sqrt(counted[1] * counted[2])
         else:
-            share = commonness(entry.english_terms) / most["ko", entry.korean_terms]
-            back_share = commonness(entry.korean_terms) / most["en", entry.english_terms]
-            support = 0.5 * math.sqrt(share * back_share)
+            shares = [
+                share / largest
+                for share, largest in (
+                    (commonness(entry.english_terms), most["ko", entry.korean_terms]),
+                    (commonness(entry.korean_terms), most["en", entry.english_terms]),
+                )
+                if share
+            ]
+            support = 0.5 * math.sqrt(math.prod(shares))
         weighed.append(entry._replace(score=entry.score * (0.5 + 0.5 * support)))
     return weighed
 
@@ -174,15 +174,3 @@ class _Occurrences:
 
 def _terms(entry: Entry) -> tuple[str, ...]:
     return entry.korean_terms + entry.english_terms
-
-
-def _occurring(parts: set[str], words: Iterable[str]) -> set[str]:
-    """Return the parts that are in a word."""
-    sizes = sorted({len(part) for part in parts})
-    found: set[str] = set()
-    for word in words:
-        for size in sizes:
-            if size > len(word):
-                break
-            found.update(parts.intersection([word[start : start + size] for start in range(len(word) - size + 1)]))
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.bm25 import Bm25, FieldScores, idf
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question, is_korean
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question
 from shrag.indexing.search_engine import SearchEngine
 from shrag.models.reranker import Passage
 
@@ -20,8 +19,14 @@ SENTENCE_WEIGHT = 0.3
 """Weight of the best sentence beside BM25, both in units of idf.
 
 Chosen on the development sets: right paragraph first on wiki-ko 0.914 without it and 0.932 with, on wiki-en 0.760 and
-0.783; nDCG@10 on multihop-en 0.687 and 0.692, multihop-ko 0.827 and 0.823, CACM 0.499 and 0.498. It costs where
-questions are long and ask for a topic rather than a fact: Cranfield 0.371 and 0.362.
+0.783; nDCG@10 on multihop-en 0.687 and 0.692, multihop-ko 0.827 and 0.823, CACM 0.499 and 0.498.
+"""
+
+SENTENCE_WORDS = 6
+"""Words of a question up to which the best sentence has its whole weight; of ``n`` words it has ``SENTENCE_WORDS / n``.
+
+A longer question asks for a topic rather than a fact, and no single sentence holds it: nDCG@10 with the whole weight
+and with this one is 0.369 and 0.371 on Cranfield, 0.502 and 0.506 on CACM, and equal on the other sets.
 """
 
 LONGEST_SENTENCE = 16
@@ -33,14 +38,19 @@ this limit and with it: Cranfield 0.360 and 0.369, CACM
 multihop-ko 0.820 both. Of 16, 20, 24, 30 and 40 it is the best on Cranfield; elsewhere they hardly differ.
 """
 
-_NEARLY_ALL = 0.8
-_STEP = 0.01
-
 
 class LexicalReranker:
     """Implements :class:`~shrag.models.reranker.Reranker` with an index's analyzer and statistics.
 
-    ``score = bm25(question, passage) + SENTENCE_WEIGHT · max over sentences of Σ idf(terms in the title or sentence)``
+    ``score = bm25(question, passage) + w · max over sentences of Σ idf(words in the title or sentence)``; ``w`` is
+    :data:`SENTENCE_WEIGHT`, less for long questions.
+
+    In both sums a word of the question counts in its own language or by its best translation, whichever scores higher,
+    in every passage alike. So the scores of passages in two languages are on one scale: a translation adds to a passage
+    what it holds of the question, and nothing makes up for words that have no translation. Words that only frame the
+    request do not count. Of a compound (딥러닝: 딥, 러닝) the words count, not the compound, since only passages in
+    Korean can have that.
+    ``docs/strategies.md`` has what else was tried.
     """
 
     name = "BM25 + best sentence"
@@ -78,12 +88,7 @@ class QuestionReranker:
         if question != self.question.text:
             raise ValueError(f"This re-ranker is for the question {self.question.text!r}, got {question!r}.")
         scorer = _Scorer(self.question, self.parameters)
-        judged = [scorer.judge(passage) for passage in passages]
-        if not any(each.translated for each in judged):
-            return [each.score for each in judged]
-        own_scores = (each.score for each in judged if not each.translated and scorer.share(each.held) >= _NEARLY_ALL)
-        own = max(own_scores, default=math.inf)
-        return [max(each.score, _behind(each.compensated, own)) if each.translated else each.score for each in judged]
+        return [scorer.score(passage) for passage in passages]
 
 
 class _Scorer:
@@ -101,6 +106,7 @@ class _Scorer:
                 tuple((tuple(Counter(each.terms).items()), each.weight) for each in translations),
             )
             for segment, translations in zip(question.segments, question.translations, strict=True)
+            if not (segment.is_compound or segment.is_framing)
         ]
         self._segments = [_SegmentTerms(tuple(own.items()), translations) for own, translations in terms]
         # In a sentence each of the question's terms counts once, for the segment that has it first.
@@ -110,23 +116,20 @@ class _Scorer:
             if first := tuple((term, 1) for term in own if term not in counted):
                 counted.update(own)
                 self._first.append(_SegmentTerms(first, translations))
-        self._korean = is_korean([term for segment in question.segments for term in segment.terms])
-        self._is_translated = any(question.translations)
-        self._compensation = question.compensation
         self._query = frozenset(contents.document_frequencies)
         title = question.statistics.title
         in_title = {term: idf(title.document_frequencies[term], title.documents) for term in self._query}
         self._in_contents = FieldScores(question.idf, contents.average_length, parameters)
         self._in_title = FieldScores(in_title, title.average_length, parameters)
         self._idf = question.idf
-        self._weights = [max(self._idf[term] for term in own) for own, _ in terms]
-        self._total_weight = sum(self._weights)
+        self._sentence_weight = SENTENCE_WEIGHT * min(1.0, SENTENCE_WORDS / max(1, len(terms)))
         self._title_boost = parameters.title_boost
         self._having = _having(self._segments)
         self._having_first = _having(self._first)
-        self._sentences: dict[tuple[frozenset[str], bool], float] = {}
+        self._sentences: dict[frozenset[str], float] = {}
 
-    def judge(self, passage: Passage) -> _Judged:
+    def score(self, passage: Passage) -> float:
+        """Return the score of a passage."""
         in_query = self._query.__contains__
         title = list(filter(in_query, passage.title_terms))
         sentences = [list(filter(in_query, terms)) for terms in passage.sentence_terms]
@@ -134,11 +137,7 @@ class _Scorer:
         scores = self._in_contents.of(Counter(chain(title, *sentences)), length)
         for term, score in self._in_title.of(Counter(title), len(passage.title_terms)).items():
             scores[term] += self._title_boost * score
-        # A document of the question's own language is judged by the question's own words.
-        translated = self._is_translated and (
-            is_korean(chain(passage.title_terms, *passage.sentence_terms)) != self._korean
-        )
-        total = _sum_segments(self._segments, self._having, scores, translated=translated)
+        total = _sum_segments(self._segments, self._having, scores)
         in_title = frozenset(title)
         # Most sentences hold few of the question's terms, and many hold the same.
         held = {in_title}
@@ -147,38 +146,15 @@ class _Scorer:
                 held.update(map(in_title.union, _pieces(terms, self._query)))
             elif found:
                 held.add(in_title.union(found))
-        total += SENTENCE_WEIGHT * max(self._weigh(terms, translated) for terms in held)
-        return _Judged(total, translated, total * self._compensation, scores)
+        return total + self._sentence_weight * max(map(self._weigh, held))
 
-    def share(self, terms: Mapping[str, float]) -> float:
-        """Return the share of the question's idf that a passage of these terms holds in the question's own words."""
-        held = sum(
-            weight
-            for weight, segment in zip(self._weights, self._segments, strict=True)
-            if any(term in terms for term, _ in segment.own)
-        )
-        return held / self._total_weight if self._total_weight else 0.0
-
-    def _weigh(self, terms: frozenset[str], translated: bool) -> float:
+    def _weigh(self, terms: frozenset[str]) -> float:
         """Return the idf of the question's segments that a sentence of these terms holds."""
-        known = self._sentences.get((terms, translated))
+        known = self._sentences.get(terms)
         if known is None:
             held = {term: self._idf[term] for term in terms}
-            known = _sum_segments(self._first, self._having_first, held, translated=translated)
-            self._sentences[terms, translated] = known
+            known = self._sentences[terms] = _sum_segments(self._first, self._having_first, held)
         return known
-
-
-class _Judged(NamedTuple):
-    """A passage's ``score``; of one in the other language also the ``compensated`` score.
-
-    ``held`` are the question's terms that it has.
-    """
-
-    score: float
-    translated: bool
-    compensated: float
-    held: Mapping[str, float]
 
 
 _TermCounts = tuple[tuple[str, int], ...]
@@ -189,14 +165,6 @@ class _SegmentTerms(NamedTuple):
 
     own: _TermCounts
     translations: tuple[tuple[_TermCounts, float], ...]
-
-
-def _behind(compensated: float, own: float) -> float:
-    """Return the score of a passage of the other language, in its order but behind ``own``.
-
-    Compensation must not lift it over what holds nearly all of the question in the question's own words.
-    """
-    return compensated if compensated < (1 - _STEP) * own else own * (1 - _STEP * own / compensated)
 
 
 def _pieces(terms: Sequence[str], query: AbstractSet[str]) -> Iterable[AbstractSet[str]]:
@@ -226,21 +194,16 @@ def _having(segments: Sequence[_SegmentTerms]) -> dict[str, tuple[int, ...]]:
 
 
 def _sum_segments(
-    segments: Sequence[_SegmentTerms],
-    having: Mapping[str, tuple[int, ...]],
-    scores: Mapping[str, float],
-    *,
-    translated: bool,
+    segments: Sequence[_SegmentTerms], having: Mapping[str, tuple[int, ...]], scores: Mapping[str, float]
 ) -> float:
-    """Add up the segments, each by its own terms' scores or, where ``translated``, by those of its best translation."""
+    """Add up the segments, each by the scores of its own terms or of its best translation, whichever are higher."""
     total = 0.0
     # In the question's order, so that the sum is the same to the last bit however it was come by.
     for position in sorted({position for term in scores for position in having.get(term, ())}):
         own, translations = segments[position]
         best = _sum(scores, own)
-        if translated:
-            for terms, weight in translations:
-                best = max(best, weight * _sum(scores, terms))
+        for terms, weight in translations:
+            best = max(best, weight * _sum(scores, terms))
         total += best
     return total
 

@@ -2,12 +2,14 @@
 
 A script is TOML: ``[[says]]`` tables with ``prompt`` and its ``text``, or ``texts``, one after the other; where
 one prompt is asked more than one thing, with ``has``, a part of what the user says, or ``language``. The first that
-fits is taken. ``answer`` is what is streamed.
+fits is taken. ``answer`` is what is streamed. ``<onion>`` and ``<groundwater>`` are the numbers that two records of the
+demonstration have in the prompt, so that a script does not depend on their ranks.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,6 +96,17 @@ SCRIPTS = Path(__file__).parent / "scripts"
 
 _LANGUAGES: tuple[Language, ...] = ("ko", "en")
 
+_NAMED_RECORDS = {"<onion>": "Forecasting Wholesale Onion Prices", "<groundwater>": "Forecasting of Groundwater Level"}
+_NUMBERED_RECORD = re.compile(r"⟦(?:기록|record) (\d+)⟧\n(.*?)\n⟦", re.DOTALL)
+
+
+def _number_records(text: str, prompt: str) -> str:
+    """Replace the names of records by their numbers in the prompt, 99 where it does not have them."""
+    for name, title in _NAMED_RECORDS.items():
+        numbers = [number for number, record in _NUMBERED_RECORD.findall(prompt) if title in record]
+        text = text.replace(name, numbers[0] if numbers else "99")
+    return text
+
 
 class ScriptFile:
     """Implements :class:`~shrag.models.language_model.LanguageModel`. ``asked`` are the prompts' names, in order.
@@ -154,13 +167,14 @@ class ScriptFile:
                 with self._lock:
                     texts = line["texts"] if "texts" in line else [line["text"]]
                     said = self._said[id(line)] = self._said.get(id(line), -1) + 1
-                return Completion(texts[min(said, len(texts) - 1)], "stop", 200, 20, 0.2, 0.2)
+                text = _number_records(texts[min(said, len(texts) - 1)], messages[1].content)
+                return Completion(text, "stop", 200, 20, 0.2, 0.2)
         raise AssertionError(f"The script says nothing to {prompt}: {messages[1].content[-200:]}")
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ScriptedStream:
         self.streamed += 1
         self.streams.append(messages[1].content)
-        return ScriptedStream([self._answer])
+        return ScriptedStream([_number_records(self._answer, messages[1].content)])
 
 
 QUICK = LlmSettings(model="m", connect_timeout=1, read_timeout=0.7, timeout=60, keyword_timeout=10, retries=0)

@@ -8,7 +8,6 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_translation import (
     analyze_question,
-    compensation,
     is_korean,
     translate_query,
     weight_translations,
@@ -88,15 +87,17 @@ def test_without_a_glossary_words_stay_as_they_are(analyzer: KoreanEnglishAnalyz
     assert [(each.terms, each.translations) for each in segments] == [(("gpt", "gpt4", "4"), ()), (("우유",), ())]
 
 
-def test_a_translation_weighs_as_its_word_and_what_is_missing_is_made_up_for(analyzer: KoreanEnglishAnalyzer) -> None:
+def test_a_translation_weighs_at_most_as_its_word_and_a_rarer_one_less(analyzer: KoreanEnglishAnalyzer) -> None:
     (tokens,) = analyzer.tokens(["우유 가격"])
     segments = translate_query(tokens, _Book())
     weights = {"우유": 3.0, "milk": 3.0, "가격": 3.0}
     assert [[each.weight for each in found] for found in weight_translations(segments, weights)] == [[1.0], []]
-    assert compensation(segments, weights) == pytest.approx(2.0)
-    ((translation,), _) = weight_translations(segments, {"우유": 3.0, "milk": 1.5, "가격": 3.0})
-    assert translation.weight == pytest.approx(2**0.5)
-    assert compensation(translate_query([], _Book()), weights) == 1.0
+    ((common,), _) = weight_translations(segments, {"우유": 3.0, "milk": 1.5, "가격": 3.0})
+    assert common.weight == 1.0
+    ((rare,), _) = weight_translations(segments, {"우유": 1.5, "milk": 3.0, "가격": 3.0})
+    assert rare.weight == pytest.approx(0.5**0.5)
+    ((rarest,), _) = weight_translations(segments, {"우유": 0.1, "milk": 9.0, "가격": 3.0})
+    assert rarest.weight == 0.5
 
 
 def test_a_question_is_analysed_once_for_queries_ranking_and_extracts(demo: Engine) -> None:
@@ -111,8 +112,6 @@ def test_a_question_is_analysed_once_for_queries_ranking_and_extracts(demo: Engi
     assert question.idf["lstm"] == idf(frequencies["lstm"], documents)
     alone = analyze_question(question.text, index.analyzer, index.searcher)
     assert (alone.tokens, alone.translations) == (question.tokens, ((),) * 4)
-    # Of LSTM twice and 신경망, which weighs as much, documents in English have the first alone.
-    assert alone.compensation == pytest.approx(1.5)
 
 
 def test_words_that_frame_a_request_are_marked_and_not_translated(demo: Engine) -> None:
@@ -137,13 +136,6 @@ def test_framing_words_are_content_where_there_is_no_other_keyword(demo: Engine)
         (("pleas",), False),
         (("summar",), False),
     ]
-
-
-def test_compensation_is_for_the_content_of_a_question_alone(analyzer: KoreanEnglishAnalyzer) -> None:
-    (tokens,) = analyzer.tokens(["우유 요약"])
-    weights = {"우유": 3.0, "milk": 3.0, "요약": 3.0}
-    assert compensation(translate_query(tokens, _Book(), [(3, 5)]), weights) == 1.0
-    assert compensation(translate_query(tokens, _Book()), weights) == pytest.approx(2.0)
 
 
 def test_a_text_is_korean_where_a_fifth_of_its_terms_are() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
@@ -57,3 +58,12 @@ def test_a_term_written_alike_in_both_languages_is_found_once(tmp_path: Path) ->
     alike = Entry("DNA", "DNA", ("dna",), ("dna",), 3, "keywords", 0.8)
     write_glossary(tmp_path / "alike", [alike, *ENTRIES])
     assert Glossary(tmp_path / "alike").look_up([("dna",)]) == [[alike]]
+
+
+def test_a_pair_of_which_the_records_have_one_side_is_looked_up_by_the_other_alone(tmp_path: Path) -> None:
+    onion = Entry("양파", "onion", ("양파",), ("onion",), 0, "general", 0.9, "en")
+    path = tmp_path / "glossary.sqlite"
+    assert write_glossary(path, [*ENTRIES, onion]) == len(ENTRIES)
+    with closing(Glossary(path)) as glossary:
+        assert glossary.look_up([("양파",), ("onion",)]) == [[onion], []]
+        assert onion not in list(glossary.entries())

@@ -17,13 +17,16 @@ def _counts(terms: Sequence[str]) -> dict[str, int]:
     return {term: COUNTS[term] for term in terms}
 
 
-def test_pairs_that_the_corpus_has_in_both_languages_are_selected(analyzer: KoreanEnglishAnalyzer) -> None:
-    selected = select_vocabulary(["전이를", "최적화는"], _counts, analyzer)
-    assert {(entry.korean, entry.english) for entry in selected} == {
-        ("전이", "transition"), ("전이", "transfer"), ("전이", "metastasis"), ("최적화", "optimisation"),
-    }  # fmt: skip
-    assert all(entry.source == "general" and entry.records == 0 for entry in selected)
-    assert select_vocabulary([], _counts, analyzer) == []
+def test_pairs_are_selected_of_which_the_corpus_has_a_side(analyzer: KoreanEnglishAnalyzer) -> None:
+    selected = {(entry.korean, entry.english): entry for entry in select_vocabulary(_counts, analyzer)}
+    both = {pair for pair, entry in selected.items() if not entry.only}
+    assert both >= {("전이", "transition"), ("전이", "transfer"), ("전이", "metastasis"), ("최적화", "optimisation")}
+    assert all(entry.source == "general" and entry.records == 0 for entry in selected.values())
+    assert {entry.only for entry in selected.values()} == {"", "ko", "en"}
+    for entry in selected.values():
+        has_korean, has_english = (all(map(COUNTS.get, terms)) for terms in (entry.korean_terms, entry.english_terms))
+        assert (has_korean, has_english) == (entry.only != "en", entry.only != "ko")
+    assert select_vocabulary(lambda terms: dict.fromkeys(terms, 0), analyzer) == []
 
 
 def test_a_headword_has_the_terms_that_it_has_alone_and_before_a_particle(analyzer: KoreanEnglishAnalyzer) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shrag.indexing.bm25 import idf
-from shrag.indexing.lexical.reranker import LONGEST_SENTENCE, SENTENCE_WEIGHT, LexicalReranker
+from shrag.indexing.lexical.reranker import LONGEST_SENTENCE, SENTENCE_WEIGHT, SENTENCE_WORDS, LexicalReranker
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 
@@ -51,3 +51,41 @@ def test_words_side_by_side_are_found_together_wherever_they_stand(reranker: Lex
     terms = ["other"] * place + list(WORDS)
     filled = terms + ["other"] * (200 - len(terms))
     assert reranker.score(QUESTION, [_passage(filled)]) == reranker.score(QUESTION, [_passage(_apart(0))])
+
+
+def test_a_word_counts_by_its_translation_in_every_passage_whatever_its_language(demo: Engine) -> None:
+    index = demo.open_index
+    bilingual = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25, index.glossary)
+    assert index.glossary is not None
+    entry = next(
+        entry
+        for entry in index.glossary.entries()
+        if len(entry.korean_terms) == len(entry.english_terms) == 1 and entry.source != "user"
+    )
+    (korean,), (english,) = entry.korean_terms, entry.english_terms
+    in_english, mixed, neither = bilingual.score(
+        entry.korean, [_passage([english, "other"]), _passage([english, "다른"]), _passage(["other", "다른"])]
+    )
+    assert in_english == mixed > neither == 0
+    own, both = bilingual.score(entry.korean, [_passage([korean, "other"]), _passage([korean, english])])
+    assert both >= own > 0
+
+
+def test_a_long_question_asks_less_of_a_single_sentence(reranker: LexicalReranker, demo: Engine) -> None:
+    together, apart = [list(WORDS)], [[WORDS[0]], [WORDS[1]]]
+    short, long = QUESTION, f"{QUESTION} {' '.join(f'unheard{number}' for number in range(10))}"
+
+    def bonus(question: str) -> float:
+        first, second = reranker.score(question, [_passage(*together), _passage(*apart)])
+        return first - second
+
+    assert bonus(long) == pytest.approx(bonus(short) * SENTENCE_WORDS / 12)
+
+
+def test_a_compound_counts_by_its_words_alone(demo: Engine) -> None:
+    index = demo.open_index
+    reranker = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25)
+    parts, whole = reranker.score(
+        "인공신경망", [_passage(["인공", "신경망"]), _passage(["인공", "신경망", "인공신경망"])]
+    )
+    assert parts >= whole > 0

@@ -81,7 +81,10 @@ def test_an_unknown_field_is_refused_with_those_there_are(client: TestClient) ->
         told = _post(client, "/v1/search", json.dumps(ASKED | {extra: "x"}).encode()).json()
         assert told["detail"] == f"body.{extra}: there is no such field, use {SEARCH_FIELDS}."
     told = _post(client, "/v1/ask", json.dumps(ASKED | {"x" * 500: 1}).encode()).json()
-    assert told["detail"] == f"body.{'x' * 60}…: there is no such field, use {SEARCH_FIELDS}, format, stream."
+    assert (
+        told["detail"]
+        == f"body.{'x' * 60}…: there is no such field, use {SEARCH_FIELDS}, format, stream, min_confidence."
+    )
     told = _post(client, "/v1/ask", json.dumps(ASKED | {"a` - at `$.k": 1}).encode()).json()
     assert told["code"] == "invalid_request"
 

@@ -36,7 +36,7 @@ def test_bm25_translates_nothing(demo: Engine) -> None:
 
 
 @pytest.mark.parametrize("question", [KOREAN, ENGLISH])
-def test_translations_do_not_change_scores_within_one_language(demo: Engine, question: str) -> None:
+def test_translations_never_lower_the_score_of_a_record_in_the_questions_language(demo: Engine, question: str) -> None:
     without = Engine(replace(demo.open_index, glossary=None)).search(question).ranking.records
     with_it = demo.search(question).ranking.records
     language = "ko" if question == KOREAN else "en"
@@ -44,7 +44,7 @@ def test_translations_do_not_change_scores_within_one_language(demo: Engine, que
     after = {ranked.record.docid: ranked.score for ranked in with_it if ranked.record.language == language}
     shared = before.keys() & after.keys()
     assert shared
-    assert {docid: after[docid] for docid in shared} == {docid: before[docid] for docid in shared}
+    assert all(after[docid] >= before[docid] for docid in shared)
 
 
 def test_the_page_shows_the_translation_of_a_keyword(demo: Engine) -> None:

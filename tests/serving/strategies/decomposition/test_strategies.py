@@ -44,7 +44,7 @@ def test_decompose_searches_for_the_question_and_each_part(demo: Engine) -> None
         (2, 0, "part", "answered", groundwater),
         (0, None, "question", "answered", BOTH),
     ]
-    assert _ranked(events)[:2] == ["DEMO-AGR-002", "DEMO-OCE-002"]
+    assert set(_ranked(events)[:2]) == {"DEMO-AGR-002", "DEMO-OCE-002"}
     assert sorted(model.asked) == ["decompose", *["keywords"] * 6]
     assert [event.stage for event in events if isinstance(event, ModelCall)] == [
         "decompose",

@@ -169,7 +169,7 @@ def test_expand_adds_the_translated_question_without_a_model(demo: Engine) -> No
     model = ScriptFile("pipelines")
     events = _events(demo, "expand(glossary) > retrieve(10) > rrf(15)", model)
     assert model.asked == []
-    assert _nodes(events)[1] == (1, "expansion", "answered", "LSTM wholesale price prediction error")
+    assert _nodes(events)[1] == (1, "expansion", "answered", "LSTM onion wholesale price prediction error")
 
 
 def test_filter_keeps_records_above_its_score_with_calibrated_scores(demo: Engine) -> None:
