@@ -25,7 +25,7 @@ def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFi
     assert run(["index", "demo"]) == 0
     assert "up to date" in capsys.readouterr().out
     assert run(["search", "demo", "그래핀 전자파 차폐", "-k", "1"]) == 0
-    assert "DEMO-MAT-001" in capsys.readouterr().out
+    assert "DEMO-MAT-012" in capsys.readouterr().out
     assert run(["ask", "demo", "재택근무를 많이 할수록 갈등이 커지는가?"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("[발췌 답변: 언어 모델 없이")
