@@ -16,6 +16,7 @@ from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import Request
+from shrag.serving.retrieval.confidence import assess_confidence
 from shrag.serving.retrieval.model_keywords import extract_keywords
 from shrag.serving.retrieval.query_builder import QueryPlan, build_queries, filter_languages
 from shrag.serving.retrieval.query_terms import (
@@ -110,7 +111,11 @@ def retrieve(
         scored = rerank(question.text, unranked, reranker)
         reason = "nothing_fits" if records else why_nothing(terms)
         ranking = Ranking(
-            rank_records(scored, request), reranker.name, reranker.is_model, reason="" if scored else reason
+            records=rank_records(scored, request),
+            reranker=reranker.name,
+            reranker_is_model=reranker.is_model,
+            reason="" if scored else reason,
+            confidence=assess_confidence(question, index, scored),
         )
     yield ranking
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)

@@ -1,0 +1,92 @@
+"""Measure what the best records hold of a question: the evidence that one of them answers it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
+from shrag.indexing.bm25 import Bm25
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion
+from shrag.indexing.lexical.reranker import QuestionReranker
+
+DEPTH = 10
+"""Records that evidence is measured on, each paper once."""
+
+_COVERING = 3
+_DISTINCTIVE = 0.5  # of the idf of the rarest word
+_FIFTH = 4
+
+
+class Evidence(NamedTuple):
+    """What the best records hold of a question.
+
+    Attributes:
+        log_score: The logarithm of the best record's score.
+        words: The words of the question that this record has, in either language.
+        lead: The score less that of the fifth record.
+        lead_over_second: The logarithm of its ratio to the second record's score.
+        lead_over_fifth: The logarithm of its ratio to the fifth record's score.
+    """
+
+    log_score: float
+    words: int
+    lead: float
+    lead_over_second: float
+    lead_over_fifth: float
+
+
+NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
+"""The evidence where no record was found."""
+
+
+def measure_evidence(question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]) -> Evidence:
+    """Return the evidence of ``records``, the best of a ranking in any order, at most :data:`DEPTH` of them."""
+    passages = [to_passage(record) for record in records]
+    scored = zip(QuestionReranker(question, parameters).score(question.text, passages), records, strict=True)
+    ranked = sorted(scored, key=lambda pair: (-pair[0], pair[1].record.docid))
+    if not ranked or ranked[0][0] <= 0:
+        return NO_EVIDENCE
+    scores = [score for score, _ in ranked]
+    second, fifth = scores[min(1, len(scores) - 1)], scores[min(_FIFTH, len(scores) - 1)]
+    return Evidence(
+        log_score=math.log(scores[0]),
+        words=sum(_covered(question, ranked[0][1])),
+        lead=scores[0] - fifth,
+        lead_over_second=_log_ratio(scores[0], second),
+        lead_over_fifth=_log_ratio(scores[0], fifth),
+    )
+
+
+def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> tuple[str, ...]:
+    """Return the distinctive words of a question, as written, that none of its best three records has."""
+    covered = [_covered(question, record) for record in records[:_COVERING]]
+    words = [
+        (number, segment, max(question.idf[term] for term in segment.terms))
+        for number, segment in enumerate(question.segments)
+        if not (segment.is_compound or segment.is_framing)
+        and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
+    ]
+    rarest = max((idf for _, _, idf in words), default=0.0)
+    missing = [
+        question.text[segment.tokens[0].start : max(token.end for token in segment.tokens)]
+        for number, segment, idf in words
+        if idf >= _DISTINCTIVE * rarest and not any(each[number] for each in covered)
+    ]
+    return tuple(dict.fromkeys(missing))
+
+
+def _covered(question: AnalyzedQuestion, record: AnalyzedRecord) -> list[bool]:
+    """Return for each segment of the question whether the record has it; compounds and framing words count not."""
+    terms = frozenset(record.contents_terms)
+    return [
+        not (segment.is_compound or segment.is_framing)
+        and (not terms.isdisjoint(segment.terms) or any(terms.issuperset(each.terms) for each in segment_translations))
+        for segment, segment_translations in zip(question.segments, question.translations, strict=True)
+    ]
+
+
+def _log_ratio(best: float, other: float) -> float:
+    return math.log((best + 0.1) / (max(other, 0.0) + 0.1))
