@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from shrag.serving.errors import SettingRejected
 from shrag.serving.events import KeywordOrder
 
-WordChoice = Literal["both", "compound", "split"]
+WordChoice = Literal["known", "both", "compound", "split"]
 Languages = Literal["both", "ko", "en"]
 QuerySelection = Literal["all", "longest"]
 Candidates = Literal["strategy", "lexical", "dense", "hybrid"]
@@ -30,7 +30,8 @@ class SearchSettings:
         keywords: Keywords at most.
         ands: ANDs of a query, from its last keyword on.
         and_reading: Whether ``a|b|c+d`` matches a, b, or c and d together, or d together with any of the others.
-        words: Single words, compound keywords of two neighbours, or both.
+        words: Phrases that the index knows and otherwise single words, single words, compound keywords of two
+            neighbours, or these and the single words.
         languages: Languages of the queries.
         queries: All that query reduction makes, or the longest alone.
         glossary: Whether keywords are translated into the other language.
@@ -43,7 +44,7 @@ class SearchSettings:
     keywords: int = 10
     ands: int = 0
     and_reading: AndReading = "grouped"
-    words: WordChoice = "split"
+    words: WordChoice = "known"
     languages: Languages = "both"
     queries: QuerySelection = "all"
     glossary: bool = True

@@ -44,8 +44,8 @@ _LEAST_OTHER_LANGUAGE = 0.08
 # judged for 124 ScienceON questions, besides those that answer, 15 pass, and 11 of them are useful, of all 7 in 100.
 _LEAST_COVERAGE = 0.3
 _LEAST_SIMILARITY = 0.16
-# The record that answers is not always the first. With this share of the leading record's coverage, the answers to these
-# questions cite one that answers for 0.86 of them, and 2.8 records each; with 0.75 for 0.82, and 2.2 records each.
+# The record that answers is not always the first. With this share of the leading record's coverage, answers to these
+# questions cite a record that answers for 0.86 of them, and 2.8 records each; with 0.75 for 0.82, and 2.2 each.
 _NEARLY_AS_MUCH = 0.6
 _SAME_PAPER = 0.6
 # A record completes the leading one where it covers this share of the question by words that that lacks. For 60 of

@@ -13,6 +13,7 @@ from shrag.serving.page.facets import kind_of
 from shrag.serving.page.rendering import render, render_full_page
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import LONGEST_NAME, LONGEST_TITLE, PART, join_names, mark_matches, shorten
+from shrag.serving.page.state import content_terms
 from shrag.serving.request import parse_question
 
 _SHOWN_AUTHORS = 100
@@ -89,9 +90,9 @@ def _text_view(engine: Engine, request: PageRequest, record: Record, part: int) 
     }
 
 
-def _terms(engine: Engine, request: PageRequest) -> set[str]:
+def _terms(engine: Engine, request: PageRequest) -> frozenset[str]:
     try:
         question = parse_question(request.question or "")
     except QuestionError:
-        return set()
-    return {term for terms in engine.open_index.analyzer.terms([question.text]) for term in terms}
+        return frozenset()
+    return content_terms(question.text, engine.open_index.analyzer)

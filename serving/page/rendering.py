@@ -17,12 +17,13 @@ from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientDisconnected, ServiceUnavailable, StrategyUnavailable, UnknownStrategy
 from shrag.serving.http.problems import HTTPProblem, to_problem
+from shrag.serving.page.answer_views import answer_view
 from shrag.serving.page.diagrams import ROW, WIDTH, tree_view
 from shrag.serving.page.request import SIZES, InterfaceLanguage, PageRequest
 from shrag.serving.page.snippets import LONGEST_TITLE, shorten
 from shrag.serving.page.start import example_questions, strategy_groups, strategy_view
 from shrag.serving.page.state import PageState
-from shrag.serving.page.views import answer_view, records_view, trace_view
+from shrag.serving.page.views import records_view, trace_view
 from shrag.serving.request import DEFAULT_STRATEGY, parse_request
 
 PAGE_FOLDER = Path(__file__).parent
@@ -52,7 +53,7 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
         "page.html",
         engine,
         request,
-        answer=answer_view(state, request),
+        answer=answer_view(state, request, engine.open_index.analyzer),
         tree=tree_view(state, request),
         records=records_view(state, request, engine.open_index.analyzer),
         trace=trace_view(state, request),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from shrag.corpora.text.sentences import split_sentences
-from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analysis.analyzer import Analyzer, Token
 
 
 class Segment(NamedTuple):
@@ -17,12 +17,19 @@ class Segment(NamedTuple):
     matched: bool
 
 
+class AbstractPart(NamedTuple):
+    """A part of an abstract that the answer quotes or not, as segments."""
+
+    quoted: bool
+    segments: list[Segment]
+
+
 def mark_matches(text: str, terms: AbstractSet[str], analyzer: Analyzer) -> list[Segment]:
-    """Cut ``text`` into segments at the bounds of the tokens whose term is one of ``terms``."""
+    """Cut ``text`` into segments at the bounds of the whole words that have one of ``terms``."""
     (tokens,) = analyzer.tokens([text])
     segments: list[Segment] = []
     position = 0
-    for start, end in _merged((token.start, token.end) for token in tokens if token.term in terms):
+    for start, end in _merged(_matched_words(text, tokens, terms)):
         if position < start:
             segments.append(Segment(text[position:start], matched=False))
         segments.append(Segment(text[start:end], matched=True))
@@ -52,6 +59,48 @@ def _join_with_gaps(sentences: Sequence[str], chosen: Sequence[int]) -> str:
     return " ".join(parts)
 
 
+def _matched_words(text: str, tokens: Iterable[Token], terms: AbstractSet[str]) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of the words that have one of ``terms``.
+
+    Tokens that touch or overlap are one word, with what stands before them (``우리`` of ``우리나라``). A predicate is
+    marked with its ending, a noun without its particles.
+    """
+    before = 0
+    for word in _touching(tokens):
+        end = max(token.end for token in word)
+        if any(token.term in terms for token in word):
+            is_predicate = any(token.kind == "predicate" and token.end == end for token in word)
+            yield _word_start(text, word[0].start, before), _word_end(text, end) if is_predicate else end
+        before = end
+
+
+def _word_start(text: str, start: int, before: int) -> int:
+    """Return where the word around ``start`` begins, ``start`` itself where a token ends at ``before`` within it."""
+    first = start
+    while first > before and text[first - 1].isalnum():
+        first -= 1
+    return start if 0 < before == first and text[before - 1].isalnum() else first
+
+
+def _word_end(text: str, end: int) -> int:
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return end
+
+
+def _touching(tokens: Iterable[Token]) -> list[list[Token]]:
+    """Group tokens, which come by rising start, that touch or overlap."""
+    words: list[list[Token]] = []
+    end = -1
+    for token in tokens:
+        if token.start <= end:
+            words[-1].append(token)
+        else:
+            words.append([token])
+        end = max(end, token.end)
+    return words
+
+
 def _merged(bounds: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Join bounds, which come by rising start, that touch or overlap."""
     merged: list[tuple[int, int]] = []
@@ -68,6 +117,9 @@ LONGEST_NAME = 100
 """Of an author, a journal, a word that matches."""
 
 LONGEST_PASSAGE = 600
+
+LONGEST_ABSTRACT = 4_000
+"""Of the record that an answer quotes; of a longer one only the sentences quoted are shown."""
 
 READ_FOR_PASSAGE = 20_000
 """How much of a text the passage shown is chosen from. An analyser reads some 80,000 new characters a second."""
@@ -131,12 +183,86 @@ def _window(segments: list[Segment]) -> list[Segment]:
     else:
         before = 0
     begin = max(0, before - _BEFORE_MATCH)
-    room = LONGEST_PASSAGE - 2 * len(_ELLIPSIS)
-    shown = [Segment(_ELLIPSIS, matched=False)] if begin else []
+    end = begin + LONGEST_PASSAGE - 2 * len(_ELLIPSIS)
+    gap = Segment(_ELLIPSIS, matched=False)
+    before_gap, after_gap = [gap] if begin else [], [gap] if end < sum(len(each.text) for each in segments) else []
+    return [*before_gap, *_cut(segments, begin, end), *after_gap]
+
+
+def _cut(segments: Iterable[Segment], begin: int, end: int) -> list[Segment]:
+    """Return what the segments have from ``begin`` to ``end``."""
+    shown: list[Segment] = []
     position = 0
     for segment in segments:
-        start, end = max(begin, position), min(begin + room, position + len(segment.text))
-        if start < end:
-            shown.append(Segment(segment.text[start - position : end - position], segment.matched))
+        start, stop = max(begin, position), min(end, position + len(segment.text))
+        if start < stop:
+            shown.append(Segment(segment.text[start - position : stop - position], segment.matched))
         position += len(segment.text)
-    return [*shown, Segment(_ELLIPSIS, matched=False)] if begin + room < position else shown
+    return shown
+
+
+def abstract_parts(
+    text: str, sentences: Sequence[str], terms: AbstractSet[str], analyzer: Analyzer
+) -> list[AbstractPart]:
+    """Divide an abstract into what an answer quotes and the rest, with the matches marked.
+
+    Args:
+        text: The abstract.
+        sentences: The sentences quoted, in their order; those next to each other are one part.
+        terms: The terms to mark.
+        analyzer: The analyzer of the index.
+
+    Returns:
+        The parts, which joined are the text. Of a text of more than :data:`LONGEST_ABSTRACT` characters only the
+        sentences quoted, with ellipses for the rest; where the text lacks one, the sentences alone.
+    """
+    spans = _find_in_order(text, sentences)
+    if spans is None:
+        return [AbstractPart(quoted=True, segments=mark_matches(" ".join(sentences), terms, analyzer))]
+    if len(text) > LONGEST_ABSTRACT:
+        text, spans = _elide(text, spans)
+    segments = mark_matches(text, terms, analyzer)
+    parts: list[AbstractPart] = []
+    position = 0
+    for start, end in [*spans, (len(text), len(text))]:
+        if position < start:
+            parts.append(AbstractPart(quoted=False, segments=_cut(segments, position, start)))
+        if start < end:
+            parts.append(AbstractPart(quoted=True, segments=_cut(segments, start, end)))
+        position = end
+    return parts
+
+
+def _find_in_order(text: str, sentences: Iterable[str]) -> list[tuple[int, int]] | None:
+    """Return the bounds of the sentences in a text, those next to each other joined; None where one is not there."""
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for sentence in sentences:
+        start = text.find(sentence, position)
+        if start < 0:
+            return None
+        end = start + len(sentence)
+        if spans and not text[position:start].strip():
+            start = spans.pop()[0]
+        spans.append((start, end))
+        position = end
+    return spans
+
+
+def _elide(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+    """Replace what is outside of the spans by ellipses; return the text and the bounds of the spans in it."""
+    parts: list[str] = []
+    found: list[tuple[int, int]] = []
+    position = length = 0
+    for start, end in spans:
+        gap = _elided(text[position:start])
+        parts += [gap, text[start:end]]
+        length += len(gap)
+        found.append((length, length + end - start))
+        length += end - start
+        position = end
+    return "".join([*parts, _elided(text[position:])]), found
+
+
+def _elided(text: str) -> str:
+    return f" {_ELLIPSIS} " if text.strip() else text

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analysis.request_framing import framing_spans
 from shrag.serving.page.request import PageRequest
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import EventState
@@ -21,11 +22,27 @@ class PageState(EventState):
     _terms: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     def matching_terms(self, analyzer: Analyzer) -> frozenset[str]:
-        """Return the terms to highlight: those of the question and of its translations. They are analysed once."""
+        """Return the terms to highlight: those of the question, of the keywords and of their translations.
+
+        They are analyzed once.
+        """
         if not self._terms and self.keywords is not None:
-            translations = [text for keyword in self.keywords.keywords for text in keyword.translations]
-            self._terms = frozenset().union(*analyzer.terms([self.question, *translations]))
+            keywords = self.keywords.keywords
+            translations = [text for keyword in keywords for text in keyword.translations]
+            self._terms = content_terms(self.question, analyzer).union(
+                *[keyword.terms for keyword in keywords], *analyzer.terms(translations)
+            )
         return self._terms
+
+
+def content_terms(question: str, analyzer: Analyzer) -> frozenset[str]:
+    """Return the terms of a question without those that only frame the request, unless it has no others."""
+    (tokens,) = analyzer.tokens([question])
+    framing = framing_spans(question)
+    contents = [
+        token.term for token in tokens if not any(start <= token.start and token.end <= end for start, end in framing)
+    ]
+    return frozenset(contents or [token.term for token in tokens])
 
 
 def answer_language(state: PageState, request: PageRequest) -> AnswerLanguage:

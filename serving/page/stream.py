@@ -25,11 +25,12 @@ from shrag.serving.events import (
     Timings,
     Truncated,
 )
+from shrag.serving.page.answer_views import answer_view, sentence_view
 from shrag.serving.page.diagrams import node_view, tree_view
 from shrag.serving.page.rendering import interface_texts, render
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.state import PageState
-from shrag.serving.page.views import answer_view, records_view, sentence_view, trace_view
+from shrag.serving.page.views import records_view, trace_view
 from shrag.serving.request import Question
 
 Region = Literal["answer", "draft", "node", "records", "trace", "tree"]
@@ -98,7 +99,7 @@ class PageStream:
             case Fallback():
                 yield self._fallback(event)
             case Answer():
-                yield self._fragment("answer", answer=answer_view(self._state, self._request))
+                yield self._fragment("answer", answer=answer_view(self._state, self._request, self._analyzer))
             case Timings():
                 if self._state.nodes:
                     yield self._tree()

@@ -1,4 +1,4 @@
-"""Template contexts of the answer, the records and the trace."""
+"""Template contexts of the records found and of the trace."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_text
-from shrag.serving.events import Answer, Citation, Hits, RankedRecord, Sentence
-from shrag.serving.page.citation_export import reference_line
+from shrag.serving.events import Hits, RankedRecord
 from shrag.serving.page.diagrams import bar_lengths, model_work, rank_changes, stage_shares
 from shrag.serving.page.facets import facets_of, kind_of
-from shrag.serving.page.request import Filters, PageRequest
+from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import (
     LONGEST_NAME,
     LONGEST_TITLE,
@@ -25,71 +22,13 @@ from shrag.serving.page.snippets import (
     shorten,
 )
 from shrag.serving.page.start import strategy_view
-from shrag.serving.page.state import PageState, answer_language
-from shrag.serving.request import AnswerLanguage
+from shrag.serving.page.state import PageState
 
-_SHOWN_AUTHORS = 3
+SHOWN_AUTHORS = 3
+"""Authors named of a record."""
+
 _SHOWN_MATCHES = 8
 _SHOWN_OTHERS = 5
-_COPIED_AUTHORS = 20
-
-LONGEST_SENTENCE = 1_000
-"""Characters of a sentence that are shown; a model may write one without an end."""
-
-MOST_SENTENCES = 60
-"""Sentences of a part that are shown; a model may write as many as it likes."""
-
-LONGEST_ANSWER = 50_000
-"""Characters of an answer that are copied."""
-
-
-def answer_view(state: PageState, request: PageRequest) -> dict[str, Any] | None:
-    """Return the context of the answer, None where there is none yet."""
-    answer, ranking = state.answer, state.ranking
-    if answer is None or ranking is None:
-        return None
-    language = answer_language(state, request)
-    ranked = {each.record.docid: each for each in ranking.records}
-    citations = {citation.number: _citation_view(citation, ranked, request.filters) for citation in answer.citations}
-    return {
-        "language": language,
-        "reason": REASONS[language][answer.reason] if answer.reason else "",
-        "kind": "none" if answer.reason else answer.kind,
-        "model": answer.model,
-        "truncated": not answer.complete,
-        "cached": state.cached,
-        "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
-        "fallbacks": [
-            {"purpose": purpose, "message": FALLBACKS[request.language][cause]}
-            for purpose, cause in dict.fromkeys((fallback.stage, fallback.cause) for fallback in state.fallbacks)
-        ],
-        "sections": [
-            {
-                "part": section.part,
-                "heading": section.source.title if section.source else HEADINGS[answer.language][section.part],
-                "sentences": [
-                    sentence_view(
-                        sentence, answer.language, [citations[n] for n in sentence.citations if n in citations]
-                    )
-                    for sentence in section.sentences[:MOST_SENTENCES]
-                ],
-            }
-            for section in answer.sections
-        ],
-        "sources": list(citations.values()),
-        "text": shorten(_copied_text(answer, ranked), LONGEST_ANSWER),
-    }
-
-
-def sentence_view(
-    sentence: Sentence, language: AnswerLanguage, citations: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return the context of a sentence with the views of its citations."""
-    return {
-        "text": shorten(sentence.text, LONGEST_SENTENCE),
-        "issue": ISSUES[language][sentence.issue] if sentence.issue else "",
-        "citations": citations,
-    }
 
 
 def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> dict[str, Any] | None:
@@ -101,7 +40,6 @@ def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> 
     records = [_record_view(each, numbers, terms, analyzer, request) for each in state.ranking.records]
     shown = sum(record["shown"] for record in records)
     return {
-        "closest": bool(state.ranking.reason or (state.answer and state.answer.reason)),
         "records": records,
         "shown": shown,
         "hidden": len(records) - shown,
@@ -127,30 +65,6 @@ def trace_view(state: PageState, request: PageRequest) -> dict[str, Any]:
     }
 
 
-def _citation_view(citation: Citation, ranked: Mapping[str, RankedRecord], filters: Filters) -> dict[str, Any]:
-    cited = ranked[citation.docid]
-    return {
-        "number": citation.number,
-        "rank": cited.rank,
-        "shown": filters.matches(cited.record),
-        "title": shorten(citation.title or citation.docid, LONGEST_TITLE),
-        "tooltip": shorten(citation.title, LONGEST_NAME),
-        "docid": citation.docid,
-    }
-
-
-def _copied_text(answer: Answer, ranked: Mapping[str, RankedRecord]) -> str:
-    """Return the answer as it is copied: its text, then a reference for each record cited."""
-    lines = [f"[{each.number}] {_short_reference(ranked[each.docid].record)}" for each in answer.citations]
-    return "\n\n".join(filter(None, (answer_text(answer), "\n".join(lines))))
-
-
-def _short_reference(record: Record) -> str:
-    authors = tuple(shorten(author, LONGEST_NAME) for author in record.authors[:_COPIED_AUTHORS])
-    title, journal = shorten(record.title, LONGEST_TITLE), shorten(record.journal, LONGEST_NAME)
-    return reference_line(replace(record, title=title, authors=authors, journal=journal))
-
-
 def _record_view(
     ranked: RankedRecord, numbers: Mapping[str, int], terms: frozenset[str], analyzer: Analyzer, request: PageRequest
 ) -> dict[str, Any]:
@@ -170,7 +84,7 @@ def _record_view(
         "kind": kind_of(record),
         "language": record.language,
         "title": title,
-        "authors": join_names(record.authors, _SHOWN_AUTHORS),
+        "authors": join_names(record.authors, SHOWN_AUTHORS),
         "journal": shorten(record.journal, LONGEST_NAME),
         "year": record.year,
         "matched": _matched_words([*title, *passage]),

@@ -113,7 +113,7 @@ def _known_words(
     for keyword in keywords:
         words = searchable(text_terms(keyword, index))
         single = [_in_place(_count(word, terms), question.language) for word in words]
-        whole = [join_terms(single)] if len(single) > 1 and choice != "split" else []
+        whole = [join_terms(single)] if len(single) > 1 and choice in {"both", "compound"} else []
         for word in [*whole, *(single if choice != "compound" or not whole else [])]:
             found.setdefault(word.terms, word)
     return list(found.values())

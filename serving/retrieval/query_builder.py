@@ -63,8 +63,15 @@ def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODU
 
 
 def build_subqueries(subqueries: Sequence[Sequence[QueryTerm]], settings: SearchSettings = PRODUCT) -> list[Query]:
-    """Return the queries of :func:`reduce_query`."""
-    return [_join(subquery, settings) for subquery in subqueries]
+    """Return the queries of :func:`reduce_query`.
+
+    The longest asks for any word of the phrases that the index knows, so that a record with some of them can be found;
+    the others ask for a phrase as a whole.
+    """
+    queries = [_join(subquery, settings) for subquery in subqueries]
+    if settings.words == "known" and not settings.ands and queries:
+        queries[0] = _any_word(subqueries[0])
+    return queries
 
 
 def reduce_translated_query(
@@ -76,6 +83,10 @@ def reduce_translated_query(
     spelt alike: in one query with all words they would not be among the first ten.
     """
     korean = language == "ko"
+    if settings.words == "known":
+        # A phrase that is not translated as one is searched for by its words.
+        parts = [keyword.parts if not keyword.translations else () for keyword in keywords]
+        keywords = [word for keyword, own in zip(keywords, parts, strict=True) for word in own or (keyword,)]
     translated = [keyword for keyword in keywords if _is_translatable(keyword, korean=korean)]
     # Words that are spelt alike in both languages are in the other queries already, unless those are not made.
     if settings.languages == "both" and not any(_has_translations(keyword) for keyword in translated):
@@ -142,7 +153,7 @@ def show_query(texts: Sequence[str], settings: SearchSettings = PRODUCT) -> tupl
 
 def show_translation(keyword: QueryTerm) -> str:
     """Return a keyword in the other language: its most confident translation, or itself where it is spelt alike."""
-    if keyword.parts:
+    if keyword.parts and not keyword.translations:
         # The words of a phrase that was translated as one share its translation.
         return " ".join(dict.fromkeys(show_translation(part) for part in keyword.parts))
     return keyword.translations[0].text if keyword.translations else keyword.text
@@ -152,19 +163,28 @@ def _texts(keywords: Sequence[QueryTerm]) -> list[str]:
     return [keyword.text for keyword in keywords]
 
 
+def _any_word(keywords: Sequence[QueryTerm]) -> Query:
+    wholes = [Term(keyword.whole) for keyword in keywords if keyword.whole]
+    words = dict.fromkeys(word.terms for keyword in keywords for word in keyword.parts or (keyword,))
+    return Or((*wholes, *(Term(term) for terms in words for term in terms)))
+
+
 def _join(keywords: Sequence[QueryTerm], settings: SearchSettings) -> Query:
     return join_clauses([_clause(keyword) for keyword in keywords], settings)
 
 
 def _clause(keyword: QueryTerm) -> Query:
-    return And(tuple(_clause(part) for part in keyword.parts)) if keyword.parts else _any_of(keyword.terms)
+    if not keyword.parts:
+        return _any_of(keyword.terms)
+    every = And(tuple(_clause(part) for part in keyword.parts))
+    return Or((Term(keyword.whole), every)) if keyword.whole else every
 
 
 def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
-    if keyword.parts:
+    if keyword.parts and not keyword.translations:
         return And(tuple(_translated_clause(part, korean=korean) for part in keyword.parts))
     translations = [Boost(_any_of(each.terms), each.weight) for each in keyword.translations]
-    own = [_any_of(keyword.terms)] if _is_written_alike(keyword, korean=korean) else []
+    own = [_clause(keyword)] if _is_written_alike(keyword, korean=korean) else []
     return DisjunctionMax((*own, *translations))
 
 
@@ -186,11 +206,11 @@ def _flat(clauses: Iterable[Query]) -> Iterator[Query]:
 
 
 def _has_translations(keyword: QueryTerm) -> bool:
-    return any(map(_has_translations, keyword.parts)) if keyword.parts else bool(keyword.translations)
+    return bool(keyword.translations) or any(map(_has_translations, keyword.parts))
 
 
 def _is_translatable(keyword: QueryTerm, *, korean: bool) -> bool:
-    if keyword.parts:
+    if keyword.parts and not keyword.translations:
         return all(_is_translatable(part, korean=korean) for part in keyword.parts)
     return bool(keyword.translations) or _is_written_alike(keyword, korean=korean)
 

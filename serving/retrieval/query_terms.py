@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, TokenKind
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, Translation, analyze_question
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, QuerySegment, Translation, analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import FieldStatistics, SearchEngine
 from shrag.serving.events import EmptyReason, Keyword, KeywordOrder, Keywords
@@ -36,6 +36,7 @@ class QueryTerm(NamedTuple):
         start: Where its first occurrence begins in the question.
         end: Where that ends.
         parts: The words of a phrase, all of which must match; ``terms`` are the terms of all.
+        whole: The index's term of the whole phrase (강화학습), which matches as all its parts do; else empty.
         framing: Whether it only frames the request (``Could you summarize``).
     """
 
@@ -50,6 +51,12 @@ class QueryTerm(NamedTuple):
     end: int = 0
     parts: tuple[QueryTerm, ...] = ()
     framing: bool = False
+    whole: str = ""
+
+
+def content_terms(segment: QuerySegment) -> tuple[str, ...]:
+    """Return the distinct terms of a segment's content words."""
+    return tuple(dict.fromkeys([token.term for token in segment.tokens if token.kind in _CONTENT_KINDS]))
 
 
 def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
@@ -141,10 +148,12 @@ def join_terms(parts: Sequence[QueryTerm]) -> QueryTerm:
 def choose_phrases(keywords: Sequence[QueryTerm], question: str, choice: WordChoice) -> list[QueryTerm]:
     """Return the keywords as ``choice`` says: single, neighbours joined to phrases (free textbook), or both.
 
+    Phrases that the index knows are joined by :func:`~shrag.serving.retrieval.known_phrases.join_known_phrases`.
+
     Keywords with only space between them are neighbours; one without a neighbour stays single. Source: the SHRAG paper;
     for neighbours Metzler and Croft, *A Markov random field model for term dependencies*, SIGIR 2005.
     """
-    if choice == "split":
+    if choice in {"known", "split"}:
         return list(keywords)
     pairs = [pair for pair in pairwise(keywords) if _are_neighbours(*pair, question)]
     joined = [join_terms(pair) for pair in pairs]

@@ -17,6 +17,7 @@ from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.confidence import assess_confidence
+from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.model_keywords import extract_keywords
 from shrag.serving.retrieval.query_builder import QueryPlan, build_queries, filter_languages
 from shrag.serving.retrieval.query_terms import (
@@ -39,7 +40,7 @@ from shrag.serving.retrieval.ranking import (
     search_candidates,
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
-from shrag.serving.search_settings import Candidates
+from shrag.serving.search_settings import Candidates, SearchSettings
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
@@ -100,7 +101,9 @@ def retrieve(
             vector = index.dense.encode(question.text)
             nearest = Nearest(index.dense.search(vector, depth), index.dense.encoder) if source != "lexical" else None
     with timer.stage("search"):
-        hits, records = search_candidates(plan.queries, index, depth, nearest)
+        hits, records = search_candidates(
+            plan.queries, index, _hits_per_query(chosen.keywords, depth, settings), nearest
+        )
     yield hits
     with timer.stage("ranking"):
         reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
@@ -119,6 +122,14 @@ def retrieve(
         )
     yield ranking
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
+
+
+def _hits_per_query(keywords: Sequence[QueryTerm], depth: int, settings: SearchSettings) -> int:
+    """Return ``depth``, or more where known phrases make fewer queries than their words would: all find as many."""
+    if settings.depth or settings.words != "known" or not keywords:
+        return depth
+    words = min(settings.keywords, sum(max(1, len(keyword.parts)) for keyword in keywords))
+    return -(-depth * words // len(keywords))
 
 
 class _ChosenKeywords(NamedTuple):
@@ -145,7 +156,10 @@ def _choose_keywords(
     with timer.stage("keywords"):
         question = analyze_question(request.question.text, index.analyzer, index.searcher, index.glossary)
         terms = query_terms(question)
-        own = choose_phrases(searchable(terms), question.text, settings.words)
+        if settings.words == "known":
+            own = join_known_phrases(question, searchable(terms), index.searcher)
+        else:
+            own = choose_phrases(searchable(terms), question.text, settings.words)
     by_model = None
     if model is not None and any(term.keyword for term in terms):
         with timer.stage("keywords"):

@@ -135,8 +135,10 @@ class Reader:
         self.reports.append(violation)
 
     def _heard(self, line: ConsoleMessage) -> None:
-        # That an answer is an error (a 422) is what some tests are about; everything else is a fault of the page.
-        if line.type == "error" and "the server responded with a status of" not in line.text:
+        # That an answer is an error (a 422), or the browser offline, is what some tests are about; everything else is a
+        # fault of the page.
+        expected = ("the server responded with a status of", "net::ERR_INTERNET_DISCONNECTED")
+        if line.type == "error" and not any(text in line.text for text in expected):
             self.complaints.append(line.text)
 
     def foreign(self) -> list[str]:

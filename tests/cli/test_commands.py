@@ -87,7 +87,11 @@ def test_json_is_one_object_a_line(
         (["evaluate", "--qrels", "none", "--run", "none"], 3, "none does not exist"),
         (["search", "demo", "q", "--set", "ands"], 2, "--set ands has no value: write KEY=VALUE"),
         (["search", "demo", "q", "--set", "and=1"], 2, "There is no setting 'and': use keywords, ands"),
-        (["search", "demo", "q", "--set", "words=big"], 2, "The setting words is 'big': use one of both, compound"),
+        (
+            ["search", "demo", "q", "--set", "words=big"],
+            2,
+            "The setting words is 'big': use one of known, both, compound",
+        ),
         (["search", "demo", "q", "--strategy", "bm25", "--set", "ands=1"], 2, "The strategy bm25 has no setting ands"),
         (["search", "nothing", "q"], 4, "There is no index 'nothing'"),
         (["ask", "nothing", "q"], 4, "build it with `shrag index nothing`"),

@@ -186,7 +186,7 @@ def test_a_folder_that_another_process_writes_is_left_alone(demo_home: Path, tmp
 def test_a_question_that_cannot_be_asked_is_an_error_and_counts_as_zero(demo_home: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    (data / "t.tsv").write_text(f"empty\t \nlong\t{'긴 ' * 1_500}\nfine\t그래핀 전자파 차폐\n", encoding="utf-8")
+    (data / "t.tsv").write_text(f"empty\t \nlong\t{'긴 ' * 1_500}\nfine\t그래핀 에어로겔 차폐\n", encoding="utf-8")
     (data / "q.txt").write_text("empty 0 DEMO-MAT-001 1\nlong 0 DEMO-MAT-001 1\nfine 0 DEMO-MAT-001 1\n")
     judged = msgspec.structs.replace(DEMO_SET, topics=str(data / "t.tsv"), qrels=str(data / "q.txt"), sample=None)
     experiment = msgspec.structs.replace(SMALL, sets=(judged,), conditions=(OR,), measures=("RR",), plots=())

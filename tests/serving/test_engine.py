@@ -37,7 +37,7 @@ def test_candidates_are_what_the_queries_find_each_record_once(demo: Engine) -> 
     keywords = len(result.keywords.keywords)
     assert [len(query) for query in result.queries.queries[:keywords]] == list(range(keywords, 0, -1))
     assert len(result.queries.queries) == keywords + 3  # the same in the other language
-    assert all(len(hits) <= 10 for hits in result.hits.hits)
+    assert all(len(hits) <= 20 for hits in result.hits.hits)
     found = {hit.docid for hits in result.hits.hits for hit in hits}
     assert found == {*result.hits.candidates, *result.hits.incomplete}
     assert len(result.hits.candidates) == len(set(result.hits.candidates))

@@ -18,7 +18,7 @@ DEFAULTS = {
     "keywords": 10,
     "ands": 0,
     "and_reading": "grouped",
-    "words": "split",
+    "words": "known",
     "languages": "both",
     "queries": "all",
     "glossary": True,
@@ -55,7 +55,7 @@ def test_values_of_a_file_and_of_a_command_line_are_equal() -> None:
         ({"keywords": "٣"}, "The setting keywords is '٣': use a whole number from 1 to 10."),
         ({"depth": 1_001}, "The setting depth is 1001: use a whole number from 0 to 1000."),
         ({"glossary": 1}, "The setting glossary is 1: use true or false."),
-        ({"words": "whole"}, "The setting words is 'whole': use one of both, compound, split."),
+        ({"words": "whole"}, "The setting words is 'whole': use one of known, both, compound, split."),
         ({"languages": ["ko"]}, "The setting languages is ['ko']: use one of both, ko, en."),
         (
             {"candidates": "vectors"},

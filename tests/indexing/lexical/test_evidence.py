@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 from shrag.corpora.records import Record
+from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.lexical.evidence import NO_EVIDENCE, measure_evidence, uncovered_words
@@ -16,7 +17,9 @@ def _question(demo: Engine, text: str) -> AnalyzedQuestion:
 
 def _records(demo: Engine, *texts: str) -> list[AnalyzedRecord]:
     return [
-        analyze_record(Record(f"r{number}", "Title", text), demo.open_index.analyzer)
+        analyze_record(
+            Record(f"r{number}", "Title", text, detect_language(text), complete=True), demo.open_index.analyzer
+        )
         for number, text in enumerate(texts)
     ]
 

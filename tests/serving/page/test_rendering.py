@@ -17,7 +17,7 @@ CASES = [
     (RuntimeError("secret /path"), 500, None, "Something unexpected", "예상하지 못한"),
     (IndexDamaged("Index <x>: build it again."), 503, None, "Index &lt;x&gt;: build", "Index &lt;x&gt;: build"),
     (QuestionError("question_too_long", "long"), 422, None, "up to 2,000 characters", "2,000자까지"),
-    (DocumentMissing("none"), 404, None, "no such record", "그런 기록이 없습니다"),
+    (DocumentMissing("none"), 404, None, "no such record", "해당 문헌을 찾을 수 없습니다"),
 ]
 
 

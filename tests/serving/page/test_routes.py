@@ -64,16 +64,17 @@ def test_references_of_what_is_not_there_are_a_problem(client: TestClient, query
 
 def test_filters_in_the_address_hide_records_and_point_their_citations_to_the_sources(client: TestClient) -> None:
     html = client.get("/", params={"q": QUESTION, "ui": "en", "from": "1900", "to": "1901"}).text
-    assert html.count(" hidden>\n      <article") == 9
-    assert "0 of 9" in html
+    records = html.count('<li id="record-')
+    assert html.count(" hidden>\n      <article") == records > 5
+    assert f"0 of {records}" in html
     assert '<a class="mark" href="#source-1"' in html
     assert '<a class="mark" href="#record-' not in html
     assert '<details class="filter" open>' in html
 
 
 def test_a_language_or_journal_that_no_record_has_stays_chosen_in_the_form(client: TestClient) -> None:
-    html = client.get("/", params={"q": QUESTION, "ui": "en", "lang": "en", "journal": "<none>"}).text
-    assert '<input type="radio" name="lang" value="en" checked> English <small>0</small>' in html
+    html = client.get("/", params={"q": QUESTION, "ui": "en", "lang": "und", "journal": "<none>"}).text
+    assert '<input type="radio" name="lang" value="und" checked> other <small>0</small>' in html
     assert '<option value="&lt;none&gt;" selected>&lt;none&gt; (0)</option>' in html
 
 
@@ -82,7 +83,7 @@ def test_more_records_can_be_asked_for(client: TestClient) -> None:
     assert '<span aria-current="true">20</span>' in html
     assert '<input type="hidden" name="k" value="20">' in html
     assert "&amp;k=50" in html
-    assert html.count('<li id="record-') > 9
+    assert html.count('<li id="record-') > 10
 
 
 def test_a_damaged_index_is_said_on_the_page(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,5 +145,6 @@ def test_a_page_of_50_records_holds_passages_and_not_whole_abstracts(client: Tes
 def test_filters_that_hide_records_say_how_many_and_lead_to_all(client: TestClient) -> None:
     html = client.get("/", params={"q": QUESTION, "ui": "en", "from": "1900", "to": "1901"}).text
     assert 'class="hidden-by-filters all"><span' in html
-    assert "Records hidden by the filters: 9." in html
+    records = html.count('<li id="record-')
+    assert f"Records hidden by the filters: {records}." in html
     assert 'class="hidden-by-filters" hidden>' in client.get("/", params={"q": QUESTION, "ui": "en"}).text

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.serving.page.snippets import (
+    LONGEST_ABSTRACT,
     LONGEST_PASSAGE,
+    AbstractPart,
     Segment,
+    abstract_parts,
     best_sentences,
     join_names,
     mark_matches,
@@ -88,13 +91,21 @@ def test_a_text_of_ten_megabytes_has_a_passage_of_bounded_length(analyzer: Korea
 ANALYZER = KoreanEnglishAnalyzer()
 
 
-def test_a_morpheme_is_marked_inside_its_word() -> None:
-    assert mark_matches("검색엔진을 GPT-4로", {"검색", "gpt"}, ANALYZER) == [
-        Segment("검색", matched=True),
-        Segment("엔진을 ", matched=False),
-        Segment("GPT", matched=True),
-        Segment("-4로", matched=False),
-    ]
+@pytest.mark.parametrize(
+    ("text", "term", "marked"),
+    [
+        ("검색엔진을 만든다.", "검색", ["검색엔진"]),  # a compound, without the particle
+        ("우리나라의 제도", "나라", ["우리나라"]),
+        ("연구와데이터", "데이터", ["데이터"]),  # behind a particle another word begins
+        ("점수가 높아지는 집단", "높", ["높아지는"]),  # a predicate, with its ending
+        ("GPT-4로 답한다.", "gpt", ["GPT-4"]),
+        ("Converging technologies converge.", "converg", ["Converging", "converge"]),
+    ],
+)
+def test_a_match_is_marked_as_a_whole_word(text: str, term: str, marked: list[str]) -> None:
+    segments = mark_matches(text, {term}, ANALYZER)
+    assert [segment.text for segment in segments if segment.matched] == marked
+    assert _text(segments) == text
 
 
 def test_touching_matches_are_one() -> None:
@@ -116,3 +127,44 @@ def test_the_best_sentences_stand_in_order_with_their_gaps_marked() -> None:
     assert best_sentences(text, set(), ANALYZER, 1) == "하나는 탄소이다. …"
     assert best_sentences("하나뿐이다.", set(), ANALYZER, 2) == "하나뿐이다."
     assert best_sentences("", set(), ANALYZER, 2) == ""
+
+
+def _passages(passages: list[AbstractPart]) -> list[tuple[bool, str]]:
+    return [(passage.quoted, _text(passage.segments)) for passage in passages]
+
+
+ABSTRACT = "물을 끓였다. 그래핀을 만들었다. 필름은 얇았다. 비가 왔다. 그래핀은 강하다."
+
+
+def test_an_abstract_is_divided_into_what_is_quoted_and_the_rest() -> None:
+    quoted = ["그래핀을 만들었다.", "필름은 얇았다.", "그래핀은 강하다."]
+    passages = abstract_parts(ABSTRACT, quoted, {"그래핀"}, ANALYZER)
+    assert _passages(passages) == [
+        (False, "물을 끓였다. "),
+        (True, "그래핀을 만들었다. 필름은 얇았다."),
+        (False, " 비가 왔다. "),
+        (True, "그래핀은 강하다."),
+    ]
+    assert passages[1].segments[0] == Segment("그래핀", matched=True)
+
+
+def test_an_abstract_that_is_quoted_whole_has_no_rest() -> None:
+    assert _passages(abstract_parts(ABSTRACT, [ABSTRACT], set(), ANALYZER)) == [(True, ABSTRACT)]
+    assert abstract_parts("", [], set(), ANALYZER) == []
+
+
+def test_of_a_long_text_the_sentences_quoted_are_shown() -> None:
+    text = f"{ABSTRACT} {'비가 왔다. ' * LONGEST_ABSTRACT}끝이다."
+    passages = abstract_parts(text, ["그래핀을 만들었다.", "그래핀은 강하다.", "끝이다."], set(), ANALYZER)
+    assert _passages(passages) == [
+        (False, " … "),
+        (True, "그래핀을 만들었다."),
+        (False, " … "),
+        (True, "그래핀은 강하다."),
+        (False, " … "),
+        (True, "끝이다."),
+    ]
+
+
+def test_sentences_that_are_not_in_the_text_are_shown_alone() -> None:
+    assert _passages(abstract_parts(ABSTRACT, ["비가 왔다.", "없다."], set(), ANALYZER)) == [(True, "비가 왔다. 없다.")]

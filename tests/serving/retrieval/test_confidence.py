@@ -8,7 +8,7 @@ from shrag.corpora.formats.topics import read_topics
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.confidence import THRESHOLD
 from shrag.serving.search_settings import PRODUCT
-from tests.support.built_once import DEMO
+from tests.conftest import DEMO
 
 
 def test_everyday_questions_get_no_confidence_and_no_answer(demo: Engine) -> None:

@@ -97,7 +97,7 @@ def test_read_from_left_to_right_the_last_keywords_are_required() -> None:
 
 @pytest.mark.parametrize("reading", ["grouped", "required"])
 def test_with_an_and_between_all_keywords_both_readings_ask_for_all(reading: str, demo: Engine) -> None:
-    settings = SearchSettings.from_mapping({"ands": 9, "and_reading": reading, "languages": "ko"})
+    settings = SearchSettings.from_mapping({"ands": 9, "and_reading": reading, "languages": "ko", "words": "split"})
     result = demo.search("그래핀 에어로겔 전자파 차폐", settings=settings)
     assert len(result.queries.queries) == 4
     assert len(result.queries.queries[0]) == 1
@@ -153,7 +153,7 @@ def test_a_compound_is_carried_over_where_all_its_words_are() -> None:
         join_terms([_word("우유", MILK), _word("시세", MARKET)]),
         join_terms([_word("우유", MILK), _word("동향")]),
     )
-    (subquery,) = reduce_translated_query([both, half], "ko")
+    (subquery,) = reduce_translated_query([both, half], "ko", SearchSettings(words="compound"))
     assert subquery == [both]
     assert show_translation(both) == "milk market price"
     assert build_translated_queries([subquery], "ko") == [

@@ -50,7 +50,8 @@ def test_a_compound_is_found_where_all_its_words_are_and_weighs_as_much_as_they(
     )
     joined = join_terms([a, b])
     assert (joined.text, joined.terms, joined.idf, joined.frequency) == ("a b", ("a", "b"), 3, 1)
-    assert build_subqueries(reduce_query([joined, c])) == [
+    compound = SearchSettings(words="compound")
+    assert build_subqueries(reduce_query([joined, c]), compound) == [
         Or((And((any_of(["a"]), any_of(["b"]))), Term("c"))),
         Or((And((any_of(["a"]), any_of(["b"]))),)),
     ]

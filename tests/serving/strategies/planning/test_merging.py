@@ -34,7 +34,7 @@ def test_the_merged_search_has_the_queries_hits_and_keywords_of_all_searches(dem
     assert set(merged.hits.candidates) == {*found[0].hits.candidates, *found[1].hits.candidates}
     assert [analysed.record.docid for analysed in merged.candidates] == list(merged.hits.candidates)
     texts = [keyword.text for keyword in merged.keywords.keywords]
-    assert "도매" in texts
+    assert "도매가격" in texts
     assert "marshes" in texts
     for ranked in merged.ranking.records:
         assert merged.hits.candidates[ranked.candidate_rank - 1] == ranked.record.docid
