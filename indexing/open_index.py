@@ -19,7 +19,7 @@ from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary
 from shrag.indexing.lexical.calibration import FILE as CALIBRATION
-from shrag.indexing.lexical.calibration import Calibration, read_calibration
+from shrag.indexing.lexical.calibration import ConfidenceCalibration, read_calibration
 from shrag.indexing.lexical.jvm import start_java
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
@@ -119,7 +119,7 @@ class OpenIndex:
     files: tuple[Closable, ...]
     dense: VectorIndex | None = None
     glossary: Glossary | None = None
-    calibration: Calibration | None = None
+    calibration: ConfidenceCalibration | None = None
 
     def close(self) -> None:
         """Close the files."""

@@ -58,7 +58,7 @@ _QUANTILES = 200
 _Floats = npt.NDArray[np.float64]
 
 
-class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What turns evidence into a confidence.
 
     Attributes:
@@ -82,19 +82,19 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return min(_share(self.log_scores, evidence.log_score), _share(self.weighted, weighted))
 
 
-def write_calibration(path: Path, calibration: Calibration | None) -> None:
+def write_calibration(path: Path, calibration: ConfidenceCalibration | None) -> None:
     """Write the calibration of an index, ``null`` where it has none."""
     path.write_bytes(msgspec.json.encode(calibration))
 
 
-def read_calibration(path: Path) -> Calibration | None:
+def read_calibration(path: Path) -> ConfidenceCalibration | None:
     """Read the calibration of an index, None where it has none."""
-    return msgspec.json.decode(path.read_bytes(), type=Calibration | None) if path.exists() else None
+    return msgspec.json.decode(path.read_bytes(), type=ConfidenceCalibration | None) if path.exists() else None
 
 
 def calibrate(
     searcher: LuceneSearcher, parameters: Bm25, analyzer: Analyzer, lexicon: BilingualLexicon | None
-) -> Calibration | None:
+) -> ConfidenceCalibration | None:
     """Calibrate an index; None where it has too few records with titles to learn from."""
     records = [record for record in searcher.sample(SAMPLE) if record.record.complete]
     answered: list[Evidence] = []
@@ -117,12 +117,12 @@ def calibrate(
     return fit_calibration(answered, unanswered) if len(answered) >= LEAST_ANSWERED else None
 
 
-def fit_calibration(answered: Sequence[Evidence], unanswered: Sequence[Evidence]) -> Calibration:
+def fit_calibration(answered: Sequence[Evidence], unanswered: Sequence[Evidence]) -> ConfidenceCalibration:
     """Return the calibration that the evidence of answerable and of unanswerable questions gives."""
     weights = tuple(_fit_weights(*(np.array([_features(each) for each in found]) for found in (answered, unanswered))))
     log_scores = _quantiles([each.log_score for each in answered])
     weighted = _quantiles([_weigh(weights, each) for each in answered])
-    lesser = Calibration(weights, log_scores, weighted, ())
+    lesser = ConfidenceCalibration(weights, log_scores, weighted, ())
     return msgspec.structs.replace(lesser, lesser=_quantiles([lesser._lesser(each) for each in answered]))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.indexing.lexical.calibration import Calibration, calibrate, fit_calibration, read_calibration
+from shrag.indexing.lexical.calibration import ConfidenceCalibration, calibrate, fit_calibration, read_calibration
 from shrag.indexing.lexical.calibration import write_calibration as write
 from shrag.indexing.lexical.evidence import NO_EVIDENCE, Evidence
 from shrag.indexing.lexical.searcher import LuceneSearcher
@@ -23,13 +23,15 @@ def _evidence(strength: float, chance: random.Random) -> Evidence:
 
 
 @pytest.fixture(scope="module")
-def calibration() -> Calibration:
+def calibration() -> ConfidenceCalibration:
     chance = random.Random(1)
     answered = [_evidence(2.0, chance) for _ in range(300)]
     return fit_calibration(answered, [_evidence(1.2, chance) for _ in range(300)])
 
 
-def test_a_confidence_is_the_share_of_answerable_questions_with_no_more_evidence(calibration: Calibration) -> None:
+def test_a_confidence_is_the_share_of_answerable_questions_with_no_more_evidence(
+    calibration: ConfidenceCalibration,
+) -> None:
     chance = random.Random(2)
     values = [calibration.confidence(_evidence(2.0, chance)) for _ in range(1000)]
     for threshold in (0.05, 0.2, 0.5):
@@ -37,14 +39,14 @@ def test_a_confidence_is_the_share_of_answerable_questions_with_no_more_evidence
     assert all(0 <= value <= 1 for value in values)
 
 
-def test_questions_that_nothing_answers_have_less_confidence(calibration: Calibration) -> None:
+def test_questions_that_nothing_answers_have_less_confidence(calibration: ConfidenceCalibration) -> None:
     chance = random.Random(3)
     assert sum(calibration.confidence(_evidence(1.2, chance)) < 0.05 for _ in range(200)) > 150
     assert calibration.confidence(NO_EVIDENCE) == 0.0
     assert calibration.confidence(Evidence(9, 30, 40.0, 4.0, 4.0)) == 1.0
 
 
-def test_a_calibration_is_read_as_it_was_written(calibration: Calibration, tmp_path: Path) -> None:
+def test_a_calibration_is_read_as_it_was_written(calibration: ConfidenceCalibration, tmp_path: Path) -> None:
     write(tmp_path / "calibration.json", calibration)
     assert read_calibration(tmp_path / "calibration.json") == calibration
     write(tmp_path / "none.json", None)
