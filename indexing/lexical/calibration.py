@@ -45,6 +45,9 @@ SAMPLE = 300
 LEAST_ANSWERED = 30
 """Answerable questions below which an index has no calibration."""
 
+COMPLETE = 0.2
+"""Least confidence where the best record has all of the question's words together."""
+
 _KEPT = (0.5, 0.7, 0.9)
 _OTHER_WORDS = (0.3, 0.6, 1.0, 1.5)
 _UNRELATED = 0.25  # of the sample, besides
@@ -74,8 +77,13 @@ class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     lesser: tuple[float, ...]
 
     def confidence(self, evidence: Evidence) -> float:
-        """Return the share of the answerable questions that have no more evidence, from 0 to 1."""
-        return _share(self.lesser, self._lesser(evidence))
+        """Return the share of the answerable questions that have less evidence, from 0 to 1.
+
+        A question of a few words cannot have much; where the best record has all of them in its title and a sentence,
+        the confidence is at least :data:`COMPLETE`.
+        """
+        value = _share(self.lesser, self._lesser(evidence))
+        return max(value, COMPLETE) if evidence.complete else value
 
     def _lesser(self, evidence: Evidence) -> float:
         weighted = _weigh(self.weights, evidence)

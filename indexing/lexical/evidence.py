@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
@@ -29,6 +30,7 @@ class Evidence(NamedTuple):
         lead: The score less that of the fifth record.
         lead_over_second: The logarithm of its ratio to the second record's score.
         lead_over_fifth: The logarithm of its ratio to the fifth record's score.
+        complete: Whether the best record's title and one of its sentences together have all of the question's words.
     """
 
     log_score: float
@@ -36,6 +38,7 @@ class Evidence(NamedTuple):
     lead: float
     lead_over_second: float
     lead_over_fifth: float
+    complete: bool = False
 
 
 NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
@@ -57,6 +60,7 @@ def measure_evidence(question: AnalyzedQuestion, parameters: Bm25, records: Sequ
         lead=scores[0] - fifth,
         lead_over_second=_log_ratio(scores[0], second),
         lead_over_fifth=_log_ratio(scores[0], fifth),
+        complete=_is_complete(question, ranked[0][1]),
     )
 
 
@@ -64,10 +68,8 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     """Return the distinctive words of a question, as written, that none of its best three records has."""
     covered = [_covered(question, record) for record in records[:_COVERING]]
     words = [
-        (number, segment, max(question.idf[term] for term in segment.terms))
-        for number, segment in enumerate(question.segments)
-        if not (segment.is_compound or segment.is_framing)
-        and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
+        (number, question.segments[number], max(question.idf[term] for term in question.segments[number].terms))
+        for number in _keywords(question)
     ]
     rarest = max((idf for _, _, idf in words), default=0.0)
     missing = [
@@ -78,13 +80,34 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     return tuple(dict.fromkeys(missing))
 
 
+def _keywords(question: AnalyzedQuestion) -> list[int]:
+    """Return the numbers of the question's segments that are nouns, foreign words or numbers, and its content."""
+    return [
+        number
+        for number, segment in enumerate(question.segments)
+        if not (segment.is_compound or segment.is_framing)
+        and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
+    ]
+
+
+def _is_complete(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:
+    title, keywords = frozenset(record.title_terms), _keywords(question)
+    held = (_held(question, title.union(terms)) for terms in record.sentence_terms)
+    return bool(keywords) and any(all(found[number] for number in keywords) for found in held)
+
+
 def _covered(question: AnalyzedQuestion, record: AnalyzedRecord) -> list[bool]:
-    """Return for each segment of the question whether the record has it; compounds and framing words count not."""
-    terms = frozenset(record.contents_terms)
+    return _held(question, frozenset(record.contents_terms))
+
+
+def _held(question: AnalyzedQuestion, terms: AbstractSet[str]) -> list[bool]:
+    """Return for each segment of the question whether ``terms`` have it; compounds and framing words are not held."""
     return [
         not (segment.is_compound or segment.is_framing)
-        and (not terms.isdisjoint(segment.terms) or any(terms.issuperset(each.terms) for each in segment_translations))
-        for segment, segment_translations in zip(question.segments, question.translations, strict=True)
+        and (
+            not terms.isdisjoint(segment.terms) or any(terms >= frozenset(each.terms) for each in segment_translations)
+        )
+        for segment, found in zip(question.segments, question.translations, strict=True)
     ]
 
 

@@ -48,9 +48,9 @@ class NoReranker:
 class CosineReranker:
     """Implements :class:`~shrag.models.reranker.Reranker` for one question's candidates, whose cosines are known.
 
-    ``score = s + weight · σ(s) · (cosine − mean(cosine)) / σ(cosine)``: ``s`` is the score of another re-ranker, and the
-    mean and the standard deviations are over the candidates. So both spread alike, whatever their units are: with a weight
-    of 1, a record that stands out as much by its words as another by its vector has the same score.
+    ``score = s + weight · σ(s) · (cosine − mean(cosine)) / σ(cosine)``: ``s`` is the score of another re-ranker; the
+    mean and the standard deviations are over the candidates. So both spread alike, whatever their units are: with a
+    weight of 1, a record that stands out by its words as much as another by its vector has the same score.
     """
 
     def __init__(self, reranker: Reranker, cosines: Sequence[float], weight: float, encoder: Encoder) -> None:

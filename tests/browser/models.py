@@ -90,7 +90,7 @@ def insatiable_model() -> ScriptFile:
     model, made = ScriptFile("tree"), count(1)
     model.make("query", lambda: json.dumps({"query": "onion price"}))
     model.make(
-        "branch", lambda: json.dumps({"kind": "comparison", "questions": [f"양파 {next(made)}?" for _ in "123"]})
+        "branch", lambda: json.dumps({"kind": "comparison", "questions": [f"양파 {next(made)}?" for _ in "12345"]})
     )
     model.make("solve", lambda: json.dumps({"solution": "", "record": 0}))
     model.say("evaluate", '{"coherence": 4, "answerability": 20, "valid": false}')

@@ -112,7 +112,7 @@ def test_the_tree_is_read_as_lists_within_a_list(reader: Reader, serve: Serve) -
     expect(root).to_contain_text("your question")
     expect(root.get_by_role("list").get_by_role("listitem")).to_have_count(2)
     expect(root.get_by_role("listitem").nth(1)).to_contain_text("2 bridging ✓ answered")
-    link = tree.get_by_role("link", name="Read the whole record on its page: DEMO-OCE-002")
+    link = tree.get_by_role("link", name="Read the whole record on its page: DEMO-OCE-002").first
     expect(link).to_be_visible()
     page.focus("#tree > summary")
     page.keyboard.press("Tab")

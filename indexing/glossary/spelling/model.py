@@ -17,6 +17,7 @@ _FIRST = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
 _VOWEL = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
 _LAST = " ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
 _DIPHTHONGS = frozenset(("ㅏㅣ", "ㅔㅣ", "ㅗㅣ", "ㅏㅜ", "ㅗㅜ", "ㅣㅓ", "ㅔㅓ", "ㅜㅓ"))
+_CLUSTERS = {"ㄹ$ㄹ": "ㄹㄹ", "ㄱ$ㅅ": "ㄱㅅ"}
 _PALATAL_VOWELS = frozenset("ㅑㅕㅖㅛㅠ")
 _MAX_LOG_ODDS = 5.0
 _UNKNOWN_SYLLABLE = 1.0  # neither in a loanword nor in another word of the lists: seldom a Chinese reading
@@ -48,7 +49,8 @@ def sounds(korean: str) -> tuple[str, ...]:
     """Split a Hangul word into the units that have English spellings.
 
     These are the letters (jamo), with ``$`` after a final consonant; ``^ㄹ`` at the beginning of a word, which may be r
-    or l, and ``ㄹㄹ`` between vowels, which is l; two vowels that are one in English (ㅔㅣ, cake); and ㅅㅕ (-tion).
+    or l, and ``ㄹㄹ`` between vowels, which is l; ``ㄱㅅ``, which may be x; two vowels that are one in English (ㅔㅣ,
+    cake); and ㅅㅕ (-tion).
 
     >>> sounds("케이션"), sounds("롤러")
     (('ㅋ', 'ㅔㅣ', 'ㅅㅕ', 'ㄴ$'), ('^ㄹ', 'ㅗ', 'ㄹㄹ', 'ㅓ'))
@@ -62,8 +64,8 @@ def sounds(korean: str) -> tuple[str, ...]:
         elif first == "ㅅ" and vowel in _PALATAL_VOWELS:
             found.append(first + vowel)
         else:
-            if first == "ㄹ" and found and found[-1] == "ㄹ$":
-                found[-1] = "ㄹㄹ"
+            if found and found[-1] + first in _CLUSTERS:
+                found[-1] = _CLUSTERS[found[-1] + first]
             elif first != "ㅇ":
                 found.append(first if found or first != "ㄹ" else "^ㄹ")
             found.append(vowel)
@@ -154,7 +156,7 @@ _CLASSES = {
     **dict.fromkeys(("ㅍ", "ㅂ$", "ㅍ$"), "p"),
     **dict.fromkeys(("ㅅ", "ㅆ", *("ㅅ" + vowel for vowel in _PALATAL_VOWELS)), "s"),
     **dict.fromkeys(("ㅈ", "ㅉ"), "j"), **dict.fromkeys(("ㄴ", "ㄴ$", "ㅇ$"), "n"), **dict.fromkeys(("ㅁ", "ㅁ$"), "m"),
-    "ㄹ": "r", "^ㄹ": "r", "ㄹㄹ": "l", "ㄹ$": "l",
+    "ㄹ": "r", "^ㄹ": "r", "ㄹㄹ": "l", "ㄹ$": "l", "ㄱㅅ": "ks",
 }  # fmt: skip
 _CONSONANTS: tuple[tuple[str, str], ...] = (
     ("tch", "c"), ("sch", "s sk"), ("ph", "p"), ("gh", "- g k"), ("ch", "c k s"), ("ck", "k"), ("sh", "s"),

@@ -27,8 +27,9 @@ from shrag.indexing.glossary.spelling.model import (
 )
 
 _PRIOR_LOG_ODDS = -3.0
+_ENGLISH_PRIOR_LOG_ODDS = -4.0
 _MIN_PROBABILITY = 0.65
-_MIN_SHARE = 0.25
+_MIN_SHARE = 0.15
 _MIN_TOTAL = 20_000.0
 _MOST = 3
 _SUFFIX = frozenset("인어족군주증과산형식법론시강섬제팀호")
@@ -152,7 +153,7 @@ class SpellingTable:
         """Return the Korean words that most likely transliterate an English one in lower case; mostly none."""
         if self._letters is None or not _LETTERS.fullmatch(word):
             return []
-        log_odds = _PRIOR_LOG_ODDS + self._letters.cost(word)
+        log_odds = _ENGLISH_PRIOR_LOG_ODDS + self._letters.cost(word)
         rivals: list[_Rival] = []
         for text, terms, weight in self._candidates([_KOREAN_KEY + key for key in spelling_keys(word)]):
             cost = KoreanWord(text).spelling_cost(word, log_odds + weight - _NEGLIGIBLE)

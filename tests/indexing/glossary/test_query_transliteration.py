@@ -5,8 +5,9 @@ from shrag.indexing.glossary.query_transliteration import find_transliterations
 from shrag.indexing.glossary.store import Entry
 
 KNOWN = {
-    "래더링": "laddering", "블록체인": "blockchain", "머신러닝": "machine learning", "머신": "machine",
-    "premierleague": "프리미어리그", "diesel": "디젤",
+    "토마토": "tomato", "블록체인": "blockchain", "머신러닝": "machine learning", "머신": "machine",
+    "premierleague": "프리미어리그", "tractor": "트랙터", "러시아": "russia", "러시아군": "russia",
+    "블록수도": "block suit",
 }  # fmt: skip
 
 
@@ -25,8 +26,8 @@ def _found(
 
 
 def test_a_word_is_looked_up_unless_it_has_a_translation(analyzer: KoreanEnglishAnalyzer) -> None:
-    assert _found(analyzer, "래더링 면접") == [((0,), "laddering")]
-    assert _found(analyzer, "래더링 면접", (0,)) == []
+    assert _found(analyzer, "토마토 면접") == [((0,), "tomato")]
+    assert _found(analyzer, "토마토 면접", (0,)) == []
 
 
 def test_nouns_in_succession_are_looked_up_as_one_first(analyzer: KoreanEnglishAnalyzer) -> None:
@@ -34,6 +35,11 @@ def test_nouns_in_succession_are_looked_up_as_one_first(analyzer: KoreanEnglishA
     assert _found(analyzer, "머신러닝", (1,)) == [((0,), "machine")]
 
 
+def test_a_word_beside_a_transliteration_is_no_part_of_it(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _found(analyzer, "러시아군") == [((0,), "russia")]
+    assert _found(analyzer, "블록 수도") == []
+
+
 def test_capitalized_english_words_are_joined_and_acronyms_left_out(analyzer: KoreanEnglishAnalyzer) -> None:
-    assert _found(analyzer, "Premier League diesel") == [((0, 1), "프리미어리그"), ((2,), "디젤")]
-    assert _found(analyzer, "premier league DIESEL") == []
+    assert _found(analyzer, "Premier League tractor") == [((0, 1), "프리미어리그"), ((2,), "트랙터")]
+    assert _found(analyzer, "premier league TRACTOR") == []

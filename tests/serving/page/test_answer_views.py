@@ -201,4 +201,5 @@ def test_a_long_record_is_shown_by_what_is_quoted_of_it(demo: Engine) -> None:
     html = _html(demo, _answer(), ranking)
     assert "It rained again" not in html
     assert "… </bdi>" in html
+    assert "visually-hidden" not in html
     assert "본문이 길어 답변에 인용한 문장만 표시합니다." in html

@@ -13,11 +13,11 @@ from shrag.indexing.glossary.spelling.table import write_spellings
 from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
 
 TEXTS = (
-    "A laddering interview of tourists explains their motives. Laddering links attributes and values.",
-    "Dopamine release and amphetamine. The Monte Carlo method, again by Monte Carlo simulation.",
+    "A hologram stores light. Recording a hologram is slow.",
+    "The melatonin level at night. The Monte Carlo method, again by Monte Carlo simulation.",
     "The marathon runners drank coffee in the Italian villa; a cross-over trial, a cross-over design.",
     "We study apple orchards, the common cold and the human mind.",
-    "디젤 엔진과 헤드셋을 크라우드소싱으로 평가하였다. 사과와 감기, 마음을 다룬다.",
+    "콘크리트 도로와 트랙터를 평가하였다. 사과와 감기, 마음을 다룬다.",
 )
 
 
@@ -45,13 +45,13 @@ def glossary(analyzer: KoreanEnglishAnalyzer, tmp_path_factory: pytest.TempPathF
 @pytest.mark.parametrize(
     ("korean", "english", "terms"),
     [
-        ("래더링", "laddering", ("ladder",)),
-        ("암페타민", "amphetamine", ("amphetamin",)),
+        ("홀로그램", "hologram", ("hologram",)),
+        ("멜라토닌", "melatonin", ("melatonin",)),
         ("마라톤", "marathon", ("marathon",)),
         ("몬테카를로", "monte carlo", ("mont", "carlo")),
         ("이탈리아", "italian", ("italian",)),
         ("크로스오버", "cross-over", ("crossov",)),
-        ("암페타민형", "amphetamine", ("amphetamin",)),
+        ("멜라토닌형", "melatonin", ("melatonin",)),
     ],
 )
 def test_a_korean_word_finds_its_english_origin(
@@ -63,7 +63,7 @@ def test_a_korean_word_finds_its_english_origin(
     assert 0.5 < entry.score <= 1
 
 
-@pytest.mark.parametrize(("english", "korean"), [("diesel", "디젤"), ("headset", "헤드셋")])
+@pytest.mark.parametrize(("english", "korean"), [("concrete", "콘크리트"), ("tractor", "트랙터")])
 def test_an_english_word_finds_its_transliteration(glossary: Glossary, english: str, korean: str) -> None:
     (entry,) = glossary.transliterations(english)
     assert (entry.korean, entry.korean_terms, entry.english) == (korean, (korean,), english)
@@ -71,16 +71,16 @@ def test_an_english_word_finds_its_transliteration(glossary: Glossary, english: 
 
 @pytest.mark.parametrize(
     "word",
-    ["사과", "마음", "감기", "학교", "어머니", "자동차", "컴퓨터", "cold", "mind", "", "a가", "Diesel", "x-ray", "x"],
+    ["사과", "마음", "감기", "학교", "어머니", "자동차", "컴퓨터", "cold", "mind", "", "a가", "Tractor", "x-ray", "x"],
 )
 def test_everyday_words_words_not_in_the_index_and_other_strings_find_nothing(glossary: Glossary, word: str) -> None:
     assert glossary.transliterations(word) == []
 
 
 def test_a_pair_that_the_user_removed_is_not_found(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
-    path = _write(tmp_path / "corrected", analyzer, [("래더링", "laddering"), ("디젤", "diesel")])
+    path = _write(tmp_path / "corrected", analyzer, [("홀로그램", "hologram"), ("콘크리트", "concrete")])
     glossary = Glossary(path)
-    assert glossary.transliterations("래더링") == glossary.transliterations("diesel") == []
+    assert glossary.transliterations("홀로그램") == glossary.transliterations("concrete") == []
     assert glossary.transliterations("마라톤")
     glossary.close()
 
@@ -88,7 +88,7 @@ def test_a_pair_that_the_user_removed_is_not_found(analyzer: KoreanEnglishAnalyz
 def test_a_glossary_of_an_earlier_version_without_the_table_has_no_transliterations(tmp_path: Path) -> None:
     write_glossary(tmp_path / "old", [Entry("망", "network", ("망",), ("network",), 0, "user", 1.0)])
     glossary = Glossary(tmp_path / "old")
-    assert glossary.transliterations("래더링") == glossary.transliterations("network") == []
+    assert glossary.transliterations("홀로그램") == glossary.transliterations("network") == []
     assert len(glossary) == 1
     glossary.close()
 
@@ -103,4 +103,4 @@ def test_an_empty_corpus_has_an_empty_table(analyzer: KoreanEnglishAnalyzer, tmp
     assert write_spellings(tmp_path / "none", SpellingCollector(), analyzer) == 0
     with sqlite3.connect(tmp_path / "none") as database:
         assert database.execute("SELECT count(*) FROM spellings").fetchone() == (0,)
-    assert Glossary(tmp_path / "none").transliterations("래더링") == []
+    assert Glossary(tmp_path / "none").transliterations("홀로그램") == []
