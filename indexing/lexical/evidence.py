@@ -10,7 +10,7 @@ from typing import NamedTuple
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, QuerySegment
 from shrag.indexing.lexical.reranker import QuestionReranker
 
 DEPTH = 10
@@ -19,6 +19,7 @@ DEPTH = 10
 _COVERING = 3
 _DISTINCTIVE = 0.5  # of the idf of the rarest word
 _FIFTH = 4
+_MOST_SHOWN = 4
 
 
 class Evidence(NamedTuple):
@@ -73,11 +74,18 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     ]
     rarest = max((idf for _, _, idf in words), default=0.0)
     missing = [
-        question.text[segment.tokens[0].start : max(token.end for token in segment.tokens)]
+        _as_written(question, segment)
         for number, segment, idf in words
         if idf >= _DISTINCTIVE * rarest and not any(each[number] for each in covered)
     ]
-    return tuple(dict.fromkeys(missing))
+    return tuple(dict.fromkeys(filter(None, missing)))[:_MOST_SHOWN]
+
+
+def _as_written(question: AnalyzedQuestion, segment: QuerySegment) -> str:
+    """Return the segment's text, empty where it is a single letter or the later part of a word."""
+    start, end = segment.tokens[0].start, max(token.end for token in segment.tokens)
+    begins_word = start == 0 or not question.text[start - 1].isalnum()
+    return question.text[start:end] if begins_word and end - start > 1 else ""
 
 
 def _keywords(question: AnalyzedQuestion) -> list[int]:
@@ -104,10 +112,8 @@ def _held(question: AnalyzedQuestion, terms: AbstractSet[str]) -> list[bool]:
     """Return for each segment of the question whether ``terms`` have it; compounds and framing words are not held."""
     return [
         not (segment.is_compound or segment.is_framing)
-        and (
-            not terms.isdisjoint(segment.terms) or any(terms >= frozenset(each.terms) for each in segment_translations)
-        )
-        for segment, found in zip(question.segments, question.translations, strict=True)
+        and (not terms.isdisjoint(segment.terms) or any(terms >= frozenset(each.terms) for each in translations))
+        for segment, translations in zip(question.segments, question.translations, strict=True)
     ]
 
 

@@ -37,7 +37,7 @@ def _answer(question: str, words: Sequence[str], *records: tuple[str, str]) -> A
         assert section.source is not None
         text = evidence[section.source.number - 1].record.text
         assert all(sentence.text in text for sentence in section.sentences)
-        assert {sentence.citations for sentence in section.sentences} == {(section.source.number,)}
+        assert all(sentence.citations == (section.source.number,) for sentence in section.sentences)
     return answer
 
 
