@@ -55,11 +55,10 @@ def test_the_columns_are_the_criteria_and_a_search_alone_lacks_those_of_answers(
     figures = tuple(name for name in ANSWER_FIGURES if not name.startswith("choice"))
     assert table.answer_measures == figures
     shrag, bm25, searched = table.sets[0].rows
-    assert shrag.cells["citation_precision"].mean == 15 / 16  # 0 for ko-06, which is refused
+    assert shrag.cells["citation_precision"].mean == 1.0
     assert shrag.cells["exact_match"].mean == 0.0
-    # 19 of 20: ko-06 is refused.
-    assert shrag.cells["refusal_accuracy"].mean == pytest.approx(0.95)
-    assert shrag.cells["string_match"].mean == pytest.approx(13 / 15)
+    assert shrag.cells["refusal_accuracy"].mean == 1.0
+    assert shrag.cells["string_match"].mean == pytest.approx(14 / 15)
     assert bm25.cells["rouge_l"].difference is not None
     assert set(ANSWER_FIGURES) & set(searched.cells) == {"retrieval_ratio"}
     line = next(line for line in table_text(table).splitlines() if line.startswith("| searched"))
