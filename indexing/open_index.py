@@ -18,6 +18,8 @@ from shrag.indexing.analyzed_record import RecordStore
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary
+from shrag.indexing.lexical.calibration import FILE as CALIBRATION
+from shrag.indexing.lexical.calibration import ConfidenceCalibration, read_calibration
 from shrag.indexing.lexical.jvm import start_java
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
@@ -105,6 +107,7 @@ class OpenIndex:
         files: What :meth:`close` closes.
         dense: Vector search; None if the index was built without an encoder.
         glossary: The bilingual glossary; None for an index that was made without one, in tests.
+        calibration: What turns evidence into a confidence; None for an index with too few records to learn it from.
     """
 
     name: str
@@ -116,6 +119,7 @@ class OpenIndex:
     files: tuple[Closable, ...]
     dense: VectorIndex | None = None
     glossary: Glossary | None = None
+    calibration: ConfidenceCalibration | None = None
 
     def close(self) -> None:
         """Close the files."""
@@ -189,7 +193,18 @@ def _open_generation(
     dense = _dense(name, folder, manifest, vectors, analyzer, searcher) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
     files = (searcher, token_store, glossary, checksums)
-    return OpenIndex(name, manifest, analyzer, searcher, searcher, checksums, files, dense, glossary)
+    return OpenIndex(
+        name,
+        manifest,
+        analyzer,
+        searcher,
+        searcher,
+        checksums,
+        files,
+        dense,
+        glossary,
+        read_calibration(folder / CALIBRATION),
+    )
 
 
 def _dense(

@@ -22,7 +22,9 @@ from shrag.indexing.glossary.mining import mine_glossary
 from shrag.indexing.glossary.spelling.collector import SpellingCollector
 from shrag.indexing.glossary.spelling.table import write_spellings
 from shrag.indexing.glossary.store import FILE as GLOSSARY
-from shrag.indexing.glossary.store import write_glossary
+from shrag.indexing.glossary.store import Glossary, write_glossary
+from shrag.indexing.lexical.calibration import FILE as CALIBRATION
+from shrag.indexing.lexical.calibration import calibrate, write_calibration
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
@@ -54,6 +56,7 @@ def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
             "golden", (golden.FILE,), lambda: golden.write_golden_queries(job.workspace.index, job.workspace.plan.bm25)
         ),
         BuildStep("glossary", (GLOSSARY, CORRECTIONS), timed("glossary", build_glossary)),
+        BuildStep("calibration", (CALIBRATION,), timed("calibration", write_index_calibration)),
     ]
     if job.choices.encoder != NO_ENCODER:
         steps.append(BuildStep("vectors", (VECTORS,), timed("vectors", _write_vectors)))
@@ -113,6 +116,18 @@ def build_glossary(job: BuildJob) -> None:
         write_glossary(index / GLOSSARY, corrected)
         removed = [(pair.korean, pair.english.lower()) for pair in corrections if not pair.is_added]
         write_spellings(index / GLOSSARY, words, analyzer, removed)
+
+
+def write_index_calibration(job: BuildJob) -> None:
+    """Calibrate the confidence of answers, and write the calibration."""
+    index, parameters = job.workspace.index, job.workspace.plan.bm25
+    with (
+        closing(TokenStore(index / TOKEN_STORE)) as store,
+        closing(LuceneSearcher(index / FOLDER, parameters)) as searcher,
+        closing(Glossary(index / GLOSSARY)) as glossary,
+    ):
+        analyzer = KoreanEnglishAnalyzer(store, job.choices.dictionary)
+        write_calibration(index / CALIBRATION, calibrate(searcher, parameters, analyzer, glossary))
 
 
 def _write_vectors(job: BuildJob) -> None:

@@ -165,8 +165,9 @@ def verify_support(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index
 
 
 def make_citations(sections: Sequence[Section], records: Sequence[Record]) -> tuple[Citation, ...]:
-    """Return the citations of all sentences in ``sections``, by number, of ``records`` numbered from 1."""
-    cited = sorted({number for section in sections for each in section.sentences for number in each.citations})
+    """Return the citations of ``sections`` and their sentences, by number, of ``records`` numbered from 1."""
+    by_sentences = {number for section in sections for each in section.sentences for number in each.citations}
+    cited = sorted(by_sentences | {section.source.number for section in sections if section.source is not None})
     return tuple(Citation(number, records[number - 1].docid, records[number - 1].title) for number in cited)
 
 

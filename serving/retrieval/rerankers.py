@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.vector_card import LSA
@@ -46,20 +48,25 @@ class NoReranker:
 class CosineReranker:
     """Implements :class:`~shrag.models.reranker.Reranker` for one question's candidates, whose cosines are known.
 
-    ``score = score of another re-ranker + weight · cosine``
+    ``score = s + weight · σ(s) · (cosine − mean(cosine)) / σ(cosine)``: ``s`` is the score of another re-ranker; the
+    mean and the standard deviations are over the candidates. So both spread alike, whatever their units are: with a
+    weight of 1, a record that stands out by its words as much as another by its vector has the same score.
     """
 
     def __init__(self, reranker: Reranker, cosines: Sequence[float], weight: float, encoder: Encoder) -> None:
         self._reranker = reranker
-        self._cosines = cosines
+        self._cosines = np.asarray(cosines, dtype=np.float64)
         self._weight = weight
         self.name = f"{reranker.name} + {weight:g} × {encoder.name} cosine"
         self.is_model = reranker.is_model or encoder.is_model
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
-        scores = self._reranker.score(question, passages)
-        return [score + self._weight * cosine for score, cosine in zip(scores, self._cosines, strict=True)]
+        scores = np.asarray(self._reranker.score(question, passages), dtype=np.float64)
+        spread = self._cosines.std() if len(scores) else 0.0
+        if spread:
+            scores = scores + self._weight * scores.std() * (self._cosines - self._cosines.mean()) / spread
+        return [float(score) for score in scores]
 
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:

@@ -4,7 +4,7 @@ A language model, if there is one, chooses the keywords in both languages and wr
 are chosen by Kiwi and tf-idf and translated by the index's glossary, and the answer is extractive.
 
 ``hybrid`` adds candidates by the index's vectors. Whether words or vectors are better differs between collections
-(``docs/vectors.md``), so their fusion only gathers candidates, and re-ranking adds the cosine to the score.
+(``docs/vectors.md``), so their fusion only gathers candidates, and re-ranking adds both on one scale.
 """
 
 from __future__ import annotations
@@ -13,9 +13,14 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.vectors.vector_index import VectorIndex, VectorReranker
+from shrag.models.encoder import Vectors
+from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import Request
+from shrag.serving.retrieval.confidence import assess_confidence
 from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.model_keywords import extract_keywords
 from shrag.serving.retrieval.query_builder import QueryPlan, build_queries, filter_languages
@@ -38,25 +43,30 @@ from shrag.serving.retrieval.ranking import (
     rerank,
     search_candidates,
 )
-from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
+from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker, open_lexical_reranker
 from shrag.serving.search_settings import Candidates, SearchSettings
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
 """Hits of each query, as in the paper, unless more records are wanted."""
 
-COSINE_WEIGHT = 2.0
-"""Weight of the cosine in the ranking score, whose unit is idf; ``docs/vectors.md`` has the figures."""
+COSINE_WEIGHT = 1.0
+"""Weight of the cosine beside the words in ``hybrid``, where a model made the vectors."""
+
+LSA_COSINE_WEIGHT = 0.1
+"""The same for vectors of latent semantic analysis, which rank worse than words (``docs/vectors.md``)."""
 
 
 class ShragStrategy:
     """Implements :class:`~shrag.serving.strategy.Strategy`.
 
     ``candidates`` says where candidates come from unless the settings of a request do; ``cosine_weight`` is the weight
-    of the cosine in the ranking score.
+    of the cosine in the ranking score, None for the one that fits the index's vectors.
     """
 
-    def __init__(self, name: str = "shrag", candidates: Candidates = "lexical", cosine_weight: float = 0.0) -> None:
+    def __init__(
+        self, name: str = "shrag", candidates: Candidates = "lexical", cosine_weight: float | None = 0.0
+    ) -> None:
         self.name = name
         self._candidates = candidates
         self._cosine_weight = cosine_weight
@@ -64,7 +74,7 @@ class ShragStrategy:
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
         source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
-        if self._cosine_weight or source != "lexical":
+        if self._cosine_weight != 0 or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
         return self._run(request, resources, source)
 
@@ -74,13 +84,13 @@ class ShragStrategy:
         yield from answer(request, found, resources, timer)
 
 
-def hybrid_strategy(cosine_weight: float = COSINE_WEIGHT) -> ShragStrategy:
+def hybrid_strategy(cosine_weight: float | None = None) -> ShragStrategy:
     """Return the strategy ``hybrid``, for an index that was built with an encoder."""
     return ShragStrategy("hybrid", "hybrid", cosine_weight)
 
 
 def retrieve(
-    request: Request, resources: Resources, source: Candidates, timer: StageTimer, cosine_weight: float = 0.0
+    request: Request, resources: Resources, source: Candidates, timer: StageTimer, cosine_weight: float | None = 0.0
 ) -> Generator[Event, None, RetrievalResult]:
     """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
 
@@ -95,7 +105,7 @@ def retrieve(
     yield plan.event
     depth = settings.depth or max(DEPTH, request.k)
     nearest = None
-    if index.dense is not None and (cosine_weight or source != "lexical"):
+    if index.dense is not None and (cosine_weight != 0 or source != "lexical"):
         with timer.stage("vectors"):
             vector = index.dense.encode(question.text)
             nearest = Nearest(index.dense.search(vector, depth), index.dense.encoder) if source != "lexical" else None
@@ -106,17 +116,42 @@ def retrieve(
     yield hits
     with timer.stage("ranking"):
         reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
-        if settings.rerank and index.dense is not None and cosine_weight:
-            cosines = index.dense.cosines(vector, hits.candidates)
-            reranker = CosineReranker(reranker, cosines, cosine_weight, index.dense.encoder)
+        if settings.rerank and index.dense is not None and cosine_weight != 0:
+            reranker = _with_cosines(reranker, question, index, index.dense, vector, hits.candidates, cosine_weight)
         unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
         scored = rerank(question.text, unranked, reranker)
         reason = "nothing_fits" if records else why_nothing(terms)
         ranking = Ranking(
-            rank_records(scored, request), reranker.name, reranker.is_model, reason="" if scored else reason
+            records=rank_records(scored, request),
+            reranker=reranker.name,
+            reranker_is_model=reranker.is_model,
+            reason="" if scored else reason,
+            confidence=assess_confidence(question, index, scored),
         )
     yield ranking
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
+
+
+def _with_cosines(
+    reranker: Reranker,
+    question: AnalyzedQuestion,
+    index: OpenIndex,
+    dense: VectorIndex,
+    vector: Vectors,
+    candidates: Sequence[str],
+    weight: float | None,
+) -> Reranker:
+    """Return a re-ranker that adds the candidates' cosines to the scores of ``reranker``.
+
+    Where that ranks by the same cosines, as an index with a model's vectors does by default, it is replaced by the
+    lexical one: else the words would have no part in the ranking.
+    """
+    encoder = dense.encoder
+    if isinstance(reranker, VectorReranker):
+        reranker = bind_question(open_lexical_reranker(index), question)
+    if weight is None:
+        weight = COSINE_WEIGHT if encoder.is_model else LSA_COSINE_WEIGHT
+    return CosineReranker(reranker, dense.cosines(vector, candidates), weight, encoder)
 
 
 def _hits_per_query(keywords: Sequence[QueryTerm], depth: int, settings: SearchSettings) -> int:

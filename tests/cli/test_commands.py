@@ -54,7 +54,7 @@ def test_a_run_and_its_evaluation(
     assert header == "run\tnDCG@10\tSuccess@10"
     path, ndcg, success = values.split("\t")
     assert (path, success) == (str(output), "1.0000")
-    assert float(ndcg) == pytest.approx(0.9527, abs=0.001)
+    assert float(ndcg) == pytest.approx(0.953, abs=0.001)
 
 
 def test_json_is_one_object_a_line(
@@ -162,7 +162,10 @@ def test_a_question_with_nothing_to_find_says_why(
     captured = capsys.readouterr()
     assert (captured.out, "no word to search for" in captured.err) == ("", True)
     assert run(["ask", "demo", "김치찌개는?"]) == 0
-    assert capsys.readouterr().out == "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.\n"
+    assert (
+        capsys.readouterr().out
+        == "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.\n문헌에 없는 말: 김치찌개\n"
+    )
 
 
 def test_the_configuration_file_gives_options_and_misspelt_ones_are_refused(

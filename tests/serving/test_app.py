@@ -188,7 +188,7 @@ def test_the_page_shows_the_answer_its_records_and_the_way(client: TestClient) -
     assert '<a class="mark" href="#record-1"' in html
     assert 'id="record-1"' in html
     assert "<mark>재택근무</mark>" in html
-    assert html.count('<li><span class="query">') == 8  # five in Korean, three in English
+    assert html.count('<li><span class="query">') == 8  # in Korean and in English
 
 
 def test_the_page_speaks_the_browsers_language_and_can_be_switched(client: TestClient) -> None:

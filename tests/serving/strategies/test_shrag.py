@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import correlation, mean, pstdev
 
 import pytest
 
 from shrag.indexing.analyzed_record import to_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
+from shrag.serving.events import Ranking
+from shrag.serving.request import Request, parse_question
 from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
-from shrag.serving.strategies.shrag import COSINE_WEIGHT
+from shrag.serving.strategies.shrag import LSA_COSINE_WEIGHT, hybrid_strategy
 
 QUESTION = "LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?"
 
@@ -28,7 +32,7 @@ def test_the_candidates_of_words_and_of_vectors_are_fused_by_reciprocal_ranks(de
 def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None:
     dense = demo.open_index.dense
     assert dense is not None
-    hybrid = demo.search(QUESTION, k=20, strategy="hybrid").ranking.records
+    hybrid = demo.search(QUESTION, k=200, strategy="hybrid", every_record=True).ranking.records
     docids = [ranked.record.docid for ranked in hybrid]
     index = demo.open_index
     passages = [to_passage(found) for found in index.store.fetch(docids) if found]
@@ -36,15 +40,35 @@ def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None
         QUESTION, passages
     )
     cosines = dense.cosines(dense.encode(QUESTION), docids)
-    expected = [word + COSINE_WEIGHT * cosine for word, cosine in zip(words, cosines, strict=True)]
+    spread = LSA_COSINE_WEIGHT * pstdev(words) / pstdev(cosines)
+    expected = [word + spread * (cosine - mean(cosines)) for word, cosine in zip(words, cosines, strict=True)]
     assert [ranked.score for ranked in hybrid] == pytest.approx(expected)
     assert expected == sorted(expected, reverse=True)
+
+
+def test_beside_vectors_of_a_model_the_words_count_as_much_as_the_cosine(demo: Engine) -> None:
+    dense = demo.open_index.dense
+    assert dense is not None
+    by_cosine = replace(demo.resources, reranker=VectorReranker(dense))
+    request = Request(parse_question(QUESTION), 100, answered=False, every_record=True)
+    events = hybrid_strategy(1.0).run(request, by_cosine)
+    (ranking,) = [event for event in events if isinstance(event, Ranking)]
+    assert ranking.reranker == "BM25 + best sentence + 1 × LSA cosine"
+    docids = [ranked.record.docid for ranked in ranking.records]
+    index = demo.open_index
+    passages = [to_passage(found) for found in index.store.fetch(docids) if found]
+    words = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25, index.glossary)
+    by_words = dict(zip(docids, words.score(QUESTION, passages), strict=True))
+    cosines = dict(zip(docids, dense.cosines(dense.encode(QUESTION), docids), strict=True))
+    scores = {ranked.record.docid: ranked.score for ranked in ranking.records}
+    assert correlation(list(scores.values()), list(by_words.values())) > 0.5
+    assert correlation(list(scores.values()), [cosines[docid] for docid in scores]) > 0.5
 
 
 def test_the_events_name_the_encoder_and_the_reranker(demo: Engine) -> None:
     result = demo.search(QUESTION, strategy="hybrid")
     assert (result.hits.encoder, result.hits.encoder_is_model) == ("LSA", False)
-    assert result.ranking.reranker == "BM25 + best sentence + 2 × LSA cosine"
+    assert result.ranking.reranker == "BM25 + best sentence + 0.1 × LSA cosine"
     assert not result.ranking.reranker_is_model
     assert "vectors" in result.timings.seconds
     plain = demo.search(QUESTION)

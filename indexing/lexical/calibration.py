@@ -1,0 +1,228 @@
+"""Calibrate the confidence that the best record answers a question, from an index's own titles, without labels.
+
+Questions are made of the titles of a sample of records: a part of a title's words, and as many words of other titles,
+since about half of a question's words are not those of the record that answers it. Of a record with a short title, such
+as an article's name, a sentence of the text is taken instead. Each question is searched for with its record present,
+without its title (an answerable question if it comes first), and with the record removed (a question near the
+collection's subjects that nothing answers). Words drawn from several titles make questions about nothing at all.
+
+The evidence is weighed by logistic regression between the two. A question's confidence is the share of the answerable
+questions that have no more of it, by the weighted evidence or by the score alone, whichever is less. So a threshold of
+0.05 refuses about 5 % of questions that are answered.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from shrag.corpora.records import Record
+from shrag.corpora.text.sentences import detect_language, split_sentences
+from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
+from shrag.indexing.bm25 import Bm25
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question
+from shrag.indexing.lexical.evidence import DEPTH, Evidence, measure_evidence
+from shrag.indexing.lexical.reranker import QuestionReranker
+from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.query import any_of
+
+FILE = "calibration.json"
+"""File name in an index's folder."""
+
+SAMPLE = 300
+"""Records whose titles questions are made of."""
+
+LEAST_ANSWERED = 30
+"""Answerable questions below which an index has no calibration."""
+
+COMPLETE = 0.2
+"""Least confidence where the best record has all of the question's words together."""
+
+_KEPT = (0.5, 0.7, 0.9)
+_OTHER_WORDS = (0.3, 0.6, 1.0, 1.5)
+_UNRELATED = 0.25  # of the sample, besides
+_UNRELATED_WORDS = (2, 3, 4, 5, 6)
+_SHORTEST_TITLE = 4
+_SEARCHED = 20
+_SEED = 16
+_L2 = 0.01
+_QUANTILES = 200
+
+_Floats = npt.NDArray[np.float64]
+
+
+class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What turns evidence into a confidence.
+
+    Attributes:
+        weights: Weights of words, lead, lead over the second and over the fifth record.
+        log_scores: Quantiles of the log score of the answerable questions, rising.
+        weighted: Quantiles of their weighted evidence, rising.
+        lesser: Quantiles of the lesser of the two shares, rising.
+    """
+
+    weights: tuple[float, ...]
+    log_scores: tuple[float, ...]
+    weighted: tuple[float, ...]
+    lesser: tuple[float, ...]
+
+    def confidence(self, evidence: Evidence) -> float:
+        """Return the share of the answerable questions that have less evidence, from 0 to 1.
+
+        A question of a few words cannot have much; where the best record has all of them in its title and a sentence,
+        the confidence is at least :data:`COMPLETE`.
+        """
+        value = _share(self.lesser, self._lesser(evidence))
+        return max(value, COMPLETE) if evidence.complete else value
+
+    def _lesser(self, evidence: Evidence) -> float:
+        weighted = _weigh(self.weights, evidence)
+        return min(_share(self.log_scores, evidence.log_score), _share(self.weighted, weighted))
+
+
+def write_calibration(path: Path, calibration: ConfidenceCalibration | None) -> None:
+    """Write the calibration of an index, ``null`` where it has none."""
+    path.write_bytes(msgspec.json.encode(calibration))
+
+
+def read_calibration(path: Path) -> ConfidenceCalibration | None:
+    """Read the calibration of an index, None where it has none."""
+    return msgspec.json.decode(path.read_bytes(), type=ConfidenceCalibration | None) if path.exists() else None
+
+
+def calibrate(
+    searcher: LuceneSearcher, parameters: Bm25, analyzer: Analyzer, lexicon: BilingualLexicon | None
+) -> ConfidenceCalibration | None:
+    """Calibrate an index; None where it has too few records with titles to learn from."""
+    records = [record for record in searcher.sample(SAMPLE) if record.record.complete]
+    answered: list[Evidence] = []
+    unanswered: list[Evidence] = []
+    for question in _questions(records):
+        analyzed = analyze_question(question.text, analyzer, searcher, lexicon)
+        translated = dict.fromkeys(chain.from_iterable(each.terms for found in analyzed.translations for each in found))
+        queries = [any_of(terms) for terms in (analyzed.terms, list(translated)) if terms]
+        hits = dict.fromkeys(hit.docid for found in searcher.search(queries, _SEARCHED) for hit in found)
+        found = [record for record in searcher.fetch(list(hits)) if record is not None and record.record.complete]
+        others = [record for record in found if record.record.docid != question.docid]
+        unanswered.append(measure_evidence(analyzed, parameters, _best(analyzed, parameters, others)))
+        if question.record is not None:
+            untitled = question.record
+            if _has_long_title(untitled):
+                untitled = msgspec.structs.replace(untitled, title="")
+            best = _best(analyzed, parameters, [untitled, *others])
+            if best and best[0] is untitled:
+                answered.append(measure_evidence(analyzed, parameters, best))
+    return fit_calibration(answered, unanswered) if len(answered) >= LEAST_ANSWERED else None
+
+
+def fit_calibration(answered: Sequence[Evidence], unanswered: Sequence[Evidence]) -> ConfidenceCalibration:
+    """Return the calibration that the evidence of answerable and of unanswerable questions gives."""
+    weights = tuple(_fit_weights(*(np.array([_features(each) for each in found]) for found in (answered, unanswered))))
+    log_scores = _quantiles([each.log_score for each in answered])
+    weighted = _quantiles([_weigh(weights, each) for each in answered])
+    lesser = ConfidenceCalibration(weights, log_scores, weighted, ())
+    return msgspec.structs.replace(lesser, lesser=_quantiles([lesser._lesser(each) for each in answered]))
+
+
+class _TitleQuestion(NamedTuple):
+    """A question made of titles; ``record`` is the one it is about, None for one about nothing."""
+
+    text: str
+    docid: str
+    record: AnalyzedRecord | None
+
+
+def _questions(records: Sequence[AnalyzedRecord]) -> list[_TitleQuestion]:
+    """Return a question about each record, and some about nothing; the same ones each time."""
+    chance = random.Random(_SEED)  # noqa: S311  (not for secrets)
+    words: dict[str, list[str]] = {"ko": [], "en": []}
+    texts = [each.record.title if _has_long_title(each) else _a_sentence(each.record, chance) for each in records]
+    for text in texts:
+        words[_language(text)] += text.split()
+    questions: list[_TitleQuestion] = []
+    for each, text in zip(records, texts, strict=True):
+        own, others = text.split(), words[_language(text)]
+        kept = [word for word in own if chance.random() < chance.choice(_KEPT)] or own[:2]
+        added = chance.sample(others, min(len(others), round(len(kept) * chance.choice(_OTHER_WORDS))))
+        questions.append(_TitleQuestion(" ".join(kept + added), each.record.docid, each))
+    for _ in range(round(_UNRELATED * len(records))):
+        drawn = words[chance.choice([language for language, found in words.items() if found])]
+        text = " ".join(chance.sample(drawn, min(len(drawn), chance.choice(_UNRELATED_WORDS))))
+        questions.append(_TitleQuestion(text, "", None))
+    return questions
+
+
+def _has_long_title(record: AnalyzedRecord) -> bool:
+    return len(set(record.title_terms)) >= _SHORTEST_TITLE
+
+
+def _a_sentence(record: Record, chance: random.Random) -> str:
+    span = chance.choice(split_sentences(record.text))
+    return record.text[span.start : span.end]
+
+
+def _language(text: str) -> str:
+    return "ko" if detect_language(text) == "ko" else "en"
+
+
+def _best(question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]) -> list[AnalyzedRecord]:
+    """Return the best records of the question, each paper once."""
+    scores = QuestionReranker(question, parameters).score(question.text, [to_passage(record) for record in records])
+    ranked = sorted(zip(scores, records, strict=True), key=lambda pair: (-pair[0], pair[1].record.docid))
+    papers = {each.record.duplicate_of or each.record.docid: each for _, each in reversed(ranked)}
+    return [each for _, each in ranked if papers[each.record.duplicate_of or each.record.docid] is each][:DEPTH]
+
+
+def _features(evidence: Evidence) -> tuple[float, ...]:
+    return (float(evidence.words), evidence.lead, evidence.lead_over_second, evidence.lead_over_fifth)
+
+
+def _weigh(weights: Sequence[float], evidence: Evidence) -> float:
+    return sum(weight * value for weight, value in zip(weights, _features(evidence), strict=True))
+
+
+def _fit_weights(answered: _Floats, unanswered: _Floats) -> list[float]:
+    """Return the weights of a logistic regression between two tables of features, each class with half the weight."""
+    from scipy.optimize import minimize
+
+    features = np.concatenate([answered, unanswered])
+    spread = features.std(axis=0) + 1e-9
+    inputs = np.column_stack([np.ones(len(features)), (features - features.mean(axis=0)) / spread])
+    labels = np.repeat([1.0, 0.0], [len(answered), len(unanswered)])
+    weights = np.repeat([0.5 / len(answered), 0.5 / len(unanswered)], [len(answered), len(unanswered)])
+
+    def loss(beta: _Floats) -> tuple[float, _Floats]:
+        logits = inputs @ beta
+        value = weights @ (np.logaddexp(0, logits) - labels * logits) + _L2 * (beta[1:] @ beta[1:])
+        gradient = inputs.T @ (weights * (1 / (1 + np.exp(-logits)) - labels))
+        gradient[1:] += 2 * _L2 * beta[1:]
+        return float(value), gradient
+
+    fitted = minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B").x
+    return [float(value) for value in fitted[1:] / spread]
+
+
+def _quantiles(values: Sequence[float]) -> tuple[float, ...]:
+    finite = [value for value in values if math.isfinite(value)]
+    return tuple(float(value) for value in np.quantile(finite, np.linspace(0, 1, _QUANTILES + 1)))
+
+
+def _share(quantiles: Sequence[float], value: float) -> float:
+    """Return the share of the values with these quantiles that are below ``value``, interpolated."""
+    if value >= quantiles[-1]:
+        return 1.0
+    place = bisect_right(quantiles, value)
+    if place == 0:
+        return 0.0
+    below, above = quantiles[place - 1], quantiles[place]
+    return (place - 1 + (value - below) / (above - below)) / (len(quantiles) - 1)

@@ -1,0 +1,121 @@
+"""Measure what the best records hold of a question: the evidence that one of them answers it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
+from shrag.indexing.bm25 import Bm25
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, QuerySegment
+from shrag.indexing.lexical.reranker import QuestionReranker
+
+DEPTH = 10
+"""Records that evidence is measured on, each paper once."""
+
+_COVERING = 3
+_DISTINCTIVE = 0.5  # of the idf of the rarest word
+_FIFTH = 4
+_MOST_SHOWN = 4
+
+
+class Evidence(NamedTuple):
+    """What the best records hold of a question.
+
+    Attributes:
+        log_score: The logarithm of the best record's score.
+        words: The words of the question that this record has, in either language.
+        lead: The score less that of the fifth record.
+        lead_over_second: The logarithm of its ratio to the second record's score.
+        lead_over_fifth: The logarithm of its ratio to the fifth record's score.
+        complete: Whether the best record's title and one of its sentences together have all of the question's words.
+    """
+
+    log_score: float
+    words: int
+    lead: float
+    lead_over_second: float
+    lead_over_fifth: float
+    complete: bool = False
+
+
+NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
+"""The evidence where no record was found."""
+
+
+def measure_evidence(question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]) -> Evidence:
+    """Return the evidence of ``records``, the best of a ranking in any order, at most :data:`DEPTH` of them."""
+    passages = [to_passage(record) for record in records]
+    scored = zip(QuestionReranker(question, parameters).score(question.text, passages), records, strict=True)
+    ranked = sorted(scored, key=lambda pair: (-pair[0], pair[1].record.docid))
+    if not ranked or ranked[0][0] <= 0:
+        return NO_EVIDENCE
+    scores = [score for score, _ in ranked]
+    second, fifth = scores[min(1, len(scores) - 1)], scores[min(_FIFTH, len(scores) - 1)]
+    return Evidence(
+        log_score=math.log(scores[0]),
+        words=sum(_covered(question, ranked[0][1])),
+        lead=scores[0] - fifth,
+        lead_over_second=_log_ratio(scores[0], second),
+        lead_over_fifth=_log_ratio(scores[0], fifth),
+        complete=_is_complete(question, ranked[0][1]),
+    )
+
+
+def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> tuple[str, ...]:
+    """Return the distinctive words of a question, as written, that none of its best three records has."""
+    covered = [_covered(question, record) for record in records[:_COVERING]]
+    words = [
+        (number, question.segments[number], max(question.idf[term] for term in question.segments[number].terms))
+        for number in _keywords(question)
+    ]
+    rarest = max((idf for _, _, idf in words), default=0.0)
+    missing = [
+        _as_written(question, segment)
+        for number, segment, idf in words
+        if idf >= _DISTINCTIVE * rarest and not any(each[number] for each in covered)
+    ]
+    return tuple(dict.fromkeys(filter(None, missing)))[:_MOST_SHOWN]
+
+
+def _as_written(question: AnalyzedQuestion, segment: QuerySegment) -> str:
+    """Return the segment's text, empty where it is a single letter or the later part of a word."""
+    start, end = segment.tokens[0].start, max(token.end for token in segment.tokens)
+    begins_word = start == 0 or not question.text[start - 1].isalnum()
+    return question.text[start:end] if begins_word and end - start > 1 else ""
+
+
+def _keywords(question: AnalyzedQuestion) -> list[int]:
+    """Return the numbers of the question's segments that are nouns, foreign words or numbers, and its content."""
+    return [
+        number
+        for number, segment in enumerate(question.segments)
+        if not (segment.is_compound or segment.is_framing)
+        and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
+    ]
+
+
+def _is_complete(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:
+    title, keywords = frozenset(record.title_terms), _keywords(question)
+    held = (_held(question, title.union(terms)) for terms in record.sentence_terms)
+    return bool(keywords) and any(all(found[number] for number in keywords) for found in held)
+
+
+def _covered(question: AnalyzedQuestion, record: AnalyzedRecord) -> list[bool]:
+    return _held(question, frozenset(record.contents_terms))
+
+
+def _held(question: AnalyzedQuestion, terms: AbstractSet[str]) -> list[bool]:
+    """Return for each segment of the question whether ``terms`` have it; compounds and framing words are not held."""
+    return [
+        not (segment.is_compound or segment.is_framing)
+        and (not terms.isdisjoint(segment.terms) or any(terms >= frozenset(each.terms) for each in translations))
+        for segment, translations in zip(question.segments, question.translations, strict=True)
+    ]
+
+
+def _log_ratio(best: float, other: float) -> float:
+    return math.log((best + 0.1) / (max(other, 0.0) + 0.1))

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from shrag.indexing.lexical.calibration import ConfidenceCalibration, calibrate, fit_calibration, read_calibration
+from shrag.indexing.lexical.calibration import write_calibration as write
+from shrag.indexing.lexical.evidence import NO_EVIDENCE, Evidence
+from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.serving.engine import Engine
+
+
+def _evidence(strength: float, chance: random.Random) -> Evidence:
+    return Evidence(
+        log_score=strength + chance.gauss(0, 0.5),
+        words=round(3 * strength + chance.random()),
+        lead=2 * strength + chance.random(),
+        lead_over_second=0.2 * strength + 0.1 * chance.random(),
+        lead_over_fifth=0.4 * strength + 0.1 * chance.random(),
+    )
+
+
+@pytest.fixture(scope="module")
+def calibration() -> ConfidenceCalibration:
+    chance = random.Random(1)
+    answered = [_evidence(2.0, chance) for _ in range(300)]
+    return fit_calibration(answered, [_evidence(1.2, chance) for _ in range(300)])
+
+
+def test_a_confidence_is_the_share_of_answerable_questions_with_no_more_evidence(
+    calibration: ConfidenceCalibration,
+) -> None:
+    chance = random.Random(2)
+    values = [calibration.confidence(_evidence(2.0, chance)) for _ in range(1000)]
+    for threshold in (0.05, 0.2, 0.5):
+        assert sum(value < threshold for value in values) / 1000 == pytest.approx(threshold, abs=0.05)
+    assert all(0 <= value <= 1 for value in values)
+
+
+def test_questions_that_nothing_answers_have_less_confidence(calibration: ConfidenceCalibration) -> None:
+    chance = random.Random(3)
+    assert sum(calibration.confidence(_evidence(1.2, chance)) < 0.05 for _ in range(200)) > 150
+    assert calibration.confidence(NO_EVIDENCE) == 0.0
+    assert calibration.confidence(Evidence(9, 30, 40.0, 4.0, 4.0)) == 1.0
+
+
+def test_a_calibration_is_read_as_it_was_written(calibration: ConfidenceCalibration, tmp_path: Path) -> None:
+    write(tmp_path / "calibration.json", calibration)
+    assert read_calibration(tmp_path / "calibration.json") == calibration
+    write(tmp_path / "none.json", None)
+    assert read_calibration(tmp_path / "none.json") is None
+    assert read_calibration(tmp_path / "missing.json") is None
+
+
+def test_an_index_is_calibrated_alike_each_time(demo: Engine) -> None:
+    index = demo.open_index
+    assert isinstance(index.searcher, LuceneSearcher)
+    again = calibrate(index.searcher, index.manifest.bm25, index.analyzer, index.glossary)
+    assert again is not None
+    assert again == index.calibration

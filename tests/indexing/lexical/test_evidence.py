@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import math
+
+from shrag.corpora.records import Record
+from shrag.corpora.text.sentences import detect_language
+from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
+from shrag.indexing.lexical.evidence import NO_EVIDENCE, measure_evidence, uncovered_words
+from shrag.serving.engine import Engine
+
+
+def _question(demo: Engine, text: str) -> AnalyzedQuestion:
+    index = demo.open_index
+    return analyze_question(text, index.analyzer, index.searcher, index.glossary)
+
+
+def _records(demo: Engine, *texts: str) -> list[AnalyzedRecord]:
+    return [
+        analyze_record(
+            Record(f"r{number}", "Title", text, detect_language(text), complete=True), demo.open_index.analyzer
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+def test_a_record_with_more_of_the_question_leads_the_others(demo: Engine) -> None:
+    question = _question(demo, "graphene films for shielding")
+    records = _records(demo, "Steel is hard.", "Graphene films give good shielding.", "Films are thin.")
+    evidence = measure_evidence(question, demo.open_index.manifest.bm25, records)
+    assert evidence.words == 3
+    assert evidence.lead > 0 < evidence.lead_over_second < evidence.lead_over_fifth
+    alone = measure_evidence(question, demo.open_index.manifest.bm25, records[1:2])
+    assert (alone.log_score, alone.words, alone.lead) == (evidence.log_score, 3, 0.0)
+
+
+def test_records_that_share_no_word_with_the_question_are_no_evidence(demo: Engine) -> None:
+    question = _question(demo, "graphene films")
+    parameters = demo.open_index.manifest.bm25
+    assert measure_evidence(question, parameters, []) == NO_EVIDENCE
+    assert measure_evidence(question, parameters, _records(demo, "Steel is hard.")) == NO_EVIDENCE
+    assert math.isinf(NO_EVIDENCE.log_score)
+
+
+def test_words_count_as_uncovered_only_where_no_record_has_them_in_either_language(demo: Engine) -> None:
+    question = _question(demo, "Could you summarize graphene yachts and prediction in Lisbon?")
+    records = _records(demo, "Graphene is thin.", "모형의 예측 성능이 높았다.")
+    assert uncovered_words(question, records) == ("yachts", "Lisbon")
+    assert "graphene" in uncovered_words(question, [])

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from shrag.corpora.formats.topics import read_topics
+from shrag.serving.engine import Engine
+from shrag.serving.retrieval.confidence import THRESHOLD
+from shrag.serving.search_settings import PRODUCT
+from tests.conftest import DEMO
+
+
+def test_everyday_questions_get_no_confidence_and_no_answer(demo: Engine) -> None:
+    for question in ("What is the capital of France?", "피자 도우 만드는 법", "How tall is the Eiffel Tower?"):
+        result = demo.ask(question)
+        confidence = result.search.ranking.confidence
+        assert confidence is None or (confidence.value < THRESHOLD and confidence.level == "low")
+        assert (result.answer.sections, result.answer.citations) == ((), ())
+        assert result.answer.reason
+
+
+def test_most_questions_that_a_record_answers_are_answered(demo: Engine) -> None:
+    answered = [bool(demo.ask(topic.text).answer.citations) for topic in read_topics(DEMO / "topics.tsv")]
+    assert sum(answered) / len(answered) >= 0.9
+
+
+def test_an_index_without_a_calibration_has_no_confidence(demo: Engine) -> None:
+    ranking = Engine(replace(demo.open_index, calibration=None)).search("graphene shielding").ranking
+    assert ranking.confidence is None
+
+
+@pytest.mark.parametrize("reranked", [True, False])
+def test_confidence_does_not_depend_on_how_many_records_are_asked_for(demo: Engine, reranked: bool) -> None:
+    settings = replace(PRODUCT, rerank=reranked)
+    few, many = (demo.search("graphene films for shielding", k=k, settings=settings).ranking for k in (1, 10))
+    assert few.confidence is not None
+    assert many.confidence is not None
+    assert few.confidence.value == pytest.approx(many.confidence.value)
