@@ -244,7 +244,7 @@ def test_the_command_says_what_changed(
     assert "up to date, nothing to build" in capsys.readouterr().out
     _add(home, {"a": SMALL["a"], "b": ("carbon", "film two"), "n": ("new", "구리 film")})
     assert run(["index", "c", "--update"]) == 0
-    said = "index c: generation 2, 3 records, 0.0 MiB, updated (1 added, 1 changed, 2 deleted, 1 unchanged) in"
+    said = "index c: generation 2, 3 records, 0.1 MiB, updated (1 added, 1 changed, 2 deleted, 1 unchanged) in"
     assert said in capsys.readouterr().out
 
 
