@@ -46,7 +46,7 @@ LEAST_ANSWERED = 30
 """Answerable questions below which an index has no calibration."""
 
 COMPLETE = 0.2
-"""Least confidence where the best record has all of the question's words together."""
+"""Least confidence where the best record has the question's distinctive words together."""
 
 _KEPT = (0.5, 0.7, 0.9)
 _OTHER_WORDS = (0.3, 0.6, 1.0, 1.5)
@@ -79,8 +79,8 @@ class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     def confidence(self, evidence: Evidence) -> float:
         """Return the share of the answerable questions that have less evidence, from 0 to 1.
 
-        A question of a few words cannot have much; where the best record has all of them in its title and a sentence,
-        the confidence is at least :data:`COMPLETE`.
+        A question of a few words cannot have much; where the best record has the distinctive ones in its title and a
+        sentence, the confidence is at least :data:`COMPLETE`.
         """
         value = _share(self.lesser, self._lesser(evidence))
         return max(value, COMPLETE) if evidence.complete else value

@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
         lead: The score less that of the fifth record.
         lead_over_second: The logarithm of its ratio to the second record's score.
         lead_over_fifth: The logarithm of its ratio to the fifth record's score.
-        complete: Whether the best record's title and one of its sentences together have all of the question's words.
+        complete: Whether the best record's title and one of its sentences together have all of its distinctive words.
     """
 
     log_score: float
@@ -68,15 +68,10 @@ def measure_evidence(question: AnalyzedQuestion, parameters: Bm25, records: Sequ
 def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> tuple[str, ...]:
     """Return the distinctive words of a question, as written, that none of its best three records has."""
     covered = [_covered(question, record) for record in records[:_COVERING]]
-    words = [
-        (number, question.segments[number], max(question.idf[term] for term in question.segments[number].terms))
-        for number in _keywords(question)
-    ]
-    rarest = max((idf for _, _, idf in words), default=0.0)
     missing = [
-        _as_written(question, segment)
-        for number, segment, idf in words
-        if idf >= _DISTINCTIVE * rarest and not any(each[number] for each in covered)
+        _as_written(question, question.segments[number])
+        for number in _distinctive(question)
+        if not any(each[number] for each in covered)
     ]
     return tuple(dict.fromkeys(filter(None, missing)))[:_MOST_SHOWN]
 
@@ -88,20 +83,22 @@ def _as_written(question: AnalyzedQuestion, segment: QuerySegment) -> str:
     return question.text[start:end] if begins_word and end - start > 1 else ""
 
 
-def _keywords(question: AnalyzedQuestion) -> list[int]:
-    """Return the numbers of the question's segments that are nouns, foreign words or numbers, and its content."""
-    return [
-        number
+def _distinctive(question: AnalyzedQuestion) -> list[int]:
+    """Return the numbers of the question's segments that are nouns, foreign words or numbers, content, and rare."""
+    words = {
+        number: max(question.idf[term] for term in segment.terms)
         for number, segment in enumerate(question.segments)
         if not (segment.is_compound or segment.is_framing)
         and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
-    ]
+    }
+    least = _DISTINCTIVE * max(words.values(), default=0.0)
+    return [number for number, idf in words.items() if idf >= least]
 
 
 def _is_complete(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:
-    title, keywords = frozenset(record.title_terms), _keywords(question)
+    title, words = frozenset(record.title_terms), _distinctive(question)
     held = (_held(question, title.union(terms)) for terms in record.sentence_terms)
-    return bool(keywords) and any(all(found[number] for number in keywords) for found in held)
+    return bool(words) and any(all(found[number] for number in words) for found in held)
 
 
 def _covered(question: AnalyzedQuestion, record: AnalyzedRecord) -> list[bool]:

@@ -125,6 +125,7 @@ def test_every_question_gives_every_event_in_order(demo: Engine, strategy: Strat
     assert said == [sentence for section in answer.sections for sentence in section.sentences]
     assert bool(answer.reason) == (not answer.sections)
     cited = {number for sentence in said for number in sentence.citations}
+    cited |= {section.source.number for section in answer.sections if section.source is not None}
     assert cited == {citation.number for citation in answer.citations}
     by_docid = {ranked.record.docid: ranked.record for ranked in ranking.records}
     for sentence in said:

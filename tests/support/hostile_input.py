@@ -84,6 +84,7 @@ def check_events(events: Sequence[Event], choices: int = 0) -> None:
     answer, ranking = first(Answer, events), first(Ranking, events)
     assert bool(answer.reason) == (not answer.sections) or answer.kind == "closed_book"
     cited = {number for section in answer.sections for sentence in section.sentences for number in sentence.citations}
+    cited |= {section.source.number for section in answer.sections if section.source is not None}
     assert cited == {citation.number for citation in answer.citations}
     assert {citation.docid for citation in answer.citations} <= {one.record.docid for one in ranking.records}
     assert answer.choice in ("", *LETTERS[:choices])
