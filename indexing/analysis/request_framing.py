@@ -75,6 +75,7 @@ _ENGLISH_OPENING = re.compile(
     | what\s+(?:do|does|did|has|have|can|is|are)\s+{_DETERMINER}{_ADJECTIVE}
       (?:{_TEXTS}|researchers|scholars|scientists|we)(?:\s+{_TEXTS})?\s+{_KNOWN}\b(?:\s+(?:about|on|regarding)\b)?
     | what\s+is\s+(?:(?:currently|already)\s+)?known\s+about\b
+    | what\s+(?:has|have)\s+been\s+(?:found|reported|published|written|learnt|learned|shown|said)\s+(?:about|on)\b
     | (?:is|are|has|have)\s+there\s+(?:been\s+)?{_DETERMINER}{_ADJECTIVE}{_TEXTS}\s+(?:{_ABOUT}|that\b|into\b|showing\b)
     | (?:what|which)\s+{_ADJECTIVE}{_TEXTS}\s+(?:exists?\b(?:\s+(?:that|which)\s+deals?\s+with\b|\s+{_ABOUT})?
         |(?:has|have)\s+(?:been\s+done|{_EXAMINED})\b(?:\s+{_ABOUT})?|(?:is|are)\s+there\s+{_ABOUT})

@@ -37,6 +37,7 @@ def _content(question: str) -> str:
         ("How do tides form in detail?", "How do tides form"),
         ("What does research say about tides?", "tides?"),
         ("What is known about tides?", "tides?"),
+        ("What has been found about tides?", "tides?"),
         ("What research has been done on tides?", "tides?"),
         ("Are there studies showing that tides matter?", "that tides matter?"),
         ("Has anyone ever modelled tides?", "modelled tides?"),
