@@ -48,7 +48,8 @@ LEAST_ANSWERED = 30
 COMPLETE = 0.2
 """Least confidence where the best record has the question's distinctive words together."""
 
-_KEPT = (0.5, 0.7, 0.9)
+_KEPT = (0.5, 0.7, 0.9)  # of a title's words
+_KEPT_OF_SENTENCE = (0.15, 0.3, 0.45)  # the sentence itself stays in the record, so fewer
 _OTHER_WORDS = (0.3, 0.6, 1.0, 1.5)
 _UNRELATED = 0.25  # of the sample, besides
 _UNRELATED_WORDS = (2, 3, 4, 5, 6)
@@ -152,7 +153,8 @@ def _questions(records: Sequence[AnalyzedRecord]) -> list[_TitleQuestion]:
     questions: list[_TitleQuestion] = []
     for each, text in zip(records, texts, strict=True):
         own, others = text.split(), words[_language(text)]
-        kept = [word for word in own if chance.random() < chance.choice(_KEPT)] or own[:2]
+        shares = _KEPT if _has_long_title(each) else _KEPT_OF_SENTENCE
+        kept = [word for word in own if chance.random() < chance.choice(shares)] or own[:2]
         added = chance.sample(others, min(len(others), round(len(kept) * chance.choice(_OTHER_WORDS))))
         questions.append(_TitleQuestion(" ".join(kept + added), each.record.docid, each))
     for _ in range(round(_UNRELATED * len(records))):
