@@ -34,6 +34,11 @@ class Record:
     keywords: tuple[str, ...] = ()
     duplicate_of: str = ""
 
+    @property
+    def paper(self) -> str:
+        """The docid of the corpus's first record of the same paper: its own, unless it is a duplicate."""
+        return self.duplicate_of or self.docid
+
 
 class Origin(NamedTuple):
     """Where a record was read: index of its source in the manifest, line from 1, byte offset."""

@@ -203,7 +203,8 @@ class Confidence:
     """How likely the best record answers the question.
 
     Attributes:
-        value: The calibrated probability, from 0 to 1.
+        value: The share of the answerable questions that the index was calibrated with that have less evidence, from 0
+            to 1.
         level: The same in three levels.
         uncovered: The distinctive words of the question that the best records do not cover.
         threshold: The value below which the question is refused, unless the request sets another.

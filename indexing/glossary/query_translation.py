@@ -76,6 +76,21 @@ class QuerySegment:
         """Whether it is a compound, whose parts are segments of their own."""
         return self.tokens[0].kind == "compound"
 
+    @property
+    def is_content(self) -> bool:
+        """Whether it counts in a ranking: neither a compound, whose parts count, nor framing."""
+        return not (self.is_compound or self.is_framing)
+
+    @property
+    def start(self) -> int:
+        """Where it begins in the question."""
+        return self.tokens[0].start
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the question."""
+        return max([token.end for token in self.tokens])
+
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuestion:

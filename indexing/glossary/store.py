@@ -56,7 +56,7 @@ class Entry(NamedTuple):
 _ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score, '' FROM entries"
 # Of these only the phrase in another language than ``only`` can be in a question and not in the records.
 _ONE_SIDED = "SELECT korean, english, korean_terms, english_terms, records, source, score, only FROM one_sided"
-_MATCHES = f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1"
+_MATCHES = f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1 UNION {_ONE_SIDED} WHERE terms = ?1"
 _SUREST_FIRST = "ORDER BY score DESC, korean, english"
 _MOST_FREQUENT_FIRST = "ORDER BY records DESC, score DESC, korean, english"
 
@@ -71,10 +71,6 @@ class Glossary:
         self._database = open_readonly(path)
         self._lock = threading.Lock()
         self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
-        # Indexes built by the first SHRAG of this format do not have the table.
-        one_sided = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'one_sided'"
-        has_one_sided = self._database.execute(one_sided).fetchone() is not None
-        self._matches = f"{_MATCHES} UNION {_ONE_SIDED} WHERE terms = ?1" if has_one_sided else _MATCHES
         self._spellings = SpellingTable(self._database)
         self._cached_transliterations = lru_cache(maxsize=_MAX_CACHED)(self._transliterations)
         self._cached_most_frequent = lru_cache(maxsize=1)(self._most_frequent)  # the query sorts all entries
@@ -140,7 +136,7 @@ class Glossary:
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
         with self._lock:
-            rows = self._database.execute(f"{self._matches} {_SUREST_FIRST}", (terms,)).fetchall()
+            rows = self._database.execute(f"{_MATCHES} {_SUREST_FIRST}", (terms,)).fetchall()
         return tuple(_entry(row) for row in rows)
 
 

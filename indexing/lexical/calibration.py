@@ -28,11 +28,10 @@ import numpy.typing as npt
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question
-from shrag.indexing.lexical.evidence import DEPTH, Evidence, measure_evidence
-from shrag.indexing.lexical.reranker import QuestionReranker
+from shrag.indexing.glossary.query_translation import BilingualLexicon, analyze_question
+from shrag.indexing.lexical.evidence import Evidence, best_papers, measure_evidence, rank_by_words
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 
@@ -114,15 +113,14 @@ def calibrate(
         queries = [any_of(terms) for terms in (analyzed.terms, list(translated)) if terms]
         hits = dict.fromkeys(hit.docid for found in searcher.search(queries, _SEARCHED) for hit in found)
         found = [record for record in searcher.fetch(list(hits)) if record is not None and record.record.complete]
+        own = question.record
+        if own is not None and _has_long_title(own):
+            own = msgspec.structs.replace(own, title="")
         others = [record for record in found if record.record.docid != question.docid]
-        unanswered.append(measure_evidence(analyzed, parameters, _best(analyzed, parameters, others)))
-        if question.record is not None:
-            untitled = question.record
-            if _has_long_title(untitled):
-                untitled = msgspec.structs.replace(untitled, title="")
-            best = _best(analyzed, parameters, [untitled, *others])
-            if best and best[0] is untitled:
-                answered.append(measure_evidence(analyzed, parameters, best))
+        ranked = rank_by_words(analyzed, parameters, others if own is None else [own, *others])
+        unanswered.append(measure_evidence(analyzed, best_papers(each for each in ranked if each.record is not own)))
+        if ranked and ranked[0].record is own:
+            answered.append(measure_evidence(analyzed, best_papers(ranked)))
     return fit_calibration(answered, unanswered) if len(answered) >= LEAST_ANSWERED else None
 
 
@@ -175,14 +173,6 @@ def _a_sentence(record: Record, chance: random.Random) -> str:
 
 def _language(text: str) -> str:
     return "ko" if detect_language(text) == "ko" else "en"
-
-
-def _best(question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]) -> list[AnalyzedRecord]:
-    """Return the best records of the question, each paper once."""
-    scores = QuestionReranker(question, parameters).score(question.text, [to_passage(record) for record in records])
-    ranked = sorted(zip(scores, records, strict=True), key=lambda pair: (-pair[0], pair[1].record.docid))
-    papers = {each.record.duplicate_of or each.record.docid: each for _, each in reversed(ranked)}
-    return [each for _, each in ranked if papers[each.record.duplicate_of or each.record.docid] is each][:DEPTH]
 
 
 def _features(evidence: Evidence) -> tuple[float, ...]:

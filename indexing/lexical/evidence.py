@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -42,26 +42,49 @@ class Evidence(NamedTuple):
     complete: bool = False
 
 
+class ScoredByWords(NamedTuple):
+    """A record and its score by the lexical re-ranker."""
+
+    score: float
+    record: AnalyzedRecord
+
+
 NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
 """The evidence where no record was found."""
 
 
-def measure_evidence(question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]) -> Evidence:
-    """Return the evidence of ``records``, the best of a ranking in any order, at most :data:`DEPTH` of them."""
-    passages = [to_passage(record) for record in records]
-    scored = zip(QuestionReranker(question, parameters).score(question.text, passages), records, strict=True)
-    ranked = sorted(scored, key=lambda pair: (-pair[0], pair[1].record.docid))
-    if not ranked or ranked[0][0] <= 0:
+def rank_by_words(
+    question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]
+) -> list[ScoredByWords]:
+    """Return the records with the lexical re-ranker's scores, best first, ties by docid."""
+    scores = QuestionReranker(question, parameters).score(question.text, [to_passage(record) for record in records])
+    ranked = map(ScoredByWords, scores, records)
+    return sorted(ranked, key=lambda each: (-each.score, each.record.record.docid))
+
+
+def best_papers(ranked: Iterable[ScoredByWords]) -> list[ScoredByWords]:
+    """Return the first :data:`DEPTH` records of a ranking, each paper once."""
+    papers: dict[str, ScoredByWords] = {}
+    for each in ranked:
+        papers.setdefault(each.record.record.paper, each)
+        if len(papers) == DEPTH:
+            break
+    return list(papers.values())
+
+
+def measure_evidence(question: AnalyzedQuestion, ranked: Sequence[ScoredByWords]) -> Evidence:
+    """Return the evidence of the :func:`best_papers` of a question, best first."""
+    if not ranked or ranked[0].score <= 0:
         return NO_EVIDENCE
-    scores = [score for score, _ in ranked]
+    scores = [each.score for each in ranked]
     second, fifth = scores[min(1, len(scores) - 1)], scores[min(_FIFTH, len(scores) - 1)]
     return Evidence(
         log_score=math.log(scores[0]),
-        words=sum(_covered(question, ranked[0][1])),
+        words=sum(_covered(question, ranked[0].record)),
         lead=scores[0] - fifth,
         lead_over_second=_log_ratio(scores[0], second),
         lead_over_fifth=_log_ratio(scores[0], fifth),
-        complete=_is_complete(question, ranked[0][1]),
+        complete=_is_complete(question, ranked[0].record),
     )
 
 
@@ -78,9 +101,8 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
 
 def _as_written(question: AnalyzedQuestion, segment: QuerySegment) -> str:
     """Return the segment's text, empty where it is a single letter or the later part of a word."""
-    start, end = segment.tokens[0].start, max(token.end for token in segment.tokens)
-    begins_word = start == 0 or not question.text[start - 1].isalnum()
-    return question.text[start:end] if begins_word and end - start > 1 else ""
+    begins_word = segment.start == 0 or not question.text[segment.start - 1].isalnum()
+    return question.text[segment.start : segment.end] if begins_word and segment.end - segment.start > 1 else ""
 
 
 def _distinctive(question: AnalyzedQuestion) -> list[int]:
@@ -88,8 +110,7 @@ def _distinctive(question: AnalyzedQuestion) -> list[int]:
     words = {
         number: max(question.idf[term] for term in segment.terms)
         for number, segment in enumerate(question.segments)
-        if not (segment.is_compound or segment.is_framing)
-        and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
+        if segment.is_content and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
     }
     least = _DISTINCTIVE * max(words.values(), default=0.0)
     return [number for number, idf in words.items() if idf >= least]
@@ -108,7 +129,7 @@ def _covered(question: AnalyzedQuestion, record: AnalyzedRecord) -> list[bool]:
 def _held(question: AnalyzedQuestion, terms: AbstractSet[str]) -> list[bool]:
     """Return for each segment of the question whether ``terms`` have it; compounds and framing words are not held."""
     return [
-        not (segment.is_compound or segment.is_framing)
+        segment.is_content
         and (not terms.isdisjoint(segment.terms) or any(terms >= frozenset(each.terms) for each in translations))
         for segment, translations in zip(question.segments, question.translations, strict=True)
     ]

@@ -106,7 +106,7 @@ class _Scorer:
                 tuple((tuple(Counter(each.terms).items()), each.weight) for each in translations),
             )
             for segment, translations in zip(question.segments, question.translations, strict=True)
-            if not (segment.is_compound or segment.is_framing)
+            if segment.is_content
         ]
         self._segments = [_SegmentTerms(tuple(own.items()), translations) for own, translations in terms]
         # In a sentence each of the question's terms counts once, for the segment that has it first.

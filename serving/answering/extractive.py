@@ -80,11 +80,9 @@ def extract_answer(
         if any(_is_same_paper(related, each) for each in shown):
             continue
         finding = best_finding(related.text.sentences)
-        if finding and _is_similar(related, shown[0], question.language):
-            sections.append(_section("related", related, [finding]))
-            shown.append(related)
-        elif related.coverage >= _NEARLY_AS_MUCH * shown[0].coverage:
-            sections.append(_section("related", related, []))
+        findings = [finding] if finding and _is_similar(related, shown[0], question.language) else []
+        if findings or related.coverage >= _NEARLY_AS_MUCH * shown[0].coverage:
+            sections.append(_section("related", related, findings))
             shown.append(related)
     return Answer(
         "extractive",

@@ -46,15 +46,14 @@ def duplicate_docids(engine: Engine, record: Record) -> list[str]:
 
     Each of them names the first in ``duplicate_of``; a search for the title finds them.
     """
-    paper = record.duplicate_of or record.docid
-    found = {paper}
+    found = {record.paper}
     try:
         title = shorten(record.title or record.text, LONGEST_TITLE)
         ranked = engine.search(title, k=_DUPLICATE_SEARCH, strategy="bm25", every_record=True).ranking.records
     except QuestionError:  # the title has no searchable term
         ranked = ()
-    found |= {each.record.docid for each in ranked if (each.record.duplicate_of or each.record.docid) == paper}
-    return sorted(found - {record.docid}, key=lambda docid: (docid != paper, docid))
+    found |= {each.record.docid for each in ranked if each.record.paper == record.paper}
+    return sorted(found - {record.docid}, key=lambda docid: (docid != record.paper, docid))
 
 
 def _record_view(engine: Engine, request: PageRequest, record: Record, part: int) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
-from shrag.indexing.lexical.evidence import DEPTH, measure_evidence, uncovered_words
+from shrag.indexing.lexical.evidence import ScoredByWords, best_papers, measure_evidence, rank_by_words, uncovered_words
 from shrag.indexing.open_index import OpenIndex
 from shrag.serving.events import Confidence, ConfidenceLevel
 from shrag.serving.retrieval.ranking import ScoredRecord
@@ -18,23 +17,19 @@ _HIGH, _MEDIUM = 0.5, 0.2
 
 
 def assess_confidence(
-    question: AnalyzedQuestion, index: OpenIndex, scored: Iterable[ScoredRecord]
+    question: AnalyzedQuestion, index: OpenIndex, scored: Iterable[ScoredRecord], *, by_words: bool
 ) -> Confidence | None:
     """Return the confidence that the first of ``scored``, best first, answers; None without a calibration.
 
-    Evidence is what the records hold of the question's words, whatever ranked them.
+    Evidence is what the records hold of the question's words, whatever ranked them; ``by_words`` says that the scores
+    are the lexical re-ranker's already.
     """
     if index.calibration is None:
         return None
-    papers: dict[str, AnalyzedRecord] = {}
-    for each in scored:
-        record = each.record.record
-        if record.complete:
-            papers.setdefault(record.duplicate_of or record.docid, each.record)
-        if len(papers) == DEPTH:
-            break
-    records = list(papers.values())
-    value = index.calibration.confidence(measure_evidence(question, index.manifest.bm25, records))
+    best = best_papers(ScoredByWords(each.score, each.record) for each in scored if each.record.record.complete)
+    records = [each.record for each in best]
+    ranked = best if by_words else rank_by_words(question, index.manifest.bm25, records)
+    value = index.calibration.confidence(measure_evidence(question, ranked))
     return Confidence(value, _level(value), uncovered_words(question, records), THRESHOLD)
 
 

@@ -42,11 +42,7 @@ def join_known_phrases(
     of its own.
     """
     by_terms = {word.terms: word for word in keywords}
-    segments = [
-        segment
-        for segment in question.segments
-        if not (segment.is_compound or segment.is_framing) and content_terms(segment) in by_terms
-    ]
+    segments = [segment for segment in question.segments if segment.is_content and content_terms(segment) in by_terms]
     phrases: dict[tuple[tuple[str, ...], ...], QueryTerm] = {}
     taken: set[int] = set()
     inside: Counter[tuple[str, ...]] = Counter()
@@ -78,7 +74,7 @@ def _phrase(
 ) -> QueryTerm:
     """Return the phrase of ``parts``, as rare as its term, or as its rarest part if it has none."""
     contents = question.statistics.contents
-    start, end = _bounds(segments)
+    start, end = segments[0].start, segments[-1].end
     joined = join_terms(parts)
     shared = set.intersection(*({each.text for each in part.translations} for part in parts))
     return joined._replace(
@@ -99,9 +95,7 @@ def _known_ranges(
     question: AnalyzedQuestion, segments: Sequence[QuerySegment], engine: SearchEngine
 ) -> Iterator[_Range]:
     yield from _compounds(question, segments)
-    adjacent = [
-        not question.text[_bounds([left])[1] : right.tokens[0].start].strip(" -") for left, right in pairwise(segments)
-    ]
+    adjacent = [not question.text[left.end : right.start].strip(" -") for left, right in pairwise(segments)]
     yield from _glossary_phrases(segments, adjacent)
     yield from _names(question, segments, adjacent, engine)
 
@@ -111,8 +105,7 @@ def _compounds(question: AnalyzedQuestion, segments: Sequence[QuerySegment]) -> 
     for compound in question.segments:
         token = compound.tokens[0]
         if compound.is_compound and question.statistics.contents.document_frequencies[token.term]:
-            bounds = [_bounds([segment]) for segment in segments]
-            inside = [n for n, (start, end) in enumerate(bounds) if token.start <= start and end <= token.end]
+            inside = [n for n, each in enumerate(segments) if token.start <= each.start and each.end <= token.end]
             if inside:
                 yield _Range(inside[0], inside[-1] + 1, token.term)
 
@@ -133,7 +126,7 @@ def _names(
 ) -> Iterator[_Range]:
     """Yield the capitalized neighbours that nearly always occur together in the index: Mechanical Turk."""
     frequencies = question.statistics.contents.document_frequencies
-    capital = [question.text[segment.tokens[0].start].isupper() for segment in segments]
+    capital = [question.text[segment.start].isupper() for segment in segments]
     rarer: dict[int, int] = {}
     for position, is_adjacent in enumerate(adjacent):
         if is_adjacent and capital[position] and capital[position + 1]:
@@ -155,7 +148,3 @@ def _names(
             while end in together:
                 end += 1
             yield _Range(position, end + 1)
-
-
-def _bounds(segments: Sequence[QuerySegment]) -> tuple[int, int]:
-    return segments[0].tokens[0].start, max(token.end for token in segments[-1].tokens)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
@@ -151,15 +150,11 @@ def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None)
     """
     papers: dict[str, list[RankedRecord]] = {}
     for each in ranked:
-        papers.setdefault(_paper(each.record), []).append(each)
+        papers.setdefault(each.record.paper, []).append(each)
     return [
         RankedRecord(rank, each[0].candidate_rank, each[0].score, each[0].record, _others(paper, each))
         for rank, (paper, each) in enumerate(islice(papers.items(), most), 1)
     ]
-
-
-def _paper(record: Record) -> str:
-    return record.duplicate_of or record.docid
 
 
 def _others(paper: str, ranked: list[RankedRecord]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
+from shrag.indexing.lexical.reranker import QuestionReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.vectors.vector_index import VectorIndex, VectorReranker
 from shrag.models.encoder import Vectors
@@ -43,7 +44,7 @@ from shrag.serving.retrieval.ranking import (
     rerank,
     search_candidates,
 )
-from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker, open_lexical_reranker
+from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
 from shrag.serving.search_settings import Candidates, SearchSettings
 from shrag.serving.strategy import Resources, require_vectors
 
@@ -126,7 +127,7 @@ def retrieve(
             reranker=reranker.name,
             reranker_is_model=reranker.is_model,
             reason="" if scored else reason,
-            confidence=assess_confidence(question, index, scored),
+            confidence=assess_confidence(question, index, scored, by_words=isinstance(reranker, QuestionReranker)),
         )
     yield ranking
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
@@ -148,7 +149,7 @@ def _with_cosines(
     """
     encoder = dense.encoder
     if isinstance(reranker, VectorReranker):
-        reranker = bind_question(open_lexical_reranker(index), question)
+        reranker = QuestionReranker(question, index.manifest.bm25)
     if weight is None:
         weight = COSINE_WEIGHT if encoder.is_model else LSA_COSINE_WEIGHT
     return CosineReranker(reranker, dense.cosines(vector, candidates), weight, encoder)

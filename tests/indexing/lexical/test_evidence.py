@@ -6,7 +6,7 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
-from shrag.indexing.lexical.evidence import NO_EVIDENCE, measure_evidence, uncovered_words
+from shrag.indexing.lexical.evidence import NO_EVIDENCE, Evidence, measure_evidence, rank_by_words, uncovered_words
 from shrag.serving.engine import Engine
 
 
@@ -24,21 +24,24 @@ def _records(demo: Engine, *texts: str) -> list[AnalyzedRecord]:
     ]
 
 
+def _measure(demo: Engine, question: AnalyzedQuestion, records: list[AnalyzedRecord]) -> Evidence:
+    return measure_evidence(question, rank_by_words(question, demo.open_index.manifest.bm25, records))
+
+
 def test_a_record_with_more_of_the_question_leads_the_others(demo: Engine) -> None:
     question = _question(demo, "graphene films for shielding")
     records = _records(demo, "Steel is hard.", "Graphene films give good shielding.", "Films are thin.")
-    evidence = measure_evidence(question, demo.open_index.manifest.bm25, records)
+    evidence = _measure(demo, question, records)
     assert evidence.words == 3
     assert evidence.lead > 0 < evidence.lead_over_second < evidence.lead_over_fifth
-    alone = measure_evidence(question, demo.open_index.manifest.bm25, records[1:2])
+    alone = _measure(demo, question, records[1:2])
     assert (alone.log_score, alone.words, alone.lead) == (evidence.log_score, 3, 0.0)
 
 
 def test_records_that_share_no_word_with_the_question_are_no_evidence(demo: Engine) -> None:
     question = _question(demo, "graphene films")
-    parameters = demo.open_index.manifest.bm25
-    assert measure_evidence(question, parameters, []) == NO_EVIDENCE
-    assert measure_evidence(question, parameters, _records(demo, "Steel is hard.")) == NO_EVIDENCE
+    assert _measure(demo, question, []) == NO_EVIDENCE
+    assert _measure(demo, question, _records(demo, "Steel is hard.")) == NO_EVIDENCE
     assert math.isinf(NO_EVIDENCE.log_score)
 
 

@@ -1,4 +1,4 @@
-"""How a request is read into its schema, and what is said where it does not fit."""
+"""Decoding of requests by their schema, and the errors of those that do not fit."""
 
 from __future__ import annotations
 
