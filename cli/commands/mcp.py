@@ -46,7 +46,7 @@ def command(
     cache = options.open_cache(llm_settings())
     limits = ServerLimits(asks=options.asks, queued_asks=options.queued_asks, deadline=options.deadline)
 
-    def open_named(name: str, checked: Verify) -> Engine:
+    def open_named(name: str, checked: Verify, generation: int | None) -> Engine:
         return open_engine(
             home.indexes,
             name,
@@ -56,6 +56,7 @@ def command(
             min_score=options.min_score,
             min_confidence=options.min_confidence,
             cache=cache,
+            generation=generation,
         )
 
     indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, options.verify)
