@@ -8,11 +8,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import click
 
+from shrag.cli.output import echo
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull
@@ -124,10 +126,12 @@ def run(arguments: Sequence[str]) -> int:
         config = read_config(Path(CONFIG_FILE), COMMANDS)
         result: Any = shrag.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        echo(shown.getvalue(), err=True, nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        echo("Interrupted.", err=True)
         return 130
     except SystemExit:
         return 0  # click exits like this when stdout is a closed pipe, as in `shrag … | head`
@@ -139,14 +143,12 @@ def run(arguments: Sequence[str]) -> int:
 def _report(error: Exception) -> int:
     for status, classes in EXIT_STATUS:
         if isinstance(error, classes):
-            click.echo(f"shrag: {error}", err=True)
+            echo(f"shrag: {error}", err=True)
             return status
     if os.environ.get("SHRAG_TRACEBACK"):
         raise error
     description = f"{type(error).__name__}: {error}"
-    click.echo(
-        f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True
-    )
+    echo(f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True)
     return 1
 
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import click
 
 from shrag.cli.options.model import llm_settings
-from shrag.cli.output import json_option
+from shrag.cli.output import echo, json_option
 from shrag.cli.settings import Home
 from shrag.indexing.errors import IndexingError
 from shrag.models.chat.settings import LlmSettings
@@ -196,8 +196,9 @@ def command(ctx: click.Context, as_json: bool) -> None:
     ]
     for result in results:
         if as_json:
-            click.echo(json.dumps(result._asdict(), ensure_ascii=False))
+            echo(json.dumps(result._asdict(), ensure_ascii=False))
         else:
             mark, colour = _MARKS[result.status]
-            click.echo(f"{click.style(f'{mark:>4}', fg=colour)}  {result.check:<20} {result.message}")
+            click.secho(f"{mark:>4}", fg=colour, nl=False)
+            echo(f"  {result.check:<20} {result.message}")
     ctx.exit(max((result.exit_status for result in results), default=0))

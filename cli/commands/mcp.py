@@ -6,6 +6,7 @@ import click
 
 from shrag.cli.options.model import configured_model, llm_settings, no_model_option
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
+from shrag.cli.output import echo
 from shrag.cli.settings import Home
 from shrag.indexing.storage.checksums import Verify
 
@@ -68,7 +69,7 @@ def command(
             key=key,
             names=options.names_allowed,
             limits=limits,
-            ready=lambda address: click.echo(f"MCP at {address}", err=True),
+            ready=lambda address: echo(f"MCP at {address}", err=True),
         )
     else:
         serve_stdio(indexes, limits)

@@ -95,20 +95,13 @@ class CurrentIndex(EngineSource):
         with self._refreshing:
             if self._closed.is_set():
                 return False
-            pointer, problem = None, ""
-            try:
-                pointer = read_current(self._folder)
-            except IndexingError as error:
-                problem = str(error)
+            pointer = self._read_current()
             if damage := self._find_damage():
                 return self._recover(pointer, damage)
-            if pointer is None:
-                self._set_problem(problem)
+            if pointer is None or self._was_refused(pointer):
                 return False
             if pointer == self._pointer:
                 self._set_problem("")
-                return False
-            if self._was_refused(pointer):
                 return False
             try:
                 engine, pointer = self._open_and_check()
@@ -142,6 +135,13 @@ class CurrentIndex(EngineSource):
         while not self._closed.wait(seconds):
             with BACKGROUND.watch("hot reload"):
                 self.refresh()
+
+    def _read_current(self) -> _Pointer | None:
+        try:
+            return read_current(self._folder)
+        except IndexingError as error:
+            self._set_problem(str(error))
+            return None
 
     def _find_damage(self) -> str:
         """Return what is wrong with the generation that answers, empty where nothing is known to be."""
