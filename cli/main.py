@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import os
 import sys
@@ -71,6 +72,15 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
 """0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or
 GPU memory, 6 a dependency missing or down, 130 interrupted. The first class that matches decides: base classes such as
 :class:`IndexingError` come after the classes derived from them."""
+
+_MACHINE_ERRORS = {
+    errno.EMFILE: "the process has too many files open, raise the limit (`ulimit -n`)",
+    errno.ENFILE: "the machine has too many files open, close some programs",
+    errno.ENOMEM: "the machine has no memory left, close some programs",
+    errno.EIO: "the disk or its connection fails, check it (`dmesg`)",
+    errno.ESTALE: "its network file system was lost, mount it again",
+}
+"""Errors of the system that are not due to a path, with the way out; exit status 5."""
 
 
 class LazyGroup(click.Group):
@@ -145,11 +155,39 @@ def _report(error: Exception) -> int:
         if isinstance(error, classes):
             echo(f"shrag: {error}", err=True)
             return status
+    if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
+        what = error.filename or "A file"
+        echo(f"shrag: {what} cannot be used ({error.strerror}): {_MACHINE_ERRORS[error.errno]}.", err=True)
+        return 5
+    if isinstance(error, OSError) and error.filename is not None:
+        echo(f"shrag: {_path_problem(error)}", err=True)
+        return 2
     if os.environ.get("SHRAG_TRACEBACK"):
         raise error
     description = f"{type(error).__name__}: {error}"
     echo(f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True)
     return 1
+
+
+def _path_problem(error: OSError) -> str:
+    """Return what is wrong with the path of ``error``, and the way out."""
+    path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path(str(error.filename))
+    # The path itself, or the first of the folders above it that is none.
+    wrong = next((each for each in (*reversed(path.parents), path) if _is_no_folder(each)), None)
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        way = "give this user the right to it, or choose another folder with --home"
+    elif isinstance(error, NotADirectoryError | FileExistsError) and wrong is not None:
+        return f"{wrong} is no folder, and a folder is needed there: move it away, or choose another with --home."
+    else:
+        way = "check the path, or choose another folder with --home"
+    return f"{path} cannot be used ({error.strerror}): {way}."
+
+
+def _is_no_folder(path: Path) -> bool:
+    try:
+        return path.exists() and not path.is_dir()
+    except OSError:
+        return False
 
 
 def main() -> None:
