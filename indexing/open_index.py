@@ -153,6 +153,7 @@ def check_index(indexes: Path, name: str) -> IndexManifest:
     Raises as :func:`open_index`.
     """
     folder, manifest = current_generation(indexes / check_name(name))
+    read_generation(folder.parent, manifest.generation)  # by the checksum beside the manifest
     _check_vectors(name, manifest)
     check_files(folder, manifest)
     check_analyzer(name, manifest, analyzer_fingerprint(load_dictionary(folder)))
