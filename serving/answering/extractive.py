@@ -72,7 +72,7 @@ def extract_answer(
     if not quoted:
         return Answer("extractive", question.language, (), (), "nothing_fits" if evidence else "nothing_found")
     shown = _completed(quoted[:EVIDENCE], words) if merged else quoted[:1]
-    sections = [_section("record", each, select_sentences(each.text.sentences)) for each in shown]
+    sections = [_section("record", each, select_sentences(each.text)) for each in shown]
     most = len(shown) + MOST_RELATED
     for related in quoted[1:]:
         if len(shown) == most:
