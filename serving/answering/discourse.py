@@ -33,6 +33,7 @@ _BACKWARD_EN = (
     "for (?:example|instance|this|these|that)|with (?:this|these|that)|(?:through|based on) (?:this|these)|"
     "to (?:this end|do so|(?:address|solve|overcome|fill|tackle) (?:this|these|the))|"
     "compared (?:to|with) (?:this|these|it)|"
+    "even so|that is(?=,)|that said|in (?:short|sum|summary)|as (?:noted|mentioned|stated) (?:above|earlier|before)|"
     "the (?:latter|former|others?|same|above|second|third|two)|"
     "(?:although|while|since|because|when|if) (?:this|these|it|they)|"
     r"it(?! (?:is|was|has been|can be|may be)\b.{0,40}\bthat)|"
@@ -69,6 +70,7 @@ _AIM = re.compile(
     r"\b(?:is|are|was|were|be) (?:also )?(?:presented|discussed|described|reviewed|introduced|outlined|considered)\b",
     re.IGNORECASE,
 )
+_INTENDED = re.compile(r"(?:고자|려고|려) ?(?:한다|하였다|했다|합니다)\W*$")
 _FINDING = re.compile(
     "결과|나타(?:났|내|난)|보(?:였|인다|여 ?주)|확인(?:되|하였|했|할 수|한)|밝혀|드러|도출|시사|유의|향상|감소|증가|"
     r"높[았은아게]|낮[았은아게]|우수|입증|증명|결론|차이[가는를]|영향을 (?:미|주|끼)|효과(?:가|적)|"
@@ -79,7 +81,7 @@ _FINDING = re.compile(
     re.IGNORECASE,
 )
 _RESULT = re.compile(
-    "결과[,는가로]? ?|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
+    "결과(?:[,는]|가 | (?=[^ ])|를 (?:보|얻|나타))|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
     r"\b(?:outperform|we (?:found|find|show|conclude)|results? (?:show|indicat|suggest|demonstrat|reveal|of)|"
     r"findings?\b|conclu|it was found|significantly)",
     re.IGNORECASE,
@@ -174,6 +176,6 @@ def role_worth(sentence: str) -> float:
     if not figure and _PRAISE.search(sentence):
         return -0.5
     result = bool(_RESULT.search(sentence))
-    if not result and _AIM.search(sentence):
+    if _INTENDED.search(sentence) or (not result and _AIM.search(sentence)):
         return -0.25
     return 0.2 + 0.3 * bool(_FINDING.search(sentence)) + 0.3 * result + figure

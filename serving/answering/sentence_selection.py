@@ -52,7 +52,7 @@ _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
 _OUTLOOK_WORTH = -0.5
 _LEAST_WORTH = 0.4  # of the worth of the best sentence
-_LEAST_FINDING = 0.5  # as role_worth gives it
+_LEAST_FINDING = 0.8  # a result, or a finding with a figure; by role_worth
 # Of a text in two languages, each has at least this share; the same text takes twice the letters in English.
 _LEAST_HALF = 0.25
 _HANGUL_LETTERS = 2
@@ -119,13 +119,14 @@ def select_sentences(text: QuotableText) -> list[QuotableSentence]:
 
 def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
     """Return the sentence that tells best what a record found about the question, None where none can stand alone."""
-    worth = _worths(sentences, _roles(sentences))
+    roles = _roles(sentences)
+    worth = _worths(sentences, roles)
     able = [
         (value, -index)
         for index, (sentence, value) in enumerate(zip(sentences, worth, strict=True))
         if _SHORTEST_FINDING <= len(sentence.text) <= _LONGEST_FINDING
         and sentence.words
-        and role_worth(sentence.text) >= _LEAST_FINDING
+        and roles[index] >= _LEAST_FINDING
         and _stands_alone(sentence.text)
     ]
     return sentences[-max(able)[1]] if able else None

@@ -37,6 +37,8 @@ from shrag.serving.answering.discourse import (
         "For example, films shield.",
         "The latter is thin.",
         "“Thus it fell.”",
+        "Even so, it fell.",
+        "That is, it fell.",
     ],
 )
 def test_a_sentence_refers_back_by_its_first_words(sentence: str) -> None:
