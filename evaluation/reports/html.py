@@ -117,7 +117,8 @@ def _plots(results: ResultFolder, table: ResultTable) -> Iterator[tuple[str, str
         if path.is_file():
             encoded = base64.b64encode(path.read_bytes()).decode()
             along = f"against {plot.x}" if plot.x else "by condition"
-            shown = f"{', '.join(plot.y)} {along}, for {', '.join(each.set for each in table.sets)}"
+            along = "against coverage" if plot.kind == "risk-coverage" else along
+            shown = f"{', '.join(plot.y) or 'risk'} {along}, for {', '.join(each.set for each in table.sets)}"
             alt = f"{plot.title or table.title}: {shown}. The table below has the figures."
             yield f"data:image/svg+xml;base64,{encoded}", alt
 
