@@ -65,7 +65,7 @@ def command(
 
     --outcomes prints for each kind of questions the share refused and the AUC of the confidence, then the area under
     the risk-coverage curve, and the curve: risk is the share of the answered questions whose first record, or cited
-    records, do not answer. Make the files by `shrag run --topics topics.tsv --topics unanswerable.tsv --outcomes FILE --answers`.
+    records, do not answer. `shrag run --topics T --topics UNANSWERABLE --outcomes FILE --answers` writes such a file.
 
     Example: shrag evaluate --qrels corpora/demo/qrels.txt --run demo.run --intervals
     """

@@ -153,7 +153,7 @@ def _value(figure: _Figure, outcome: QuestionOutcome, reference: Reference, spli
 def _cites(outcome: QuestionOutcome, min_grade: int) -> list[bool]:
     """Return for each record that the answer cites, in their order, whether it was judged to answer."""
     answering = {each.docid for each in outcome.relevant if each.relevance >= min_grade}
-    return [docid in answering for docid in outcome.answer.cited] if outcome.answer else []
+    return [docid in answering for docid in outcome.answer.cited] if outcome.answer and not _refused(outcome) else []
 
 
 def _refused(outcome: QuestionOutcome) -> bool:
