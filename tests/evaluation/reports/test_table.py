@@ -12,6 +12,7 @@ from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Condition, UnanswerableSource
 from shrag.evaluation.measures.judge_run import evaluate
 from shrag.evaluation.measures.trec_run import read_run
+from shrag.evaluation.reports.html import render_report
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import BaselineDifference, ResultCell, make_table, read_table
 from tests.support.small_experiment import DEMO_SET, SMALL, run_small
@@ -142,3 +143,9 @@ def test_the_tables_of_confidence_and_of_the_difference_are_printed(joint: Path)
     assert "| condition | coverage | confidence | answered | risk, first record | risk, cited records | AURC |" in text
     assert "Difference from the set demo, over the 6 questions of both; significant ones in bold:" in text
     assert "| shrag | +0.000 [+0.000, +0.000] | +0.000 [+0.000, +0.000] |" in text
+
+
+def test_the_page_has_the_scores_of_the_confidence(joint: Path) -> None:
+    page = render_report([joint], questions=0)
+    assert "demo: refusals, and how well the confidence separates" in page
+    assert page.count("again: refusals") == 0
