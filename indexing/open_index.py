@@ -32,6 +32,8 @@ from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, derived_folder, weights_folder
 from shrag.indexing.vectors.vector_index import VectorIndex
 
+_RETRY_SECONDS = 1.0
+
 ChecksumState = Literal["verified", "checking", "damaged"]
 """Result of the verification of checksums so far."""
 
@@ -49,7 +51,7 @@ class ChecksumVerifier:
             IndexDamaged: Damage was found now; :meth:`raise_if_damaged` reports what is found later.
         """
         self.state: ChecksumState = "verified"
-        self._problem: IndexDamaged | None = None
+        self._problem: Exception | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         check_files(folder, manifest, contents=verify == "full")
@@ -63,6 +65,11 @@ class ChecksumVerifier:
         if self._problem is not None:
             raise IndexDamaged(str(self._problem))
 
+    def report(self, error: Exception) -> None:
+        """Note damage that was found by reading the index."""
+        self._problem = self._problem or error
+        self.state = "damaged"
+
     def wait(self, seconds: float | None = None) -> ChecksumState:
         """Wait for the end of the verification, at most ``seconds`` (None: no limit), and return the state."""
         if self._thread is not None:
@@ -74,16 +81,23 @@ class ChecksumVerifier:
         self._closed.set()
 
     def _check(self, folder: Path, manifest: IndexManifest) -> None:
-        state: ChecksumState = "verified"
         try:
-            check_files(folder, manifest)
-        except IndexDamaged as damage:
+            while not self._checked(folder, manifest) and not self._closed.wait(_RETRY_SECONDS):
+                pass
+        except Exception as error:
             # A generation that was removed is not damaged: its open files stay readable.
             if folder.exists() and not self._closed.is_set():
-                self._problem = damage
-                state = "damaged"
-        finally:
-            self.state = state
+                self.report(error)
+        if self.state == "checking":
+            self.state = "verified"
+
+    def _checked(self, folder: Path, manifest: IndexManifest) -> bool:
+        """Return whether all files could be read; raise :class:`IndexDamaged` for the first that differs."""
+        try:
+            check_files(folder, manifest)
+        except OSError:
+            return False  # no file descriptor is left: later
+        return True
 
 
 class Closable(Protocol):

@@ -173,7 +173,7 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     if found.problems:
         click.echo(
             f"shrag: generation {found.generation} of index {name} is damaged: build it again with "
-            f"`shrag index {name}`, or choose another with `shrag index rollback {name}`.",
+            f"`shrag index {name} --force`, or choose another with `shrag index rollback {name}`.",
             err=True,
         )
         ctx.exit(4)

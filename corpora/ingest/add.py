@@ -209,6 +209,7 @@ class _Draft:
         for drafted, final in ((self._records, manifest.records_file), (self._rejects, manifest.rejects_file)):
             sync_file(drafted)
             drafted.replace(self._folder / final)
+        sync_file(self._folder)  # the new names, before the manifest has them
         write_manifest(self._folder, manifest)
         self._tidy(manifest)
 

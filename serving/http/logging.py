@@ -17,6 +17,8 @@ from typing import TextIO
 
 import msgspec
 
+from shrag.serving.runtime.background import BACKGROUND
+
 LOGGER = "shrag.serving"
 """The name of the server's logger."""
 
@@ -110,7 +112,7 @@ def _write_lines(queue: SimpleQueue[str | None], stream: TextIO) -> None:
             time.sleep(_GATHER_SECONDS)
         while not queue.empty():
             lines.append(queue.get())
-        with suppress(OSError, ValueError):  # nobody reads the log any more
+        with BACKGROUND.watch("log"), suppress(OSError, ValueError):  # nobody reads the log any more
             stream.write("".join(filter(None, lines)))
             stream.flush()
 

@@ -22,6 +22,7 @@ from shrag.indexing.storage.generations import generation_folder, read_current, 
 from shrag.models.errors import ModelError
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ServingError
+from shrag.serving.runtime.background import BACKGROUND
 from shrag.serving.runtime.leases import CLOSE_TIMEOUT, EngineSource, LeasedEngine, SourceStatus
 
 OpenEngine = Callable[[Verify], Engine]
@@ -120,7 +121,8 @@ class CurrentIndex(EngineSource):
 
     def _poll(self, seconds: float) -> None:
         while not self._closed.wait(seconds):
-            self.refresh()
+            with BACKGROUND.watch("hot reload"):
+                self.refresh()
 
     def _was_refused(self, pointer: _Pointer) -> bool:
         return self._refused is not None and self._refused[0] == pointer and time.monotonic() < self._refused[1]
