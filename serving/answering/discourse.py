@@ -82,7 +82,8 @@ _FINDING = re.compile(
 )
 _RESULT = re.compile(
     "결과(?:[,는]|가 | (?=[^ ])|를 (?:보|얻|나타))|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
-    r"\b(?:outperform|we (?:found|find|show|conclude)|results? (?:show|indicat|suggest|demonstrat|reveal|of)|"
+    r"\b(?:outperform|we (?:found|find|show|conclude)|"
+    r"results? (?:of [^.]{0,80})?(?:show|indicat|suggest|demonstrat|reveal)|"
     r"findings?\b|conclu|it was found|significantly)",
     re.IGNORECASE,
 )

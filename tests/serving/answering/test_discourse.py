@@ -163,3 +163,19 @@ def test_a_contrast_is_seen_by_its_first_words() -> None:
     contrasting = ("반면 구리는 무겁다.", "In contrast, copper is heavy.", "On the other hand, it is cheap.")
     assert all(map(contrasts, contrasting))
     assert not any(map(contrasts, ("반면교사로 삼는다고 하였다."[2:], "However, it is cheap.", "또한 구리는 무겁다.")))
+
+
+def test_only_a_statement_of_results_states_a_result() -> None:
+    stating = [
+        "측정 결과 효율이 올랐다.",
+        "결과는 컸다.",
+        "The results of the tests show a rise.",
+        "Results show a rise.",
+    ]
+    other = [
+        "주산기 결과에 대해 평가하였다.",
+        "분석 결과로 나눈 필름을 쓴다.",
+        "This paper describes the results of the task.",
+    ]
+    assert all(map(states_result, stating))
+    assert not any(map(states_result, other))
