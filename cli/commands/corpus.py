@@ -80,7 +80,7 @@ def command() -> None:
     "--repair/--no-repair",
     default=True,
     show_default=True,
-    help="Repair fused words, missing blanks, hyphenation and section labels, or store the text as it is.",
+    help="Repair fused words, wrong blanks, hyphenation and section labels, or store the text as it is.",
 )
 @jsonl_options
 @click.pass_obj

@@ -71,7 +71,7 @@ def add_corpus(
         on_duplicate: Which of two records with one identifier to keep.
         merge: Add to the stored corpus; a new record replaces the stored one with its identifier. Otherwise the sources
             are the whole corpus, and other stored records are deleted.
-        repair: Whether to repair fused words, missing blanks, hyphenation and section labels
+        repair: Whether to repair fused words, wrong blanks, hyphenation and section labels
             (:mod:`shrag.corpora.text.repairs`). Stored records that ``merge`` keeps stay as they are.
         report: Called with the progress.
 

@@ -106,21 +106,29 @@ def test_a_record_in_the_other_language_leads_by_its_rank_and_says_so() -> None:
         "이 질문에 가장 잘 답하는 문헌은 영어로 되어 있어 원문 그대로 인용합니다."
         "\n\n##Graphene films [1]##\nWe measured"
     )
+    assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2] (한국어)")
     korean = _answer("How well do films of graphene shield?", ["graphene", "shield"], GRAPHENE)
     assert answer_text(korean).startswith(
         "The record that answers best is in Korean; it is quoted in its own language."
     )
 
 
-def test_a_record_in_the_other_language_is_related_only_where_it_holds_nearly_as_much_of_the_question() -> None:
-    english = (
-        "그래핀 필름 차폐 효율",
-        "We found that 그래핀 필름 차폐 효율 rose by 30% for films that were pressed by our method.",
-    )
-    assert detect_language(english[1]) == "en"
-    assert [each.part for each in _answer(QUESTION, WORDS, GRAPHENE, english).sections] == ["record", "related"]
-    less = ("Films", "We found that 필름 quality rose by 30% for those that were pressed by our method.")
-    assert [each.part for each in _answer(QUESTION, WORDS, GRAPHENE, less).sections] == ["record"]
+def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_named_without_a_sentence() -> None:
+    def related(title: str, text: str) -> list[str]:
+        answer = _answer(QUESTION, [*WORDS, "압력"], GRAPHENE, (title, text))
+        assert all(not section.sentences for section in answer.sections[1:])
+        return answer_text(answer).split("\n\n")[1:]
+
+    text = "We measured 그래핀, 필름, 차폐 and 압력 of films that were pressed by our method on three days of May."
+    assert related("Pressed films", text) == ["##관련 문헌##\nPressed films [2] (영어)"]
+    assert related("", text) == []
+    assert related("Pressed films", text.replace("압력", "효율")) == []
+    assert related("Pressed films", text.replace("그래핀, 필름, 차폐", "films")) == []
+
+
+def test_of_a_related_record_a_result_is_quoted_and_no_method() -> None:
+    method = (PRESSED[0], "그래핀 필름의 전자파 차폐 효율을 압착하기 전과 압착한 뒤에 두 번 재었다.")
+    assert [each.part for each in _answer(QUESTION, WORDS, GRAPHENE, method).sections] == ["record"]
 
 
 def test_a_bilingual_abstract_answers_in_the_language_of_the_question() -> None:
