@@ -25,7 +25,13 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.search_engine import SearchEngine
 from shrag.indexing.storage.checksums import Verify
-from shrag.indexing.storage.generations import check_files, current_generation, read_current
+from shrag.indexing.storage.generations import (
+    check_files,
+    current_generation,
+    generation_folder,
+    read_current,
+    read_generation,
+)
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
@@ -147,14 +153,21 @@ def check_index(indexes: Path, name: str) -> IndexManifest:
     Raises as :func:`open_index`.
     """
     folder, manifest = current_generation(indexes / check_name(name))
+    read_generation(folder.parent, manifest.generation)  # by the checksum beside the manifest
     _check_vectors(name, manifest)
     check_files(folder, manifest)
     check_analyzer(name, manifest, analyzer_fingerprint(load_dictionary(folder)))
     return manifest
 
 
-def open_index(indexes: Path, name: str, first_question: str | None = None, verify: Verify = "full") -> OpenIndex:
-    """Open the current generation of an index.
+def open_index(
+    indexes: Path,
+    name: str,
+    first_question: str | None = None,
+    verify: Verify = "full",
+    generation: int | None = None,
+) -> OpenIndex:
+    """Open a generation of an index.
 
     Args:
         indexes: The folder of all indexes.
@@ -162,6 +175,7 @@ def open_index(indexes: Path, name: str, first_question: str | None = None, veri
         first_question: None for a server: Kiwi, the Korean tokenizer, is loaded in the background. A text is analyzed
             in the background, which loads Kiwi only if the token store lacks one of its words.
         verify: ``full`` to verify the checksums before the index is opened, ``quick`` to do it in the background.
+        generation: The generation, None for the current one.
 
     Raises:
         IndexMissing: There is no such index.
@@ -170,6 +184,9 @@ def open_index(indexes: Path, name: str, first_question: str | None = None, veri
         IndexMismatch: It was built by another format, analyzer or type of encoder.
     """
     index = indexes / check_name(name)
+    if generation is not None:
+        folder, manifest = generation_folder(index, generation), read_generation(index, generation)
+        return _open_generation(name, folder, manifest, first_question, verify)
     while True:
         folder, manifest = current_generation(index)
         try:

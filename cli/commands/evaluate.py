@@ -10,7 +10,7 @@ import click
 
 from shrag.cli.options.confidence import score_json_lines, score_lines, score_outcomes, write_plot
 from shrag.cli.options.judging import judge_runs, level_option, measures_option, qrels_option, split_measures
-from shrag.cli.output import json_line, json_option
+from shrag.cli.output import echo, json_line, json_option
 
 if TYPE_CHECKING:
     from shrag.evaluation.measures.judge_run import TopicScores
@@ -109,7 +109,7 @@ def _print_runs(
         table = run_table(judged, intervals=intervals, baseline=str(baseline) if baseline else None, level=level)
         lines = map(_json_line, *zip(*table.items(), strict=True)) if as_json else _table_lines(table, names)
     for line in lines:
-        click.echo(line)
+        echo(line)
 
 
 def _topic_lines(judged: Mapping[str, TopicScores], names: Iterable[str], as_json: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
-from shrag.cli.output import progress
+from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
 from shrag.serving.request import LARGEST_K
 
@@ -73,8 +73,6 @@ def command(
             answered=answers,
             report=report,
         )
-    click.echo(f"{output}: {len(questions):,} topics, {written.empty:,} of them without a record", err=True)
+    echo(f"{output}: {len(questions):,} topics, {written.empty:,} of them without a record", err=True)
     if written.fallbacks:
-        click.echo(
-            f"The language model failed for {written.fallbacks:,} topics, which were ranked without it.", err=True
-        )
+        echo(f"The language model failed for {written.fallbacks:,} topics, which were ranked without it.", err=True)

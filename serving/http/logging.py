@@ -17,6 +17,7 @@ from typing import TextIO
 
 import msgspec
 
+from shrag.corpora.text.terminal import escape_controls
 from shrag.serving.runtime.background import BACKGROUND
 
 LOGGER = "shrag.serving"
@@ -89,7 +90,7 @@ class JsonLines(QueueHandler):
         }
         if record.exc_info and record.exc_info[0] is not None:
             entry["traceback"] = "".join(traceback.format_exception(*record.exc_info))
-        return msgspec.json.encode(entry).decode() + "\n"
+        return escape_controls(msgspec.json.encode(entry).decode()) + "\n"
 
     def emit(self, record: logging.LogRecord) -> None:
         """See :class:`logging.Handler`."""

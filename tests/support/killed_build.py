@@ -68,7 +68,7 @@ elif point == "rename":
 elif point == "current":
     before(generations, "write_atomically", lambda path, _: path.name == "CURRENT")
 elif point == "clean":
-    before(builder.shutil, "rmtree")
+    before(generations.shutil, "rmtree")
 
 from shrag.cli.main import main
 main()

@@ -23,12 +23,11 @@ from shrag.indexing.open_index import open_generation
 from shrag.indexing.storage.generations import generation_folder, read_current, read_generation
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.app import create_app, watch_model
-from shrag.serving.engine import open_engine
 from shrag.serving.runtime import background, hot_reload
 from shrag.serving.runtime.background import BackgroundErrors, record_ended_threads
 from shrag.serving.runtime.hot_reload import CurrentIndex
 from tests.support.live import live_app, read_all, split, wait_until
-from tests.support.published import publish_copy
+from tests.support.published import opener, publish_copy
 from tests.support.served_process import served
 
 pytestmark = pytest.mark.slow
@@ -72,7 +71,7 @@ def test_the_thread_that_looks_for_new_generations_goes_on_after_an_error(
         return read_current(folder)
 
     monkeypatch.setattr(hot_reload, "read_current", read_or_fail)
-    with closing(CurrentIndex(index, lambda verify: open_engine(index.parent, "demo", verify=verify))) as current:
+    with closing(CurrentIndex(index, opener(index))) as current:
         current.watch(0.02)
         with live_app(create_app(current)) as server:
             failing.set()
