@@ -10,7 +10,9 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 
-_COPYRIGHT = re.compile(r"(?<=[.!?\w)])\s*(?:copyright )?(?:©|\(c\) ?(?=(?:19|20)\d\d)).*$", re.IGNORECASE | re.DOTALL)
+_COPYRIGHT = re.compile(
+    r"(?:^|(?<=[.!?\w)])\s*)(?:copyright )?(?:©|\(c\) ?(?=(?:19|20)\d\d)).*$", re.IGNORECASE | re.DOTALL
+)
 
 _BACKWARD_KO = (
     "또한?[ ,]|그리고|더불어|나아가|더 나아가|뿐만|뿐 아니라|아울러|게다가|더욱이|다음으로|동시에|마찬가지로|특히|"
