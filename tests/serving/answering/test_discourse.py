@@ -136,6 +136,7 @@ def test_praise_of_the_study_is_worth_less_than_an_announcement_and_this_less_th
         "This study is valuable in that it examines films in detail.",
         "본 연구는 필름 연구의 초석이 된다는 점에서 의미가 있다.",
         "연구 결과는 정책 수립의 기초 자료로 활용될 수 있다.",
+        "연구의 결과는 기업에 지침을 제공해 줄 것이다.",
         "These results provide a useful basis for further measurements.",
     ]
     announcements = [
