@@ -101,6 +101,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         encoder: Ask the set's index with vectors by this encoder; empty for the set's own.
         model: None uses a language model if one is configured, true needs one, false uses none.
         answers: Answer the questions, not only search.
+        k: Records per question; None for the experiment's number.
         group: The condition whose ``grid`` this one was expanded from, else its own name.
     """
 
@@ -113,6 +114,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     encoder: str = ""
     model: bool | None = None
     answers: bool = False
+    k: int | None = None
     group: str = ""
 
     @property

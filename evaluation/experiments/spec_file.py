@@ -212,6 +212,8 @@ def _bad_names(experiment: Experiment) -> Iterator[str]:
 
 
 def _condition_problems(condition: Condition) -> Iterator[str]:
+    if condition.k is not None and not 1 <= condition.k <= LARGEST_K:
+        yield f"k of the condition {condition.name} is {condition.k} but must be from 1 to {LARGEST_K}"
     if condition.peer and (condition.settings or condition.answers or condition.model or condition.encoder):
         yield (
             f"the condition {condition.name} is the peer {condition.peer}: leave out settings, answers, model and "

@@ -122,7 +122,8 @@ class ResultFolder:
         values = self._ranking_values(part, outcomes)
         if references:
             split, grade = KoreanMorphemes().split, self.judged_set(part.set).min_grade
-            values |= answer_figures(outcomes, references, self.experiment.k, split, grade)
+            condition = next(each for each in self.experiment.conditions if each.name == part.condition)
+            values |= answer_figures(outcomes, references, condition.k or self.experiment.k, split, grade)
         return values
 
     def _ranking_values(

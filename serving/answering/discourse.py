@@ -10,7 +10,9 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 
-_COPYRIGHT = re.compile(r"(?<=[.!?\w)])\s*(?:copyright )?(?:©|\(c\) ?(?=(?:19|20)\d\d)).*$", re.IGNORECASE | re.DOTALL)
+_COPYRIGHT = re.compile(
+    r"(?:^|(?<=[.!?\w)])\s*)(?:copyright )?(?:©|\(c\) ?(?=(?:19|20)\d\d)).*$", re.IGNORECASE | re.DOTALL
+)
 
 _BACKWARD_KO = (
     "또한?[ ,]|그리고|더불어|나아가|더 나아가|뿐만|뿐 아니라|아울러|게다가|더욱이|다음으로|동시에|마찬가지로|특히|"
@@ -82,13 +84,15 @@ _FINDING = re.compile(
 )
 _RESULT = re.compile(
     "결과(?:[,는]|가 | (?=[^ ])|를 (?:보|얻|나타))|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
-    r"\b(?:outperform|we (?:found|find|show|conclude)|results? (?:show|indicat|suggest|demonstrat|reveal|of)|"
+    r"\b(?:outperform|we (?:found|find|show|conclude)|"
+    r"results? (?:of [^.]{0,80})?(?:show|indicat|suggest|demonstrat|reveal)|"
     r"findings?\b|conclu|it was found|significantly)",
     re.IGNORECASE,
 )
 _FIGURE = re.compile(r"\d(?:\.\d+)? ?(?:%|％|퍼센트|배|명|개|건|점|가지|dB|ms|times\b|percent)|\d\.\d|[<>=≥≤] ?\d")
 _OUTLOOK = re.compile(
     r"^(?:향후|추후)|(?:향후|추후|후속)[^.]{0,12}연구|연구의 한계|한계(?:점|가 있)|기대(?:된다|한다|할|되어)|의의가|"
+    r"[할될줄을] 것(?:이다|으로 (?:전망|예상|사료|생각|보인다))|"
     r"\b(?:limitations?|expected to|implications?|(?:future|further) (?:\w+ )?(?:work|research|stud)|hope)",
     re.IGNORECASE,
 )

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import NamedTuple
 
 from shrag.corpora.records import Language
@@ -56,7 +57,9 @@ _LEAST_FINDING = 0.8  # a result, or a finding with a figure; by role_worth
 # Of a text in two languages, each has at least this share; the same text takes twice the letters in English.
 _LEAST_HALF = 0.25
 _HANGUL_LETTERS = 2
-_MOST_BETWEEN_ITEMS = 2
+# From one item of an enumeration to the next: where it is quoted whole, and at most.
+_NEAR_ITEMS = 3
+_FARTHEST_ITEMS = 8
 _NO_WORD = re.compile(r"[\W\d_]*")
 
 
@@ -156,10 +159,13 @@ def _groups(sentences: Sequence[QuotableSentence]) -> list[frozenset[int]]:
         if index and contrasts(sentence.text):
             needs[index - 1].add(index)
     for items in _enumerations(sentences):
-        # Of an enumeration that is too long only the first item is quoted with another.
-        whole = len(items) < MOST_WITH_LIST
-        for index in items:
-            needs[index] |= set(items) if whole else {items.start}
+        span = range(items[0], items[-1] + 1)
+        if len(span) < MOST_WITH_LIST and all(later - item <= _NEAR_ITEMS for item, later in pairwise(items)):
+            for index in span:
+                needs[index] |= set(span)
+        else:  # of a long enumeration only the first item is quoted with another
+            for index in items:
+                needs[index].add(items[0])
     return [_closure(index, needs) for index in range(len(sentences))]
 
 
@@ -172,22 +178,21 @@ def _closure(index: int, needs: Sequence[set[int]]) -> frozenset[int]:
     return frozenset(reached)
 
 
-def _enumerations(sentences: Sequence[QuotableSentence]) -> list[range]:
-    """Return the ranges from the first to the last item of each enumeration of at least two items."""
-    found: list[range] = []
-    start = last = -1
+def _enumerations(sentences: Sequence[QuotableSentence]) -> list[list[int]]:
+    """Return the indexes of the items of each enumeration of at least two, the first item first."""
+    found: list[list[int]] = []
+    items: list[int] = []
     for index, sentence in enumerate(sentences):
         first = begins_list(sentence.text)
         if not first and not continues_list(sentence.text):
             continue
-        if first or start < 0 or index - last > _MOST_BETWEEN_ITEMS + 1:
-            if start < last:
-                found.append(range(start, last + 1))
-            start = index if first else max(index - 1, 0)  # "1)" may be within the sentence before "2)"
-        last = index
-    if start < last:
-        found.append(range(start, last + 1))
-    return found
+        if first or not items or index - items[-1] > _FARTHEST_ITEMS:
+            found.append(items)
+            # "1)" may be within the sentence before "2)".
+            items = [index] if first or not index else [index - 1, index]
+        else:
+            items.append(index)
+    return [each for each in (*found, items) if len(each) > 1]
 
 
 def _roles(sentences: Sequence[QuotableSentence]) -> list[float]:

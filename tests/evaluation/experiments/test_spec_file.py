@@ -80,6 +80,7 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
         (("ands = [1, 9]", "ands = 3"), "a grid has a list of values for each setting"),
         (("ands = [1, 9]", "ants = [1, 9]"), "There is no setting 'ants'"),
         (("ands = [1, 9]", "ands = [1, 11]"), "The setting ands is 11: use a whole number from 0 to 9"),
+        (('name = "or"', 'name = "or"\nk = 0'), "k of the condition or is 0 but must be from 1 to 1000"),
         (('index = "demo"', ""), "the set s has neither a corpus nor an index"),
         (
             ('index = "demo"', 'index = "demo"\nencoder = "lsa"'),

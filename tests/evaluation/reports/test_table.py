@@ -76,7 +76,7 @@ def joint(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = UnanswerableSource("shrag:demo/unanswerable.tsv", "shrag:demo/unanswerable-kinds.tsv")
     first = msgspec.structs.replace(DEMO_SET, unanswerable=source, min_grade=2)
     again = msgspec.structs.replace(DEMO_SET, name="again", index="demo", sample=6, compare_with="demo", min_grade=2)
-    conditions = (Condition("shrag", answers=True), Condition("bm25", strategy="bm25"))
+    conditions = (Condition("shrag", answers=True, k=10), Condition("bm25", strategy="bm25"))
     experiment = msgspec.structs.replace(
         SMALL, sets=(first, again), conditions=conditions, baseline="", plots=(), measures=("Success@1", "nDCG@10")
     )
@@ -122,6 +122,8 @@ def test_measures_take_the_least_grade_of_the_set(joint: Path) -> None:
     )
     assert {"cites_relevant", "leads_relevant"} <= set(demo.rows[0].cells)
     assert demo.rows[0].cells["refusal_accuracy"].mean > 0.5
+    # This condition asks for 10 records, the experiment for 20.
+    assert {line.rank for line in run} == set(range(1, 11))
 
 
 def test_sets_without_a_question_in_common_are_not_compared(joint: Path, tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ def test_praise_of_the_study_is_worth_less_than_an_announcement_and_this_less_th
         "This study is valuable in that it examines films in detail.",
         "본 연구는 필름 연구의 초석이 된다는 점에서 의미가 있다.",
         "연구 결과는 정책 수립의 기초 자료로 활용될 수 있다.",
+        "연구의 결과는 기업에 지침을 제공해 줄 것이다.",
         "These results provide a useful basis for further measurements.",
     ]
     announcements = [
@@ -163,3 +164,19 @@ def test_a_contrast_is_seen_by_its_first_words() -> None:
     contrasting = ("반면 구리는 무겁다.", "In contrast, copper is heavy.", "On the other hand, it is cheap.")
     assert all(map(contrasts, contrasting))
     assert not any(map(contrasts, ("반면교사로 삼는다고 하였다."[2:], "However, it is cheap.", "또한 구리는 무겁다.")))
+
+
+def test_only_a_statement_of_results_states_a_result() -> None:
+    stating = [
+        "측정 결과 효율이 올랐다.",
+        "결과는 컸다.",
+        "The results of the tests show a rise.",
+        "Results show a rise.",
+    ]
+    other = [
+        "주산기 결과에 대해 평가하였다.",
+        "분석 결과로 나눈 필름을 쓴다.",
+        "This paper describes the results of the task.",
+    ]
+    assert all(map(states_result, stating))
+    assert not any(map(states_result, other))

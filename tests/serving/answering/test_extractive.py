@@ -9,7 +9,13 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.serving.answering.citations import verify_quotes
-from shrag.serving.answering.extractive import MOST_RELATED, answers_by_words, extract_answer, sentence_that_answers
+from shrag.serving.answering.extractive import (
+    MOST_RELATED,
+    MOST_TITLES,
+    answers_by_words,
+    extract_answer,
+    sentence_that_answers,
+)
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
 from shrag.serving.request import parse_question
@@ -124,6 +130,23 @@ def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_nam
     assert related("", text) == []
     assert related("Pressed films", text.replace("압력", "효율")) == []
     assert related("Pressed films", text.replace("그래핀, 필름, 차폐", "films")) == []
+
+
+def test_of_records_named_without_a_sentence_two_are_those_that_cover_most_of_the_question() -> None:
+    def near(title: str, *held: str) -> tuple[str, str]:
+        return (title, f"We saw {', '.join(held)}. " + " ".join(f"Word {title}{number} stands." for number in range(9)))
+
+    words = [*WORDS, "압력", "온도", "시간"]
+    answer = _answer(
+        QUESTION,
+        words,
+        GRAPHENE,
+        near("sheets", "그래핀", "필름", "압력"),
+        near("plates", "그래핀", "필름", "차폐", "압력", "온도"),
+        near("foils", "그래핀", "필름", "차폐", "압력", "온도", "시간"),
+    )
+    assert [section.source.title for section in answer.sections if section.source] == [GRAPHENE[0], "foils", "plates"]
+    assert len(answer.citations) == 1 + MOST_TITLES
 
 
 def test_of_a_related_record_a_result_is_quoted_and_no_method() -> None:

@@ -165,6 +165,14 @@ def test_of_an_enumeration_that_is_too_long_the_first_item_is_quoted_with_those_
         assert items[0] in selected or not set(items) & set(selected)
 
 
+def test_an_item_far_behind_the_first_is_quoted_with_it() -> None:
+    first = "First, films of graphene weakened the waves by 35.2 dB, which is 12% more than sheets of copper did."
+    second = "Second, the workshop lent its antennas for a price that was 20% higher than that of all the years before."
+    text = [*BACKGROUND, STUDY, first, *METHODS, *REST[:4], second, *REST[4:]]
+    chosen = _selected(text, "workshop", "antennas", "price")
+    assert {first, second} <= set(chosen)
+
+
 def test_of_a_text_in_two_languages_the_half_in_the_questions_language_is_quoted() -> None:
     korean = ["그래핀 필름의 전자파 차폐 효율을 재었다.", "효율은 35.2 dB로 나타났다."]
     english = ["The shielding of graphene films was measured.", "The films weakened the waves by 35.2 dB."]
@@ -191,6 +199,7 @@ def test_a_copyright_notice_behind_a_sentence_is_cut_off() -> None:
         "Films of graphene were measured by three methods and compared as shields with sheets of copper.©1993 A Press"
     )
     assert _quotable(text, "graphene") == [text.partition("©")[0]]
+    assert _quotable("Films were measured. Copyright © 2013 A Press, Ltd.", "films") == ["Films were measured."]
 
 
 @pytest.mark.parametrize(
