@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import click
 
+from shrag.cli.output import echo
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull
@@ -70,6 +73,15 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
 GPU memory, 6 a dependency missing or down, 130 interrupted. The first class that matches decides: base classes such as
 :class:`IndexingError` come after the classes derived from them."""
 
+_MACHINE_ERRORS = {
+    errno.EMFILE: "the process has too many files open, raise the limit (`ulimit -n`)",
+    errno.ENFILE: "the machine has too many files open, close some programs",
+    errno.ENOMEM: "the machine has no memory left, close some programs",
+    errno.EIO: "the disk or its connection fails, check it (`dmesg`)",
+    errno.ESTALE: "its network file system was lost, mount it again",
+}
+"""Errors of the system that are not due to a path, with the way out; exit status 5."""
+
 
 class LazyGroup(click.Group):
     """Imports a command's module only when the command is called."""
@@ -124,10 +136,12 @@ def run(arguments: Sequence[str]) -> int:
         config = read_config(Path(CONFIG_FILE), COMMANDS)
         result: Any = shrag.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        echo(shown.getvalue(), err=True, nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        echo("Interrupted.", err=True)
         return 130
     except SystemExit:
         return 0  # click exits like this when stdout is a closed pipe, as in `shrag … | head`
@@ -139,15 +153,41 @@ def run(arguments: Sequence[str]) -> int:
 def _report(error: Exception) -> int:
     for status, classes in EXIT_STATUS:
         if isinstance(error, classes):
-            click.echo(f"shrag: {error}", err=True)
+            echo(f"shrag: {error}", err=True)
             return status
+    if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
+        what = error.filename or "A file"
+        echo(f"shrag: {what} cannot be used ({error.strerror}): {_MACHINE_ERRORS[error.errno]}.", err=True)
+        return 5
+    if isinstance(error, OSError) and error.filename is not None:
+        echo(f"shrag: {_path_problem(error)}", err=True)
+        return 2
     if os.environ.get("SHRAG_TRACEBACK"):
         raise error
     description = f"{type(error).__name__}: {error}"
-    click.echo(
-        f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True
-    )
+    echo(f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True)
     return 1
+
+
+def _path_problem(error: OSError) -> str:
+    """Return what is wrong with the path of ``error``, and the way out."""
+    path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path(str(error.filename))
+    # The path itself, or the first of the folders above it that is none.
+    wrong = next((each for each in (*reversed(path.parents), path) if _is_no_folder(each)), None)
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        way = "give this user the right to it, or choose another folder with --home"
+    elif isinstance(error, NotADirectoryError | FileExistsError) and wrong is not None:
+        return f"{wrong} is no folder, and a folder is needed there: move it away, or choose another with --home."
+    else:
+        way = "check the path, or choose another folder with --home"
+    return f"{path} cannot be used ({error.strerror}): {way}."
+
+
+def _is_no_folder(path: Path) -> bool:
+    try:
+        return path.exists() and not path.is_dir()
+    except OSError:
+        return False
 
 
 def main() -> None:

@@ -9,7 +9,14 @@ from contextlib import contextmanager
 import click
 from rich.console import Console
 
+from shrag.corpora.text.terminal import escape_controls
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+
+
+def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
+    """Print ``text``, on stderr if ``err``, with a newline if ``nl``; a terminal executes nothing of it."""
+    click.echo(escape_controls(str(text)), err=err, nl=nl)
 
 
 def json_line(value: object) -> str:
@@ -21,7 +28,7 @@ def json_line(value: object) -> str:
 
 def print_json(value: object) -> None:
     """Print ``value`` as one line of JSON."""
-    click.echo(json_line(value))
+    echo(json_line(value))
 
 
 _SECONDS_BETWEEN_LINES = 5.0
@@ -53,7 +60,7 @@ def _live(console: Console, total: int | None) -> Iterator[Callable[[str, int], 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda stage, done: bar.update(task, description=stage, completed=done)
+        yield lambda stage, done: bar.update(task, description=escape_controls(stage), completed=done)
 
 
 def _plain(console: Console, total: int | None) -> Iterator[Callable[[str, int], None]]:
@@ -63,6 +70,7 @@ def _plain(console: Console, total: int | None) -> Iterator[Callable[[str, int],
         nonlocal printed
         if time.monotonic() - printed >= _SECONDS_BETWEEN_LINES:
             printed = time.monotonic()
-            console.print(f"{stage}: {done:,}" + (f" of {total:,}" if total else ""), highlight=False)
+            line = f"{escape_controls(stage)}: {done:,}" + (f" of {total:,}" if total else "")
+            console.print(line, highlight=False, markup=False)
 
     yield report

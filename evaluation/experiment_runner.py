@@ -259,16 +259,17 @@ class PartRunner:
         choices = {each.qid: each.choices for each in self.questions[part.set].references}
         judged_set = next(each for each in self.experiment.sets if each.name == part.set)
         name = index_name(judged_set, condition.encoder)
+        records_per_question = condition.k or self.experiment.k
         if condition.peer:
             _, records = open_corpus(self.folders.corpora, name)
-            yield from ask_peer(condition.peer, records, topics, judged, self.experiment.k)
+            yield from ask_peer(condition.peer, records, topics, judged, records_per_question)
             return
         with self._model(part, condition) as model:
             engine = condition_engine(condition, self.indexes[name], self.folders.indexes, model)
 
             def ask(topic: Topic) -> QuestionRecord:
                 return ask_topic(
-                    engine, condition, self.experiment.k, topic, judged[topic.qid], choices.get(topic.qid, ())
+                    engine, condition, records_per_question, topic, judged[topic.qid], choices.get(topic.qid, ())
                 )
 
             yield from ask_all(ask, topics, self.pool)

@@ -25,12 +25,20 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.search_engine import SearchEngine
 from shrag.indexing.storage.checksums import Verify
-from shrag.indexing.storage.generations import check_files, current_generation, read_current
+from shrag.indexing.storage.generations import (
+    check_files,
+    current_generation,
+    generation_folder,
+    read_current,
+    read_generation,
+)
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, derived_folder, weights_folder
 from shrag.indexing.vectors.vector_index import VectorIndex
+
+_RETRY_SECONDS = 1.0
 
 ChecksumState = Literal["verified", "checking", "damaged"]
 """Result of the verification of checksums so far."""
@@ -49,7 +57,7 @@ class ChecksumVerifier:
             IndexDamaged: Damage was found now; :meth:`raise_if_damaged` reports what is found later.
         """
         self.state: ChecksumState = "verified"
-        self._problem: IndexDamaged | None = None
+        self._problem: Exception | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         check_files(folder, manifest, contents=verify == "full")
@@ -63,6 +71,11 @@ class ChecksumVerifier:
         if self._problem is not None:
             raise IndexDamaged(str(self._problem))
 
+    def report(self, error: Exception) -> None:
+        """Note damage that was found by reading the index."""
+        self._problem = self._problem or error
+        self.state = "damaged"
+
     def wait(self, seconds: float | None = None) -> ChecksumState:
         """Wait for the end of the verification, at most ``seconds`` (None: no limit), and return the state."""
         if self._thread is not None:
@@ -74,16 +87,23 @@ class ChecksumVerifier:
         self._closed.set()
 
     def _check(self, folder: Path, manifest: IndexManifest) -> None:
-        state: ChecksumState = "verified"
         try:
-            check_files(folder, manifest)
-        except IndexDamaged as damage:
+            while not self._checked(folder, manifest) and not self._closed.wait(_RETRY_SECONDS):
+                pass
+        except Exception as error:
             # A generation that was removed is not damaged: its open files stay readable.
             if folder.exists() and not self._closed.is_set():
-                self._problem = damage
-                state = "damaged"
-        finally:
-            self.state = state
+                self.report(error)
+        if self.state == "checking":
+            self.state = "verified"
+
+    def _checked(self, folder: Path, manifest: IndexManifest) -> bool:
+        """Return whether all files could be read; raise :class:`IndexDamaged` for the first that differs."""
+        try:
+            check_files(folder, manifest)
+        except OSError:
+            return False  # no file descriptor is left: later
+        return True
 
 
 class Closable(Protocol):
@@ -133,14 +153,21 @@ def check_index(indexes: Path, name: str) -> IndexManifest:
     Raises as :func:`open_index`.
     """
     folder, manifest = current_generation(indexes / check_name(name))
+    read_generation(folder.parent, manifest.generation)  # by the checksum beside the manifest
     _check_vectors(name, manifest)
     check_files(folder, manifest)
     check_analyzer(name, manifest, analyzer_fingerprint(load_dictionary(folder)))
     return manifest
 
 
-def open_index(indexes: Path, name: str, first_question: str | None = None, verify: Verify = "full") -> OpenIndex:
-    """Open the current generation of an index.
+def open_index(
+    indexes: Path,
+    name: str,
+    first_question: str | None = None,
+    verify: Verify = "full",
+    generation: int | None = None,
+) -> OpenIndex:
+    """Open a generation of an index.
 
     Args:
         indexes: The folder of all indexes.
@@ -148,6 +175,7 @@ def open_index(indexes: Path, name: str, first_question: str | None = None, veri
         first_question: None for a server: Kiwi, the Korean tokenizer, is loaded in the background. A text is analyzed
             in the background, which loads Kiwi only if the token store lacks one of its words.
         verify: ``full`` to verify the checksums before the index is opened, ``quick`` to do it in the background.
+        generation: The generation, None for the current one.
 
     Raises:
         IndexMissing: There is no such index.
@@ -156,6 +184,9 @@ def open_index(indexes: Path, name: str, first_question: str | None = None, veri
         IndexMismatch: It was built by another format, analyzer or type of encoder.
     """
     index = indexes / check_name(name)
+    if generation is not None:
+        folder, manifest = generation_folder(index, generation), read_generation(index, generation)
+        return _open_generation(name, folder, manifest, first_question, verify)
     while True:
         folder, manifest = current_generation(index)
         try:

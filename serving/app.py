@@ -25,6 +25,7 @@ from shrag.serving.page.api_docs import docs
 from shrag.serving.page.rendering import PAGE_FOLDER
 from shrag.serving.page.sign_in import SignIn
 from shrag.serving.runtime.admission import ServerLimits
+from shrag.serving.runtime.background import BACKGROUND
 from shrag.serving.runtime.leases import EngineSource, FixedEngine
 
 _CHECK_SECONDS = 2.0
@@ -49,7 +50,7 @@ async def watch_model(
         loop = asyncio.get_running_loop()
         while True:
             if circuit.state == "open" or circuit.seconds_since_answer >= trust:
-                with suppress(Exception):  # whatever happens, it is checked again
+                with BACKGROUND.watch("model check"):  # whatever happens, it is checked again
                     await loop.run_in_executor(checker, circuit.check, token)
             await asyncio.sleep(check)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
 from shrag.corpora.records import Record
+from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import manifest_digest
@@ -27,7 +30,7 @@ from shrag.serving.results import AskResult, SearchResult, ask_result, search_re
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
-from shrag.serving.strategy import Resources
+from shrag.serving.strategy import Resources, Strategy
 
 _Begin = Callable[[], Generator[Event, None, None]]
 
@@ -169,7 +172,7 @@ class Engine:
         if resources.model is not None:
             request_model = RequestModel(resources.model)
             resources, cancel = replace(resources, model=request_model), request_model.cancel
-        begin = partial(strategy.run, request, resources)
+        begin = partial(self._begin, strategy, request, resources)
         if self.cache is None:
             return EventRun(SingleFlight(begin, cancel))
         model = self.resources.model
@@ -200,12 +203,36 @@ class Engine:
     def document(self, docid: str) -> Record | None:
         """Return the record of ``docid``, None where the index has none."""
         self.open_index.checksums.raise_if_damaged()
-        (found,) = self.open_index.store.fetch([docid])
+        with self.reading():
+            (found,) = self.open_index.store.fetch([docid])
         return found.record if found else None
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Note damage of the index that the ``with`` block finds; later questions are refused.
+
+        Raises:
+            IndexDamaged: The index could not be read.
+        """
+        try:
+            yield
+        except (IndexDamaged, sqlite3.DatabaseError) as error:
+            damage = error if isinstance(error, IndexDamaged) else IndexDamaged(f"Index {self.name}: {error}.")
+            self.open_index.checksums.report(damage)
+            raise damage from error
 
     def close(self) -> None:
         """Close the index's files."""
         self.open_index.close()
+
+    def _begin(self, strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        with self.reading():
+            events = strategy.run(request, resources)
+        return self._events(events)
+
+    def _events(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        with self.reading():
+            yield from events
 
     def _run_cached(
         self, cache: AnswerCache, request: Request, model: str, begin: _Begin, cancel: Callable[[], None]
@@ -249,6 +276,7 @@ def open_engine(
     min_score: float | None = None,
     min_confidence: float | None = None,
     cache: AnswerCache | None = None,
+    generation: int | None = None,
 ) -> Engine:
     """Open the index ``name`` as an engine.
 
@@ -257,7 +285,7 @@ def open_engine(
     :func:`~shrag.indexing.open_index.open_index`.
     """
     check_reranker(reranker, min_score)
-    index = open_index(indexes, name, first_question, verify)
+    index = open_index(indexes, name, first_question, verify, generation)
     try:
         ranker = open_reranker(reranker, index, weights_folder(indexes), min_score)
         return Engine(index, model, ranker, cache, min_confidence)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from shrag.corpora.records import Record
+from shrag.corpora.records import Language, Record
 
 AnswerPart = Literal["title", "introduction", "body", "conclusion", "record", "related"]
 """The parts of an answer, in their order. An extractive answer has ``record``, sentences of the record that answers,
@@ -268,12 +268,14 @@ class AnswerSentence:
 class Section:
     """One part of an answer.
 
-    Where all its sentences are of one record, ``source`` is that record, whose title is the heading of the section.
+    Where all its sentences are of one record, ``source`` is that record, whose title is the heading of the section, and
+    ``language`` is that of its text. A related record may be named without a sentence.
     """
 
     part: AnswerPart
     sentences: tuple[Sentence, ...]
     source: Citation | None = None
+    language: Language = "und"
 
 
 @dataclass(frozen=True, slots=True)

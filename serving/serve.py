@@ -75,10 +75,10 @@ def serve(
     with listen(host, port, shared=shared) as listener:
         guarded = CircuitBreaker(model) if model is not None else None
 
-        def open_checked(checked: Verify) -> Engine:
+        def open_checked(checked: Verify, generation: int | None) -> Engine:
             return open_engine(
                 indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score,
-                min_confidence=min_confidence, cache=cache,
+                min_confidence=min_confidence, cache=cache, generation=generation,
             )  # fmt: skip
 
         with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from shrag.cli.options.judging import level_option
-from shrag.cli.output import json_option, print_json
+from shrag.cli.output import echo, json_option, print_json
 
 
 @click.command()
@@ -28,11 +28,11 @@ def command(file: Path, level: float, as_json: bool) -> None:
 
     statistics = agreement(read_annotations(file), level=level)
     if not as_json:
-        click.echo("statistic\tannotators\titems\tvalue\tlow\thigh")
+        echo("statistic\tannotators\titems\tvalue\tlow\thigh")
     for each in statistics:
         if as_json:
             print_json(each._asdict())
             continue
         interval = [f"{end:.4f}" for end in each.interval or ()] or ["", ""]
         value = "undefined" if each.value is None else f"{each.value:.4f}"
-        click.echo("\t".join([each.statistic, ", ".join(each.annotators), str(each.items), value, *interval]))
+        echo("\t".join([each.statistic, ", ".join(each.annotators), str(each.items), value, *interval]))

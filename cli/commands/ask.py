@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 from shrag.cli.options.search import SearchOptions, min_confidence_option, search_options
-from shrag.cli.output import print_json
+from shrag.cli.output import echo, print_json
 from shrag.cli.settings import Home
 from shrag.serving.answering.formats import (
     FALLBACKS,
@@ -66,28 +66,28 @@ def command(
     )
     causes = FALLBACKS[result.answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
-        click.echo(line, err=True)
+        echo(line, err=True)
     if choices:
-        click.echo(choice_line(result.answer, result.search.question.choices) + "\n")
+        echo(choice_line(result.answer, result.search.question.choices) + "\n")
     if form == "cited":
         print_answer(result.answer, result.search.ranking.confidence)
     else:
-        click.echo(answer_text(result.answer, form))
+        echo(answer_text(result.answer, form))
 
 
 def print_answer(answer: Answer, confidence: Confidence | None = None) -> None:
     """Print the answer, what wrote it, the confidence, the cited records, and the sentences that failed a check."""
     if answer.reason:
-        click.echo(answer_text(answer))
+        echo(answer_text(answer))
         return
-    click.echo(f"[{answer_label(answer)}]")
+    echo(f"[{answer_label(answer)}]")
     if confidence is not None:
-        click.echo(confidence_line(confidence, answer.language))
-    click.echo("")
-    click.echo(answer_text(answer) + "\n")
+        echo(confidence_line(confidence, answer.language))
+    echo("")
+    echo(answer_text(answer) + "\n")
     for citation in answer.citations:
-        click.echo(f"[{citation.number}] {citation.docid}  {citation.title}")
+        echo(f"[{citation.number}] {citation.docid}  {citation.title}")
     for section in answer.sections:
         for sentence in section.sentences:
             if not sentence.supported:
-                click.echo(f"! {ISSUES[answer.language][sentence.issue or 'quote']}: {sentence.text}")
+                echo(f"! {ISSUES[answer.language][sentence.issue or 'quote']}: {sentence.text}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shrag.cli.options.judging import judge_runs, level_option, measures_option, split_measures
-from shrag.cli.output import print_json
+from shrag.cli.output import echo, print_json
 
 if TYPE_CHECKING:
     from shrag.evaluation.statistics.comparison import Change, Difference
@@ -83,7 +83,7 @@ def _compare_results(a: str, b: str, *, level: float, count: int, by: str | None
             raise click.UsageError(f"{given} is not a results folder: give two of them, or two run files with --qrels.")
     one, other = choose_condition(a), choose_condition(b)
     for each in compare_conditions(one, other, count=count, by=by, level=level):
-        click.echo(f"{each.set}: A {one.condition.name}, B {other.condition.name}", err=True)
+        echo(f"{each.set}: A {one.condition.name}, B {other.condition.name}", err=True)
         measure = by or each.differences[0].measure
         print_comparison(each.differences, measure, each.changes, each.questions, as_json=as_json)
 
@@ -104,14 +104,14 @@ def print_comparison(
             asked = {"question": questions[change.qid]} if change.qid in questions else {}
             print_json({"measure": measure, **change._asdict(), **asked})
         return
-    click.echo("measure\tA\tB\tdifference\tlow\thigh\tp\tp_holm\twins\tties\tlosses")
+    echo("measure\tA\tB\tdifference\tlow\thigh\tp\tp_holm\twins\tties\tlosses")
     for each in differences:
         means = f"{each.mean_a:.4f}\t{each.mean_b:.4f}\t{each.difference:+.4f}"
         interval = f"{each.interval.low:+.4f}\t{each.interval.high:+.4f}"
         counts = f"{each.wins}\t{each.ties}\t{each.losses}"
-        click.echo(f"{each.measure}\t{means}\t{interval}\t{each.p:.4g}\t{each.p_holm:.4g}\t{counts}")
+        echo(f"{each.measure}\t{means}\t{interval}\t{each.p:.4g}\t{each.p_holm:.4g}\t{counts}")
     if changes:
-        click.echo(f"\nqid\tA\tB\t{measure}\tquestion")
+        echo(f"\nqid\tA\tB\t{measure}\tquestion")
     for change in changes:
         shown = " ".join(questions.get(change.qid, "").split())
-        click.echo(f"{change.qid}\t{change.a:.4f}\t{change.b:.4f}\t{change.b - change.a:+.4f}\t{shown}")
+        echo(f"{change.qid}\t{change.a:.4f}\t{change.b:.4f}\t{change.b - change.a:+.4f}\t{shown}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from shrag.cli.output import json_option, print_json, progress
+from shrag.cli.output import echo, json_option, print_json, progress
 from shrag.cli.settings import Home
 from shrag.corpora.formats.mapped_json import JsonlKeys
 from shrag.corpora.formats.registry import FORMATS, Format, jsonl_format
@@ -80,7 +80,7 @@ def command() -> None:
     "--repair/--no-repair",
     default=True,
     show_default=True,
-    help="Repair fused words, missing blanks, hyphenation and section labels, or store the text as it is.",
+    help="Repair fused words, wrong blanks, hyphenation and section labels, or store the text as it is.",
 )
 @jsonl_options
 @click.pass_obj
@@ -118,10 +118,10 @@ def add(
             report=report,
         )
     _print_counts(manifest)
-    click.echo(f"  {changes}" + ("" if stored else ": nothing to store"))
+    echo(f"  {changes}" + ("" if stored else ": nothing to store"))
     if any(account.rejected or account.superseded for account in manifest.sources):
-        click.echo(f"  rejects: {home.corpora / name / manifest.rejects_file}")
-    click.echo(f"next: shrag index {name}", err=True)
+        echo(f"  rejects: {home.corpora / name / manifest.rejects_file}")
+    echo(f"next: shrag index {name}", err=True)
 
 
 @command.command()
@@ -140,13 +140,13 @@ def show(home: Home, name: str, as_json: bool) -> None:
         print_json(manifest)
         return
     _print_counts(manifest)
-    click.echo(f"  format {manifest.format}, made {manifest.created} by SHRAG {manifest.shrag_version}")
-    click.echo(f"  fingerprint {manifest.fingerprint}")
+    echo(f"  format {manifest.format}, made {manifest.created} by SHRAG {manifest.shrag_version}")
+    echo(f"  fingerprint {manifest.fingerprint}")
     for account in manifest.sources:
-        click.echo(f"  {account.path}  {account.format}, {account.bytes:,} bytes, SHA-256 {account.sha256}")
-        click.echo(f"    {_sum_of_lines([account])}")
+        echo(f"  {account.path}  {account.format}, {account.bytes:,} bytes, SHA-256 {account.sha256}")
+        echo(f"    {_sum_of_lines([account])}")
         if account.repairs:
-            click.echo(f"    {_sum_of_repairs([account])}")
+            echo(f"    {_sum_of_repairs([account])}")
 
 
 @command.command()
@@ -162,7 +162,7 @@ def rejects(home: Home, name: str, as_json: bool) -> None:
 
     failed = failed_rejects(home.corpora, name)
     if failed is not None:
-        click.echo(f"The latest addition to {name} was refused because of these, and stored nothing:", err=True)
+        echo(f"The latest addition to {name} was refused because of these, and stored nothing:", err=True)
         for reject in failed:
             _print_reject(reject, as_json, stored=False)
     if failed is None or name in list_corpora(home.corpora):
@@ -185,18 +185,16 @@ def list_command(home: Home, as_json: bool) -> None:
         if as_json:
             print_json(manifest)
         else:
-            click.echo(f"{name}  {_summary(manifest)}  {manifest.created[:10]}")
+            echo(f"{name}  {_summary(manifest)}  {manifest.created[:10]}")
 
 
 def _print_counts(manifest: CorpusManifest) -> None:
-    click.echo(f"corpus {manifest.name}: {_summary(manifest)}")
-    click.echo(f"  {_sum_of_lines(manifest.sources)}")
+    echo(f"corpus {manifest.name}: {_summary(manifest)}")
+    echo(f"  {_sum_of_lines(manifest.sources)}")
     if any(account.repairs for account in manifest.sources):
-        click.echo(f"  {_sum_of_repairs(manifest.sources)}")
+        echo(f"  {_sum_of_repairs(manifest.sources)}")
     if manifest.linked:
-        click.echo(
-            f"  {manifest.linked:,} records are duplicates of an earlier record of the same paper, and linked to it"
-        )
+        echo(f"  {manifest.linked:,} records are duplicates of an earlier record of the same paper, and linked to it")
 
 
 def _summary(manifest: CorpusManifest) -> str:
@@ -223,4 +221,4 @@ def _print_reject(reject: Reject, as_json: bool, *, stored: bool) -> None:
     if as_json:
         print_json(reject._asdict() | {"stored": stored})
     else:
-        click.echo(f"{reject.file} line {reject.line} (byte {reject.offset}): {reject.reason}")
+        echo(f"{reject.file} line {reject.line} (byte {reject.offset}): {reject.reason}")

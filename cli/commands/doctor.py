@@ -11,14 +11,16 @@ from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Literal, NamedTuple
 
 import click
 
 from shrag.cli.options.model import llm_settings
-from shrag.cli.output import json_option
+from shrag.cli.output import echo, json_option
 from shrag.cli.settings import Home
-from shrag.indexing.errors import IndexingError
+from shrag.corpora.errors import CorpusError
+from shrag.indexing.errors import IndexingError, IndexMissing
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelError, WeightsMissing
 
@@ -62,19 +64,53 @@ def check_machine(home: Path) -> Iterator[DoctorFinding]:
         yield DoctorFinding("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
 
 
+def check_home(home: Home) -> Iterator[DoctorFinding]:
+    """Check that every folder of the home that is there can be written to, by writing a temporary file."""
+    for folder in (home.path, home.corpora, home.indexes):
+        try:
+            if folder.exists():
+                with TemporaryFile(dir=folder):
+                    pass
+        except OSError as error:
+            way = "give this user the right to it, or choose another folder with --home"
+            yield DoctorFinding("Home", "fail", f"{folder} cannot be written to ({error.strerror}): {way}", 2)
+            return
+    yield DoctorFinding("Home", "ok", str(home.path))
+
+
+def check_corpora(corpora: Path) -> Iterator[DoctorFinding]:
+    """Read every record and reject of all corpora."""
+    from shrag.corpora.store.open_corpus import check_corpus, list_corpora
+
+    for name in list_corpora(corpora):
+        try:
+            records = check_corpus(corpora, name)
+        except (CorpusError, OSError) as error:
+            yield DoctorFinding(f"Corpus {name}", "fail", str(error), 3)
+        else:
+            yield DoctorFinding(f"Corpus {name}", "ok", f"{records:,} records, verified")
+
+
 def check_indexes(indexes: Path) -> Iterator[DoctorFinding]:
     """Check every published index against its manifest and the installed analyzer."""
     from shrag.indexing.open_index import check_index
-    from shrag.indexing.storage.generations import CURRENT_FILE
 
-    names = sorted(path.parent.name for path in indexes.glob(f"*/{CURRENT_FILE}"))
+    try:
+        names = sorted(path.name for path in indexes.iterdir() if path.is_dir()) if indexes.exists() else []
+    except OSError as error:
+        yield DoctorFinding("Indexes", "fail", f"{indexes} cannot be read ({error.strerror})", 4)
+        return
     if not names:
         yield DoctorFinding("Indexes", "note", f"none under {indexes}: make one with `make index`")
     for name in names:
         try:
             manifest = check_index(indexes, name)
-        except IndexingError as error:
+        except IndexMissing:
+            yield DoctorFinding(f"Index {name}", "note", f"not built yet: `shrag index {name}` builds it")
+        except (IndexingError, CorpusError) as error:
             yield DoctorFinding(f"Index {name}", "fail", str(error), 4)
+        except OSError as error:
+            yield DoctorFinding(f"Index {name}", "fail", f"{error.filename} cannot be read ({error.strerror})", 4)
         else:
             says = f"generation {manifest.generation}, {manifest.records:,} records, verified"
             yield DoctorFinding(f"Index {name}", "ok", says)
@@ -184,20 +220,24 @@ _MARKS = {"ok": ("ok", "green"), "note": ("--", "yellow"), "fail": ("FAIL", "red
 def command(ctx: click.Context, as_json: bool) -> None:
     """Check the installation, the machine, indexes and models, and say how to fix problems.
 
-    Exit status 6 if a required part is missing, 4 if an index is damaged, else 0.
+    Exit status 6 if a required part is missing, 4 if an index is damaged, 3 if a corpus is, 2 if the home cannot be
+    written to, else 0.
     """
     home: Home = ctx.obj
     results = [
         *check_parts(),
         *check_machine(home.path),
+        *check_home(home),
+        *check_corpora(home.corpora),
         *check_indexes(home.indexes),
         *check_models(home.weights),
         *check_language_model(llm_settings()),
     ]
     for result in results:
         if as_json:
-            click.echo(json.dumps(result._asdict(), ensure_ascii=False))
+            echo(json.dumps(result._asdict(), ensure_ascii=False))
         else:
             mark, colour = _MARKS[result.status]
-            click.echo(f"{click.style(f'{mark:>4}', fg=colour)}  {result.check:<20} {result.message}")
+            click.secho(f"{mark:>4}", fg=colour, nl=False)
+            echo(f"  {result.check:<20} {result.message}")
     ctx.exit(max((result.exit_status for result in results), default=0))

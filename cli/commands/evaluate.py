@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shrag.cli.options.confidence import score_json_lines, score_lines, score_outcomes, write_plot
 from shrag.cli.options.judging import judge_runs, level_option, measures_option, qrels_option, split_measures
-from shrag.cli.output import json_line, json_option
+from shrag.cli.output import echo, json_line, json_option
 
 if TYPE_CHECKING:
     from shrag.evaluation.measures.judge_run import TopicScores
@@ -23,6 +24,23 @@ if TYPE_CHECKING:
 @measures_option
 @click.option("--intervals", is_flag=True, help="Add the confidence interval of every mean.")
 @level_option
+@click.option(
+    "--outcomes",
+    "outcome_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Score the confidence of these outcomes of `shrag run --outcomes`, or .questions.jsonl of an experiment.",
+)
+@click.option("--unanswerable", type=click.Path(path_type=Path), help="Topics that no record answers.")
+@click.option(
+    "--kinds", type=click.Path(path_type=Path), help="TSV with the columns qid and kind of unanswerable topics."
+)
+@click.option(
+    "--min-grade", type=click.IntRange(1), default=1, show_default=True, help="Least grade of a record that answers."
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Write a risk-coverage plot (.png, .svg)."
+)
 @click.option("--per-topic", is_flag=True, help="Print a line for each run and topic instead of the means.")
 @json_option
 def command(
@@ -32,23 +50,57 @@ def command(
     measures: str,
     intervals: bool,
     level: float,
+    outcome_files: tuple[Path, ...],
+    unanswerable: Path | None,
+    kinds: Path | None,
+    min_grade: int,
+    plot: Path | None,
     per_topic: bool,
     as_json: bool,
 ) -> None:
-    """Evaluate runs: one line per run, one column per measure, separated by tabs.
+    """Evaluate runs, and the confidence of answers: one line per run, one column per measure, separated by tabs.
 
     --intervals adds the columns .low and .high to each measure; --baseline adds .difference, .p and .p_holm (p of a
     paired randomisation test, and p after Holm's correction for all tests of the table).
 
+    --outcomes prints for each kind of questions the share refused and the AUC of the confidence, then the area under
+    the risk-coverage curve, and the curve: risk is the share of the answered questions whose first record, or cited
+    records, do not answer. `shrag run --topics T --topics UNANSWERABLE --outcomes FILE --answers` writes such a file.
+
     Example: shrag evaluate --qrels corpora/demo/qrels.txt --run demo.run --intervals
     """
-    from shrag.evaluation.statistics.comparison import run_table
-
     if per_topic and (intervals or baseline):
         raise click.UsageError("--per-topic excludes --intervals and --baseline.")
     paths = [*([baseline] if baseline else []), *runs]
-    if not paths:
-        raise click.UsageError("Missing option '--run': give at least one run.")
+    if not outcome_files and (unanswerable or kinds or plot):
+        raise click.UsageError("--unanswerable, --kinds and --plot need --outcomes.")
+    if not paths and not outcome_files:
+        raise click.UsageError("Missing option '--run': give at least one run, or --outcomes.")
+    if paths:
+        _print_runs(qrels, paths, measures, baseline, intervals, level, per_topic, as_json)
+    if not outcome_files:
+        return
+    scores = score_outcomes(qrels, outcome_files, unanswerable, kinds, min_grade=min_grade, level=level)
+    if paths and not as_json:
+        click.echo()
+    for line in score_json_lines(scores) if as_json else score_lines(scores):
+        click.echo(line)
+    if plot:
+        write_plot(plot, scores)
+
+
+def _print_runs(
+    qrels: Path,
+    paths: list[Path],
+    measures: str,
+    baseline: Path | None,
+    intervals: bool,
+    level: float,
+    per_topic: bool,
+    as_json: bool,
+) -> None:
+    from shrag.evaluation.statistics.comparison import run_table
+
     names = split_measures(measures)
     judged = judge_runs(qrels, paths, names)
     if per_topic:
@@ -57,7 +109,7 @@ def command(
         table = run_table(judged, intervals=intervals, baseline=str(baseline) if baseline else None, level=level)
         lines = map(_json_line, *zip(*table.items(), strict=True)) if as_json else _table_lines(table, names)
     for line in lines:
-        click.echo(line)
+        echo(line)
 
 
 def _topic_lines(judged: Mapping[str, TopicScores], names: Iterable[str], as_json: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shrag.cli.options.model import llm_settings, no_model_option
-from shrag.cli.output import progress
+from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ def command(
             plots=not no_plots,
             command=("shrag", *sys.argv[1:]),
             report=report,
-            log=lambda line: click.echo(line, err=True),
+            log=lambda line: echo(line, err=True),
         )
         folders = Folders(home.corpora, home.indexes, data, report)
         result = run_experiment(spec, folder, folders, None if no_model else _model(llm_settings()), options)
-    click.echo(table_text(result.table), nl=False)
-    click.echo(
+    echo(table_text(result.table), nl=False)
+    echo(
         f"{folder}: {result.questions_asked:,} questions asked; next: shrag report {shlex.quote(str(folder))}", err=True
     )
 
@@ -97,7 +97,7 @@ def _list() -> None:
     from shrag.evaluation.experiments.spec_file import built_in_experiments, read_experiment
 
     for name, path in built_in_experiments().items():
-        click.echo(f"{name}\t{read_experiment(path).title}")
+        echo(f"{name}\t{read_experiment(path).title}")
 
 
 def _names(given: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from shrag.cli.output import json_option, print_json
+from shrag.cli.output import echo, json_option, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.glossary.store import Entry
 
@@ -33,7 +33,7 @@ def command(home: Home, name: str, term: str | None, as_json: bool) -> None:
 
         found = glossary.look_up([phrase_terms(analyzer, term)])[0]
         if not found:
-            click.echo(f"The glossary of {name} has no {term!r}.", err=True)
+            echo(f"The glossary of {name} has no {term!r}.", err=True)
     print_entries(found, as_json=as_json)
 
 
@@ -43,4 +43,4 @@ def print_entries(entries: Iterable[Entry], *, as_json: bool) -> None:
         if as_json:
             print_json(entry._asdict())
         else:
-            click.echo(f"{entry.korean}\t{entry.english}\t{entry.records}\t{entry.source}\t{entry.score:.2f}")
+            echo(f"{entry.korean}\t{entry.english}\t{entry.records}\t{entry.source}\t{entry.score:.2f}")

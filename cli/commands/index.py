@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
-from shrag.cli.output import json_option, progress
+from shrag.cli.output import echo, json_option, progress
 from shrag.cli.settings import Home
 
 _KEEP = 2
@@ -109,12 +109,12 @@ def build(
     words = EMPTY_DICTIONARY if no_dictionary else None
     if dictionary:
         words = read_dictionary(dictionary)
-        click.echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
+        echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
     corrections = read_corrections(glossary) if glossary else None
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
-        options = BuildOptions(workers, max_rejected, keep, report, lambda line: click.echo(line, err=True))
+        options = BuildOptions(workers, max_rejected, keep, report, lambda line: echo(line, err=True))
         if update:
             manifest, changes = update_index(home.corpora, home.indexes, name, options=options)
             what = f"updated ({changes})" if changes else ""
@@ -132,13 +132,13 @@ def build(
             what = "built" if new else ""
     size = sum(file.bytes for file in manifest.files.values()) / 2**20
     done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"
-    click.echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")
+    echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")
     if what:
         shares = ", ".join(f"{stage} {share:.0%}" for stage, share in manifest.utilization.items())
-        click.echo(f"utilization: {shares}", err=True)
+        echo(f"utilization: {shares}", err=True)
     if manifest.rejected:
-        click.echo(f"{manifest.rejected:,} records were left out: see rejects.jsonl in its folder", err=True)
-    click.echo(f'next: shrag ask {name} "…", or shrag-serve {name}', err=True)
+        echo(f"{manifest.rejected:,} records were left out: see rejects.jsonl in its folder", err=True)
+    echo(f'next: shrag ask {name} "…", or shrag-serve {name}', err=True)
 
 
 @command.command()
@@ -167,13 +167,13 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     for what in found.skipped:
         _print({"check": what, "skipped": True}, f"{what:>16}  not examined: what it reads is damaged", as_json)
     if as_json:
-        click.echo(json.dumps({"index": name, "generation": found.generation, "verified": not found.problems}))
+        echo(json.dumps({"index": name, "generation": found.generation, "verified": not found.problems}))
     elif not found.problems:
-        click.echo(f"index {name}: generation {found.generation} is intact")
+        echo(f"index {name}: generation {found.generation} is intact")
     if found.problems:
-        click.echo(
+        echo(
             f"shrag: generation {found.generation} of index {name} is damaged: build it again with "
-            f"`shrag index {name}`, or choose another with `shrag index rollback {name}`.",
+            f"`shrag index {name} --force`, or choose another with `shrag index rollback {name}`.",
             err=True,
         )
         ctx.exit(4)
@@ -195,8 +195,8 @@ def rollback(home: Home, name: str, to: int | None) -> None:
     from shrag.indexing.maintenance.history import roll_back
 
     manifest = roll_back(home.indexes, name, to)
-    click.echo(f"index {name}: generation {manifest.generation} is current, {manifest.records:,} records")
-    click.echo("Running servers switch to it within seconds.", err=True)
+    echo(f"index {name}: generation {manifest.generation} is current, {manifest.records:,} records")
+    echo("Running servers switch to it within seconds.", err=True)
 
 
 @command.command("list")
@@ -228,8 +228,8 @@ def show(home: Home, name: str, generation: int | None) -> None:
     """
     from shrag.indexing.maintenance.history import show_manifest
 
-    click.echo(show_manifest(home.indexes, name, generation), nl=False)
+    echo(show_manifest(home.indexes, name, generation), nl=False)
 
 
 def _print(values: dict[str, Any], line: str, as_json: bool) -> None:
-    click.echo(json.dumps(values, ensure_ascii=False) if as_json else line)
+    echo(json.dumps(values, ensure_ascii=False) if as_json else line)

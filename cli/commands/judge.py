@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shrag.cli.options.model import llm_settings, open_language_model
-from shrag.cli.output import progress
+from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def command(home: Home, run: Path) -> None:
         raise click.UsageError("No language model is configured: set [llm] url or SHRAG_LLM_URL.")
     with closing(model), progress() as report:
         conditions = judge_results(results, model, report)
-    click.echo("\t".join(_HEADER))
+    echo("\t".join(_HEADER))
     for each in conditions:
         summary = each.summary
         counts = (str(count) for count in (summary.scored, summary.unscored, each.refused))
         means = (_mean(mean) for mean in (summary.relevance, summary.answerability, summary.valid))
-        click.echo("\t".join([each.set, each.condition, summary.judge, *counts, *means]))
+        echo("\t".join([each.set, each.condition, summary.judge, *counts, *means]))
 
 
 def _mean(mean: tuple[float, Interval] | None) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from shrag.cli.output import echo
 from shrag.serving.http.api_key import new_key, write_key_file
 
 
@@ -23,7 +24,7 @@ def command(output: Path | None) -> None:
     """
     key = new_key()
     if output is None:
-        click.echo(key)
+        echo(key)
     else:
         write_key_file(output, key)
-        click.echo(f"The key is in {output}, which only its owner may read.", err=True)
+        echo(f"The key is in {output}, which only its owner may read.", err=True)

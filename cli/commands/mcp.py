@@ -6,6 +6,7 @@ import click
 
 from shrag.cli.options.model import configured_model, llm_settings, no_model_option
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
+from shrag.cli.output import echo
 from shrag.cli.settings import Home
 from shrag.indexing.storage.checksums import Verify
 
@@ -46,7 +47,7 @@ def command(
     cache = options.open_cache(llm_settings())
     limits = ServerLimits(asks=options.asks, queued_asks=options.queued_asks, deadline=options.deadline)
 
-    def open_named(name: str, checked: Verify) -> Engine:
+    def open_named(name: str, checked: Verify, generation: int | None) -> Engine:
         return open_engine(
             home.indexes,
             name,
@@ -56,6 +57,7 @@ def command(
             min_score=options.min_score,
             min_confidence=options.min_confidence,
             cache=cache,
+            generation=generation,
         )
 
     indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, options.verify)
@@ -67,7 +69,7 @@ def command(
             key=key,
             names=options.names_allowed,
             limits=limits,
-            ready=lambda address: click.echo(f"MCP at {address}", err=True),
+            ready=lambda address: echo(f"MCP at {address}", err=True),
         )
     else:
         serve_stdio(indexes, limits)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from shrag.cli.output import echo
+
 
 @click.command()
 def command() -> None:
@@ -14,4 +16,4 @@ def command() -> None:
     from shrag.serving.api.openapi import write_openapi
     from shrag.serving.app import ROUTES
 
-    click.echo(write_openapi(ROUTES), nl=False)
+    echo(write_openapi(ROUTES), nl=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from shrag.cli.output import echo
 from shrag.cli.settings import Home
 from shrag.models.memory_plan.byte_sizes import both_units, gib, parse_size
 from shrag.models.memory_plan.gpu_cards import find_card, load_cards
@@ -118,7 +119,7 @@ def command(
     plan = plan_memory(request, profiles, load_cards().values())
     line = shell_line(vllm_command(plan, home.path / "llm.sock"))
     if as_command:
-        click.echo(line)
+        echo(line)
         return
     difference = compare_use(plan, use, processes) if compare and use is not None else None
     if as_json:
@@ -126,7 +127,7 @@ def command(
         return
     print_plan(plan, difference)
     if use is not None and not compare and (obstacle := start_obstacle(plan, use)):
-        click.echo(f"Warning: {obstacle}", err=True)
+        echo(f"Warning: {obstacle}", err=True)
 
 
 def _vectors(home: Home, name: str) -> VectorTable | None:
@@ -138,7 +139,7 @@ def _vectors(home: Home, name: str) -> VectorTable | None:
     check_name(name)
     _, manifest = current_generation(home.indexes / name)
     if manifest.vectors is None:
-        click.echo(f"Index {name} has no vectors: no GPU memory is planned for it.", err=True)
+        echo(f"Index {name} has no vectors: no GPU memory is planned for it.", err=True)
         return None
     return VectorTable(manifest.vectors.rows, manifest.vectors.dimension)
 
@@ -152,23 +153,23 @@ def print_plan(plan: MemoryPlan, difference: UseDifference | None) -> None:
     """Print the GPU memory of each part on a line, then what fits and the flags of vLLM."""
     request, model = plan.request, plan.request.model
     guess = "about " if request.card.estimated else ""
-    click.echo(f"Card    {request.card.title}: {guess}{gib(request.card.usable)} usable")
-    click.echo(f"Budget  {both_units(request.budget)}; {gib(request.limit)} planned at most")
+    echo(f"Card    {request.card.title}: {guess}{gib(request.card.usable)} usable")
+    echo(f"Budget  {both_units(request.budget)}; {gib(request.limit)} planned at most")
     about = ", ".join(part for part in (model.quantization, model.licence) if part)
-    click.echo(f"Model   {model.name}{f' ({about})' if about else ''}\n")
+    echo(f"Model   {model.name}{f' ({about})' if about else ''}\n")
     for part in plan.parts:
         kind = "exact" if part.exact else "estimate"
-        click.echo(f"{gib(part.size):>10}  {kind:<8}  {part.name:<40}  {part.source}")
+        echo(f"{gib(part.size):>10}  {kind:<8}  {part.name:<40}  {part.source}")
     total = sum(part.size for part in plan.parts)
-    click.echo(f"{gib(total):>10}            in all, {gib(request.limit - total)} left over\n")
+    echo(f"{gib(total):>10}            in all, {gib(request.limit - total)} left over\n")
     fits = ", ".join(f"{plan.sequences(tokens)} × {tokens:,}" for tokens in _lengths(plan))
-    click.echo(f"At once: {fits} tokens (--max-num-seqs {plan.max_num_seqs})")
-    click.echo(f"KV cache: {plan.kv.bytes_per_token:,} bytes a token{_fixed(plan)}")
-    click.echo(f"vLLM: {shlex.join(memory_flags(plan))}")
+    echo(f"At once: {fits} tokens (--max-num-seqs {plan.max_num_seqs})")
+    echo(f"KV cache: {plan.kv.bytes_per_token:,} bytes a token{_fixed(plan)}")
+    echo(f"vLLM: {shlex.join(memory_flags(plan))}")
     for note in plan_notes(plan):
-        click.echo(f"Note: {note}")
+        echo(f"Note: {note}")
     if difference is not None:
-        click.echo(
+        echo(
             f"{'Warning' if difference.exceeds_tolerance else 'In use'}: {difference}", err=difference.exceeds_tolerance
         )
 
@@ -208,7 +209,7 @@ def print_json_plan(plan: MemoryPlan, command: str, difference: UseDifference | 
             "excess": round(difference.excess, 4),
         },
     }
-    click.echo(json.dumps(report, ensure_ascii=False))
+    echo(json.dumps(report, ensure_ascii=False))
 
 
 def plan_notes(plan: MemoryPlan) -> tuple[str, ...]:

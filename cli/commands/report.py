@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from shrag.cli.output import echo
 from shrag.cli.settings import Home
 
 
@@ -43,4 +44,4 @@ def command(home: Home, runs: tuple[Path, ...], output: Path | None, markdown: b
     written = render_document(folders) if markdown else render_report(folders, questions=questions)
     path = output or folders[0] / ("results.md" if markdown else "report.html")
     write_atomically(path, written.encode())
-    click.echo(path)
+    echo(path)

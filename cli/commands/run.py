@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
 
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
-from shrag.cli.output import progress
+from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
 from shrag.serving.request import LARGEST_K
 
@@ -16,11 +17,19 @@ from shrag.serving.request import LARGEST_K
 @click.argument("name")
 @click.option(
     "--topics",
+    "topic_files",
     required=True,
+    multiple=True,
     type=click.Path(path_type=Path),
-    help="TSV of qid and question, BEIR's queries.jsonl, or TREC topics.",
+    help="TSV of qid and question, BEIR's queries.jsonl, or TREC topics; repeatable.",
 )
 @click.option("--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The run file to write.")
+@click.option(
+    "--outcomes",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write the outcome of each question, with its confidence, for `shrag evaluate --outcomes`.",
+)
+@click.option("--answers", is_flag=True, help="Answer the questions too; the answers are among the outcomes.")
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Most records per topic.")
 @search_options
 @set_option
@@ -28,8 +37,10 @@ from shrag.serving.request import LARGEST_K
 def command(
     home: Home,
     name: str,
-    topics: Path,
+    topic_files: tuple[Path, ...],
     output: Path,
+    outcomes: Path | None,
+    answers: bool,
     k: int,
     settings: tuple[str, ...],
     options: SearchOptions,
@@ -41,8 +52,13 @@ def command(
     from shrag.corpora.formats.topics import read_topics
     from shrag.evaluation.questions.batch import write_run
 
+    if answers and outcomes is None:
+        raise click.UsageError("--answers needs --outcomes: a run has no answers.")
     search_settings = read_settings(settings)
-    questions = read_topics(topics)
+    questions = [topic for path in topic_files for topic in read_topics(path)]
+    for qid, count in Counter(topic.qid for topic in questions).items():
+        if count > 1:
+            raise click.UsageError(f"Two of the topics files have the topic {qid}: rename one of the two.")
     engine = options.open_engine(home, name)
     with progress(len(questions)) as report:
         written = write_run(
@@ -53,10 +69,10 @@ def command(
             strategy=options.strategy,
             keyword_order=options.keyword_order,
             settings=search_settings,
+            outcomes=outcomes,
+            answered=answers,
             report=report,
         )
-    click.echo(f"{output}: {len(questions):,} topics, {written.empty:,} of them without a record", err=True)
+    echo(f"{output}: {len(questions):,} topics, {written.empty:,} of them without a record", err=True)
     if written.fallbacks:
-        click.echo(
-            f"The language model failed for {written.fallbacks:,} topics, which were ranked without it.", err=True
-        )
+        echo(f"The language model failed for {written.fallbacks:,} topics, which were ranked without it.", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
-from shrag.cli.output import json_option, print_json
+from shrag.cli.output import echo, json_option, print_json
 from shrag.cli.settings import Home
 from shrag.serving.answering.formats import REASONS
 from shrag.serving.events import Ranking
@@ -42,7 +42,7 @@ def command(
     if as_json:
         print_json_records(result.ranking)
     elif result.ranking.reason:
-        click.echo(REASONS[result.question.language][result.ranking.reason], err=True)
+        echo(REASONS[result.question.language][result.ranking.reason], err=True)
     else:
         print_records(result.ranking)
 
@@ -52,10 +52,10 @@ def print_records(ranking: Ranking) -> None:
     for ranked in ranking.records:
         record = ranked.record
         about = " · ".join(part for part in (record.language, str(record.year or ""), record.journal) if part)
-        click.echo(f"{ranked.rank:>3}  {ranked.score:7.3f}  {record.docid}  {about}")
-        click.echo(f"     {record.title or record.text[:80]}")
+        echo(f"{ranked.rank:>3}  {ranked.score:7.3f}  {record.docid}  {about}")
+        echo(f"     {record.title or record.text[:80]}")
         if ranked.duplicates:
-            click.echo(f"     also as {', '.join(ranked.duplicates)}")
+            echo(f"     also as {', '.join(ranked.duplicates)}")
 
 
 def print_json_records(ranking: Ranking) -> None:

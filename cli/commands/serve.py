@@ -9,6 +9,7 @@ from functools import partial
 import click
 
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
+from shrag.cli.output import echo
 from shrag.cli.settings import Home
 
 
@@ -98,7 +99,7 @@ def command(
             )
 
     def print_message(text: str) -> None:
-        click.echo(text, err=True)
+        echo(text, err=True)
 
     if workers == 1:
         work(port, print_message)

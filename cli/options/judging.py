@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shrag.cli.output import echo
+
 if TYPE_CHECKING:
     from shrag.evaluation.measures.judge_run import TopicScores
 
@@ -52,6 +54,6 @@ def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> di
     for path in dict.fromkeys(runs):
         lines = read_run(path)
         if lacking := len(topics - {line.qid for line in lines}):
-            click.echo(f"{path} has no line for {lacking:,} of {len(topics):,} judged topics: they score 0.", err=True)
+            echo(f"{path} has no line for {lacking:,} of {len(topics):,} judged topics: they score 0.", err=True)
         judged[str(path)] = judge(judgements, lines, measures)
     return judged

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from shrag.cli.output import echo
 from shrag.cli.settings import CONFIG_FILE, Home
 from shrag.corpora.files import check_name
 from shrag.models.chat.settings import LlmSettings
@@ -95,9 +96,9 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
     plan = plan_server(settings, _retrieval(home, index), home.weights) if settings.budget else None
 
     def report_state(state: ServerState) -> None:
-        click.echo(f"Language model: {state}", err=True)
+        echo(f"Language model: {state}", err=True)
         if plan is not None and state.phase == "ready":
-            click.echo(f"GPU memory: {_compare_with_gpu(plan)}", err=True)
+            echo(f"GPU memory: {_compare_with_gpu(plan)}", err=True)
 
     planned = add_plan_flags(settings, plan)
     with (

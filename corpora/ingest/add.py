@@ -71,7 +71,7 @@ def add_corpus(
         on_duplicate: Which of two records with one identifier to keep.
         merge: Add to the stored corpus; a new record replaces the stored one with its identifier. Otherwise the sources
             are the whole corpus, and other stored records are deleted.
-        repair: Whether to repair fused words, missing blanks, hyphenation and section labels
+        repair: Whether to repair fused words, wrong blanks, hyphenation and section labels
             (:mod:`shrag.corpora.text.repairs`). Stored records that ``merge`` keeps stay as they are.
         report: Called with the progress.
 
@@ -209,6 +209,7 @@ class _Draft:
         for drafted, final in ((self._records, manifest.records_file), (self._rejects, manifest.rejects_file)):
             sync_file(drafted)
             drafted.replace(self._folder / final)
+        sync_file(self._folder)  # the new names, before the manifest has them
         write_manifest(self._folder, manifest)
         self._tidy(manifest)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import check_name, is_name
 from shrag.corpora.records import Record, Reject
 from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, read_manifest
-from shrag.corpora.store.parquet import read_parquet
+from shrag.corpora.store.parquet import read_parquet, read_rows, record_digest
 
 FAILED_REJECTS = "failed-rejects.jsonl"
 """Name of the file with the rejects of a failed addition."""
@@ -25,6 +26,28 @@ def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Reco
     folder = corpora / check_name(name)
     manifest = read_manifest(folder)
     return manifest, read_parquet(folder / manifest.records_file)
+
+
+def check_corpus(corpora: Path, name: str) -> int:
+    """Read every record and reject of a stored corpus; return the number of records.
+
+    Raises:
+        CorpusError: The name is not valid, or the corpus is damaged.
+    """
+    folder = corpora / check_name(name)
+    manifest = read_manifest(folder)
+    path = folder / manifest.records_file
+    fingerprint, records = hashlib.sha256(), 0
+    for row in read_rows(path):
+        records += 1
+        fingerprint.update(row.digest)
+        if record_digest(row.record) != row.digest:
+            raise CorpusError(f"{path} has another record {row.record.docid} than was stored: add the corpus again.")
+    if (records, fingerprint.hexdigest()) != (manifest.records, manifest.fingerprint):
+        raise CorpusError(f"{path} has other records than its manifest says: add the corpus again.")
+    for _ in _read_rejects(folder / manifest.rejects_file):
+        pass
+    return records
 
 
 def list_corpora(corpora: Path) -> list[str]:

@@ -64,6 +64,12 @@ _GLUED_NAME = re.compile(
     r"(?<![\w\\/@.:#$&_%~=+-])(and|with|the|using|various)([A-Z][a-z]{3,20})(?![\w@/\\_=(]|\.\w|-\w*[A-Z_])"
 )
 _HYPHENATED = re.compile(r"(?<![\w\\/@.:#$&_-])([A-Za-z]{2,15})[-\u2010] ([a-z]{2,15})(?![\w@/\\_-]|\.\w)")
+# Ends of words that are no words and follow no prefix: what stands before one with a hyphen was cut at a line end.
+_CUT = re.compile(
+    r"(?<![\w\\/@.:#$&_])((?:[A-Za-z]+-)?[A-Za-z]{2,15})-"
+    r"(?:(tions?|sions?|ments?|ness|tive|tional|ity|ities|ture|tures|ence)|"
+    r"(ve|ing|ed|er|ers|ly|al|ally|ance|able|ible|ble|tic|tics|cal|tation|sis|ty|ate|ated))(?![\w@/\\_-]|\.\w)"
+)
 _RECORD_WORD = re.compile(r"(?<![\w\\/@.:#$&_-])[A-Za-z][a-z]{4,20}(?![\w@/\\_-])")
 _PLURALS = frozenset(("data", "people", "women", "children", "media", "criteria", "phenomena"))
 _SHORTEST_RECORD_WORD = 5
@@ -122,14 +128,16 @@ def split_fused_words(text: str, context: str) -> Repaired:
 def join_hyphenated_words(text: str, context: str) -> Repaired:
     """Join words that were hyphenated at a line end, where the result is a known word.
 
+    A hyphen without a blank is left out too where what follows is only the end of a word.
+
     Args:
         text: The text to repair.
         context: All text of the record; a word of it counts as known.
 
-    >>> join_hyphenated_words("An algo- rithm for multi- and single-user systems", "").text
-    'An algorithm for multi- and single-user systems'
+    >>> join_hyphenated_words("An algo- rithm for multi- and single-user systems of inten-tions", "").text
+    'An algorithm for multi- and single-user systems of intentions'
     """
-    if "- " not in text and "\u2010 " not in text:
+    if "-" not in text and "\u2010 " not in text:
         return Repaired(text, 0)
     own: Counter[str] | None = None
     repairs = 0
@@ -145,7 +153,18 @@ def join_hyphenated_words(text: str, context: str) -> Repaired:
         repairs += 1
         return joined
 
-    return Repaired(_HYPHENATED.sub(join, text), repairs)
+    def join_end(match: re.Match[str]) -> str:
+        nonlocal own, repairs
+        before, _, last = match.group(1).rpartition("-")
+        end = match.group(2) or match.group(3)
+        if match.group(3) and (word := (last + end).lower()) not in _common_words():
+            own = _record_words(context) if own is None else own
+            if not own[word]:
+                return match.group()
+        repairs += 1
+        return f"{before}-{last}{end}" if before else last + end
+
+    return Repaired(_CUT.sub(join_end, _HYPHENATED.sub(join, text)), repairs)
 
 
 @lru_cache(maxsize=_CACHED_WORDS)

@@ -1,8 +1,7 @@
-"""Repair the faults of scraped abstracts: fused and hyphenated words, missing blanks, section labels.
+"""Repair the faults of scraped abstracts: fused and hyphenated words, wrong blanks, section labels, odd characters.
 
 A wrong repair is worse than none: what is not certain stays. Formulas, addresses, names of programs and scripts other
-than Latin and Hangul are not touched. Broken Korean words ("창 언연구") stay too: only a morphological analysis could
-tell a wrong blank between two Korean syllables from a right one.
+than Latin and Hangul are not touched.
 """
 
 from __future__ import annotations
@@ -13,11 +12,20 @@ from typing import Final, NamedTuple
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.fused_words import join_hyphenated_words, split_fused_words
+from shrag.corpora.text.private_characters import replace_private_characters
 from shrag.corpora.text.section_labels import drop_labels
 from shrag.corpora.text.sentence_blanks import insert_blanks
+from shrag.corpora.text.stray_blanks import remove_stray_blanks
 
-REPAIR_KINDS: Final = ("fused words", "missing blanks", "hyphenated words", "section labels")
-"""What is repaired, in the order of the repairs."""
+REPAIR_KINDS: Final = (
+    "fused words",
+    "missing blanks",
+    "stray blanks",
+    "hyphenated words",
+    "section labels",
+    "private characters",
+)
+"""What is repaired, in the order in which they are shown."""
 
 # One repair may make another possible (".Results: We" → ". Results: We"); more than two rounds were never needed.
 _ROUNDS = 4
@@ -52,8 +60,18 @@ def repair_record(record: Record) -> RepairedRecord:
 
 
 def _repair_words(text: str, context: str, repairs: Counter[str]) -> str:
+    text, private = replace_private_characters(text)
+    text, stray = remove_stray_blanks(text)
     text, fused = split_fused_words(text, context)
     text, blanks = insert_blanks(text)
     text, hyphens = join_hyphenated_words(text, context)
-    repairs.update({"fused words": fused, "missing blanks": blanks, "hyphenated words": hyphens})
+    repairs.update(
+        {
+            "fused words": fused,
+            "missing blanks": blanks,
+            "stray blanks": stray,
+            "hyphenated words": hyphens,
+            "private characters": private,
+        }
+    )
     return text

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from shrag.corpora.text.fused_words import Repaired
-from shrag.corpora.text.sentence_blanks import STARTERS
+from shrag.corpora.text.sentence_blanks import LABELS_AFTER_STOP, STARTERS
 
 _ENGLISH = (
     "abstract|summary|background(?: and (?:aims?|objectives?|purpose))?|"
@@ -46,7 +46,7 @@ _MARKED = (
 _SENTENCE = r"(?=[A-Z0-9\uac00-\ud7a3“‘「『\"'(\[<$①-⑳])"
 _MARKED_START = re.compile(rf"{_MARKED}{_SENTENCE}")
 _BARE_START = re.compile(
-    rf"(?:(?i:abstract)(?={_LABEL}\b|(?:{STARTERS})\b)|(?:ABSTRACT|Abstract)\s(?={_LABEL}|[A-Z‘“])"
+    rf"(?:(?i:abstract)(?={_LABEL}\b|(?:{STARTERS})\b)|(?:Abstract|{LABELS_AFTER_STOP})(?=[A-Z][a-z]{{2,}})|(?:ABSTRACT|Abstract)\s(?={_LABEL}|[A-Z‘“])"
     rf"|(?:Purpose|Objectives?|Aims?|Background|Introduction|Summary)\s(?=(?:{STARTERS}|Much)\s)"
     r"|[-–—]?\s?(?:국문\s?(?:초록|요약|요지)|논문\s?(?:초록|요약)|초 록|요 약|서 론|목 적)"
     r"\s?[-–—]?\s(?=[\uac00-\ud7a3A-Z“‘「『0-9])"
@@ -58,8 +58,11 @@ _FIRST_OF_SEVERAL = re.compile(r"(?:Purpose|Objectives?|Aims?|Background|Introdu
 _INSIDE = re.compile(
     rf"(?<=[.!?。\])”\"] )(?:(?:{_MARKED}){{1,4}}{_SENTENCE}"
     r"|(?:Purpose|Objectives?|Aims?|Background|Methods?|Results|Findings|Conclusions?|Discussion|Implications)\s"
-    rf"(?=(?:{STARTERS})\s))"
+    rf"(?=(?:{STARTERS})\s)"
+    rf"|(?:{LABELS_AFTER_STOP})(?=[A-Z][a-z]+\s)|Highlights\s(?=[A-Z]))"
 )
+# Where the text ends with the name of a picture that is not there.
+_PICTURE = re.compile(r"(?<=[.!?]) Graphical [Aa]bstract(?: \[DISPLAY OMISSION\])?$")
 _STOP_BEFORE = re.compile(r"[.!?。][\])”\"']*\s$")
 # "Abstract Meaning Representation", "Abstract Syntax Trees": kinds of abstract things, and their authors.
 _ABSTRACT_NAMES = re.compile(
@@ -91,7 +94,8 @@ def drop_labels(text: str, title: str) -> Repaired:
         repairs += 1
         return ""
 
-    return Repaired(_INSIDE.sub(drop, text), repairs)
+    text, pictures = _PICTURE.subn("", _INSIDE.sub(drop, text))
+    return Repaired(text, repairs + pictures)
 
 
 def _skip_label(text: str, start: int, title: str) -> int:

@@ -43,6 +43,16 @@ _MIXED_STOP = re.compile(
     r"(?<=[a-z] )([a-z]{4,40})\.(?=[\uac00-\ud7a3])"
     r"(?!(?:은|는|이|가|을|를|의|에|와|과|로|도|만|등|및|에서|에게|으로|이나|이라는)[ ,.)])"
 )
+# A label of a structured abstract is dropped once a blank stands before it.
+LABELS_AFTER_STOP = (
+    "Backgrounds?|Introduction|Purposes?|Objectives?|Aims?|Methods?|Results?|Findings|Discussion|Conclusions?"
+)
+"""Labels that follow a full stop without a blank, as alternatives of a regular expression."""
+
+_BEFORE_LABEL = re.compile(rf"(?<=[a-z)\]%\d][.])(?=(?:{LABELS_AFTER_STOP})(?:\s?[:：]|[A-Z][a-z]+ ))")
+_COMMA = re.compile(r"(?<= )([a-z]{4,30}),(?=[a-z]{3,30}(?: [a-z]|[,.]\s))")
+# A Korean title and its English one: "연구Study on".
+_ENGLISH_TITLE = re.compile("(?<=[\uac00-\ud7a3])(?=(?:An? |The )?[A-Z][a-z]{2,20} (?:on|of|for|in|and|to|the|with) )")
 # What every pattern above needs; most texts do not have it.
 _STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W\d_]|다\.[\d“‘「『①-⑳\[]")
 _STARTER = re.compile(rf"(?:{STARTERS})")
@@ -61,9 +71,9 @@ def insert_blanks(text: str) -> Repaired:
     >>> insert_blanks("CNN을 썼다.AI는 빠르다. We test a method.The result, U.S.A, Node.js and 3.5 stay.").text
     'CNN을 썼다. AI는 빠르다. We test a method. The result, U.S.A, Node.js and 3.5 stay.'
     """
+    text, repairs = _ENGLISH_TITLE.subn(" ", text)
     if not _STOP_WITHOUT_BLANK.search(text):
-        return Repaired(text, 0)
-    repairs = 0
+        return Repaired(text, repairs)
 
     def insert(match: re.Match[str]) -> str:
         nonlocal repairs
@@ -81,7 +91,7 @@ def insert_blanks(text: str) -> Repaired:
         return insert(match) if word.islower() or _STARTER.fullmatch(following) else match.group()
 
     text = _KOREAN_STOP.sub(after_korean, text)
-    for pattern in (_KOREAN_QUESTION, _AFTER_NUMBER, _AFTER_SIGN, _MIXED_STOP, _INTRODUCTION):
+    for pattern in (_KOREAN_QUESTION, _BEFORE_LABEL, _COMMA, _AFTER_NUMBER, _AFTER_SIGN, _MIXED_STOP, _INTRODUCTION):
         text = pattern.sub(insert, text)
     text = _ENGLISH_STOP.sub(after_english, text)
     return Repaired(text, repairs)

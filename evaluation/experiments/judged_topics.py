@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from shrag.corpora.formats.topics import read_qrels, read_text_lines, read_topic
 from shrag.corpora.records import Qrel, Topic
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.spec import JudgedSet, Selection
+from shrag.evaluation.questions.question_table import KIND, read_question_table
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
 
 BUNDLED_PREFIX = "shrag:"
@@ -72,6 +73,8 @@ def qrels_line(qrel: Qrel) -> str:
 def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuestions:
     """Read the questions of a set, with its ``subset`` and ``sample`` (drawn by ``seed``) applied.
 
+    All questions of its ``unanswerable`` follow, whatever the subset and the sample.
+
     Raises :class:`ExperimentRejected` where a file is missing, a listed question is not in it, or no question is left.
     """
     topics = read_topics(resolve_data_path(judged_set.topics, data))
@@ -102,6 +105,17 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
         raise ExperimentRejected(
             f"No question of {judged_set.topics} is judged in {judging}: name files that belong together."
         )
+    if unanswerable := _unanswerable(judged_set, data):
+        # Answerable questions need a reference too, by which the figures of answers are computed.
+        references |= {topic.qid: Reference(topic.qid) for topic in asked if topic.qid not in references}
+        for topic, reference in unanswerable:
+            if topic.qid in evaluated:
+                raise ExperimentRejected(
+                    f"The set {judged_set.name} has {topic.qid!r} among its questions and among the unanswerable ones: "
+                    "rename or delete one of the two."
+                )
+            asked.append(topic)
+            references[topic.qid] = reference
     qids = {topic.qid for topic in asked}
     return JudgedQuestions(
         topics=tuple(asked),
@@ -123,10 +137,33 @@ def sample_topics(topics: Sequence[Topic], size: int, seed: int) -> list[Topic]:
     return [topic for topic in topics if topic.qid in drawn]
 
 
+def _unanswerable(judged_set: JudgedSet, data: Path) -> list[tuple[Topic, Reference]]:
+    source = judged_set.unanswerable_source
+    if source is None:
+        return []
+    topics = read_topics(resolve_data_path(source.topics, data))
+    kinds = read_question_table(resolve_data_path(source.kinds, data), KIND) if source.kinds else {}
+    return [
+        (topic, Reference(topic.qid, answerable=False, kind=kinds[topic.qid][KIND] if topic.qid in kinds else ""))
+        for topic in topics
+    ]
+
+
 def _listed(selection: Selection, data: Path) -> set[str]:
     path = resolve_data_path(selection.path, data)
+    if isinstance(selection.where, dict):
+        return _listed_in_table(selection.path, path, selection.where)
     rows = [text.split() for _, text in read_text_lines(path)]
     listed = {row[-1] for row in rows if tuple(row[: len(selection.where)]) == selection.where}
     if not listed:
         raise ExperimentRejected(f"{selection.path} lists no question for {' '.join(selection.where) or 'anything'}.")
+    return listed
+
+
+def _listed_in_table(given: str, path: Path, where: Mapping[str, str]) -> set[str]:
+    rows = read_question_table(path, *where)
+    listed = {qid for qid, row in rows.items() if all(row[column] == value for column, value in where.items())}
+    if not listed:
+        wanted = ", ".join(f"{column} {value}" for column, value in where.items())
+        raise ExperimentRejected(f"{given} lists no question for {wanted}.")
     return listed

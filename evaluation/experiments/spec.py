@@ -24,10 +24,24 @@ class CorpusSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A list of questions: a file whose lines end in a qid. Lines whose first columns equal ``where`` are selected."""
+    """A list of questions: a file whose lines end in a qid. Lines whose first columns equal ``where`` are selected.
+
+    Where ``where`` is a mapping, the file is a table of questions (:mod:`shrag.evaluation.questions.question_table`),
+    and the lines whose columns have these values are selected.
+    """
 
     path: str
-    where: tuple[str, ...] = ()
+    where: tuple[str, ...] | dict[str, str] = ()
+
+
+class UnanswerableSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A topics file of questions that no record answers.
+
+    ``kinds`` is a table of questions with the column ``kind``, such as near and far; empty for one kind.
+    """
+
+    topics: str
+    kinds: str = ""
 
 
 class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,12 +49,17 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         qrels: May be empty for a set with ``references``, whose answers alone are evaluated.
-        corpus: Source files, indexed under ``name``. Exactly one of ``corpus`` and ``index`` is given.
-        index: The name of an existing index.
+        corpus: Source files of the index, which is built where it does not exist.
+        index: The name of the index, by which sets can share one; ``name`` where empty. Without ``corpus`` it must
+            exist.
         encoder: The encoder of the vectors of the index built from ``corpus``; empty for none.
         sample: Number of evaluated questions, drawn by the experiment's seed; None for all.
         subset: A list that limits the questions.
         references: The file of reference answers, or its path alone; empty for none.
+        unanswerable: Questions that no record answers, or their path alone; empty for none.
+        min_grade: The least grade of a record that answers: of the measures with a ``rel`` that name none, of figures
+            of answers, and of the risk.
+        compare_with: Another set with the same questions, such as over an index of their own records alone.
     """
 
     name: str
@@ -52,6 +71,9 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sample: int | None = None
     subset: Selection | None = None
     references: ReferenceSource | str = ""
+    unanswerable: UnanswerableSource | str = ""
+    min_grade: int = 1
+    compare_with: str = ""
 
     @property
     def reference_source(self) -> ReferenceSource | None:
@@ -59,6 +81,13 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if isinstance(self.references, ReferenceSource):
             return self.references
         return ReferenceSource(self.references) if self.references else None
+
+    @property
+    def unanswerable_source(self) -> UnanswerableSource | None:
+        """The files of the unanswerable questions, None for a set without."""
+        if isinstance(self.unanswerable, UnanswerableSource):
+            return self.unanswerable
+        return UnanswerableSource(self.unanswerable) if self.unanswerable else None
 
 
 class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,6 +101,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         encoder: Ask the set's index with vectors by this encoder; empty for the set's own.
         model: None uses a language model if one is configured, true needs one, false uses none.
         answers: Answer the questions, not only search.
+        k: Records per question; None for the experiment's number.
         group: The condition whose ``grid`` this one was expanded from, else its own name.
     """
 
@@ -84,6 +114,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     encoder: str = ""
     model: bool | None = None
     answers: bool = False
+    k: int | None = None
     group: str = ""
 
     @property
@@ -93,10 +124,13 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A plot with one panel for each measure in ``y``. ``x`` is a setting; empty puts the conditions on the axis."""
+    """A plot with one panel for each measure in ``y``. ``x`` is a setting; empty puts the conditions on the axis.
 
-    kind: Literal["line", "bars"]
-    y: tuple[str, ...]
+    ``risk-coverage`` has no ``y`` but a panel for each set with unanswerable questions, and a line for each condition.
+    """
+
+    kind: Literal["line", "bars", "risk-coverage"]
+    y: tuple[str, ...] = ()
     x: str = ""
     title: str = ""
 

@@ -94,7 +94,11 @@ def narrow_experiment(
     _check_known("set", sets, [each.name for each in experiment.sets])
     _check_known("condition", conditions, [name for each in experiment.conditions for name in (each.name, each.group)])
     chosen_sets = tuple(
-        each if sample is None else msgspec.structs.replace(each, sample=sample)
+        msgspec.structs.replace(
+            each,
+            sample=each.sample if sample is None else sample,
+            compare_with=each.compare_with if not sets or each.compare_with in sets else "",
+        )
         for each in experiment.sets
         if not sets or each.name in sets
     )
@@ -154,6 +158,7 @@ def _problems(experiment: Experiment) -> Iterator[str]:
         yield from _set_problems(each)
     for condition in experiment.conditions:
         yield from _condition_problems(condition)
+    yield from _shared_index_problems(experiment.sets)
     if experiment.baseline and experiment.baseline not in {each.name for each in experiment.conditions}:
         yield f"the baseline {experiment.baseline!r} is not a condition"
     yield from _plot_problems(experiment)
@@ -163,14 +168,30 @@ def _problems(experiment: Experiment) -> Iterator[str]:
 def _set_problems(each: JudgedSet) -> Iterator[str]:
     if not each.corpus and not each.index:
         yield f"the set {each.name} has neither a corpus nor an index: give one of them"
-    if each.corpus and each.index:
-        yield f"the set {each.name} has a corpus and an index: give one of them"
-    if each.encoder and each.index:
+    if each.encoder and not each.corpus:
         yield f"the set {each.name} has an encoder for the existing index {each.index}: leave it out"
     if not each.qrels and each.reference_source is None:
         yield f"the set {each.name} has neither qrels nor references: give one of them"
     if each.sample is not None and each.sample < 1:
         yield f"sample of the set {each.name} is {each.sample} but must be at least 1"
+    if each.min_grade < 1:
+        yield f"min_grade of the set {each.name} is {each.min_grade} but must be at least 1"
+
+
+def _shared_index_problems(sets: Sequence[JudgedSet]) -> Iterator[str]:
+    names = {each.name for each in sets}
+    built: dict[str, JudgedSet] = {}
+    for each in sets:
+        if each.compare_with == each.name or (each.compare_with and each.compare_with not in names):
+            yield f"the set {each.name} is compared with {each.compare_with!r}, which is no other set"
+        if not each.corpus:
+            continue
+        other = built.setdefault(each.index or each.name, each)
+        if (other.corpus, other.encoder) != (each.corpus, each.encoder):
+            yield (
+                f"the sets {other.name} and {each.name} share the index {each.index or each.name} but not its corpus "
+                "and encoder: give them the same, or another index"
+            )
 
 
 def _bad_names(experiment: Experiment) -> Iterator[str]:
@@ -191,6 +212,8 @@ def _bad_names(experiment: Experiment) -> Iterator[str]:
 
 
 def _condition_problems(condition: Condition) -> Iterator[str]:
+    if condition.k is not None and not 1 <= condition.k <= LARGEST_K:
+        yield f"k of the condition {condition.name} is {condition.k} but must be from 1 to {LARGEST_K}"
     if condition.peer and (condition.settings or condition.answers or condition.model or condition.encoder):
         yield (
             f"the condition {condition.name} is the peer {condition.peer}: leave out settings, answers, model and "
@@ -205,8 +228,10 @@ def _plot_problems(experiment: Experiment) -> Iterator[str]:
         for name in plot.y:
             if name not in known:
                 yield f"a plot shows {name!r}, which is not a measure: use {', '.join(sorted(known))}"
-        if not plot.y:
+        if not plot.y and plot.kind != "risk-coverage":
             yield "a plot has no measure: name one in y"
+        if (plot.y or plot.x) and plot.kind == "risk-coverage":
+            yield "a plot of risk and coverage has its own axes: leave out x and y"
         if plot.x and plot.x not in settings:
             yield f"a plot has x = {plot.x!r}, which no condition sets"
         if plot.kind == "line" and not plot.x:

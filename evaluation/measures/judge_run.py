@@ -12,19 +12,20 @@ TopicScores = dict[str, dict[str, float]]
 """Measure → qid → value; every measure has the same topics."""
 
 
-def judge(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str]) -> TopicScores:
+def judge(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str], min_grade: int = 1) -> TopicScores:
     """Return each measure's value on every judged topic, in the order of ``measures`` and of ``qrels``.
 
     All measures use the same order of the documents, that of trec_eval
     (:func:`shrag.evaluation.measures.trec_run.trec_order`). A judged topic that the run lacks scores 0; topics without
     judgements are ignored. ``measures`` are names in ir-measures' notation (``nDCG@10``, ``QSR(level='article')@50``).
+    ``min_grade`` is the least relevant grade of measures that have the parameter ``rel`` and name none.
 
     Raises :class:`EvaluationError` where there is no judgement, a measure is unknown, or a document or grade is
     invalid.
     """
-    from shrag.evaluation.measures.providers import calculate, parse_measure
+    from shrag.evaluation.measures.providers import calculate, parse_measure, with_least_grade
 
-    parsed = {name: parse_measure(name) for name in measures}
+    parsed = {name: with_least_grade(parse_measure(name), min_grade) for name in measures}
     topics = dict.fromkeys(qrel.qid for qrel in qrels)
     if not topics:
         raise EvaluationError("There are no judgements, so nothing can be measured: give those of at least one topic.")

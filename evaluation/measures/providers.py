@@ -177,6 +177,13 @@ def parse_measure(name: str) -> Measure:
     return measure
 
 
+def with_least_grade(measure: Measure, grade: int) -> Measure:
+    """Return the measure with ``rel=grade`` where it has that parameter and does not name it, else as it is."""
+    if grade == 1 or "rel" not in measure.SUPPORTED_PARAMS or "rel" in measure.params:
+        return measure
+    return measure(rel=grade)
+
+
 def _check_numbers(name: str, parameters: Mapping[str, Any]) -> None:
     """Refuse parameters that ir-measures passes unchecked to C code."""
     cutoff = parameters.get("cutoff", 1)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from shrag.corpora.files import write_atomically
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import open_run, write_topic
-from shrag.evaluation.questions.outcome import QuestionRecord
+from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord, record_answer, record_search
 from shrag.indexing.search_engine import Hit
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
+from shrag.serving.results import SearchResult
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import find_strategy
 
@@ -36,43 +40,95 @@ def write_run(
     strategy: str,
     keyword_order: KeywordOrder | None = None,
     settings: SearchSettings = PRODUCT,
+    outcomes: Path | None = None,
+    answered: bool = False,
     report: Callable[[str, int], None] = lambda stage, done: None,
 ) -> WrittenRun:
     """Write the ranking of every topic to the run file ``output``, tagged ``shrag-STRATEGY``.
 
     Duplicates of a paper are ranked under each of their docids, since judgements may name any of them. The file appears
-    by one rename when it is complete; it is compressed if its name ends in ``.gz``. ``report`` is called with the stage
-    and the number of topics done. Raises :class:`EvaluationError` where a topic cannot be asked, or the file not be
-    written.
+    by one rename when it is complete; it is compressed if its name ends in ``.gz``. Raises :class:`EvaluationError`
+    where a topic cannot be asked, or the file not be written.
+
+    Args:
+        engine: The engine that is asked.
+        topics: The questions.
+        output: The run file.
+        k: Records per topic.
+        strategy: A strategy's name, or the stages of a pipeline.
+        keyword_order: What keywords are ranked by.
+        settings: Search settings.
+        outcomes: A file for the outcome of each topic: JSON Lines of
+            :class:`~shrag.evaluation.questions.outcome.QuestionOutcome` without judgements.
+        answered: Whether to answer too, not only search; the answers are in the outcomes.
+        report: Called with the stage and the number of topics done.
     """
     tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # the columns of a run are separated by spaces
     draft = output.with_name(f".part-{output.name}")
     empty = fallbacks = 0
+    asked = bytearray()
     try:
         with open_run(draft) as stream:
             for done, topic in enumerate(topics, 1):
                 try:
-                    result = engine.search(
-                        topic.text,
-                        k=k,
-                        strategy=strategy,
-                        every_record=True,
-                        keyword_order=keyword_order,
-                        settings=settings,
-                    )
+                    outcome, result = _ask(engine, topic, answered, k, strategy, keyword_order, settings)
                 except QuestionError as error:
                     raise EvaluationError(f"Topic {topic.qid} cannot be asked: {error}") from None
+                asked += msgspec.json.encode(outcome) + b"\n"
                 empty += not result.ranking.records
                 fallbacks += bool(result.fallbacks)
                 hits = [Hit(ranked.record.docid, ranked.score) for ranked in result.ranking.records]
                 write_topic(stream, topic.qid, hits, tag)
                 report("topics", done)
+        if outcomes is not None:
+            write_atomically(outcomes, bytes(asked))
         draft.replace(output)
     except OSError as error:
         raise EvaluationError(f"{output} cannot be written: {error.strerror}.") from error
     finally:
         draft.unlink(missing_ok=True)
     return WrittenRun(empty, fallbacks)
+
+
+def _ask(
+    engine: Engine,
+    topic: Topic,
+    answered: bool,
+    k: int,
+    strategy: str,
+    keyword_order: KeywordOrder | None,
+    settings: SearchSettings,
+) -> tuple[QuestionOutcome, SearchResult]:
+    if answered:
+        answer = engine.ask(
+            topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order, settings=settings
+        )
+        return record_answer(topic.qid, answer, {}).outcome, answer.search
+    found = engine.search(
+        topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order, settings=settings
+    )
+    return record_search(topic.qid, found, {}).outcome, found
+
+
+def read_outcome_file(path: Path) -> list[QuestionOutcome]:
+    """Return the outcomes of a file of :func:`write_run` or of an experiment's ``.questions.jsonl``.
+
+    Raises :class:`EvaluationError` where it cannot be read, is no such file, or has a question twice.
+    """
+    try:
+        outcomes = msgspec.json.Decoder(QuestionOutcome).decode_lines(path.read_bytes())
+    except OSError as error:
+        raise EvaluationError(f"{path} cannot be read: {error.strerror}.") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise EvaluationError(
+            f"{path} has no outcomes of questions ({error}): give a file of `shrag run --outcomes`, or a "
+            ".questions.jsonl of an experiment."
+        ) from None
+    counts = Counter(outcome.qid for outcome in outcomes)
+    for qid, count in counts.items():
+        if count > 1:
+            raise EvaluationError(f"{path} has the question {qid!r} {count} times: each may occur once.")
+    return outcomes
 
 
 _QUEUED = 16

@@ -94,9 +94,11 @@ _FIGURES: Mapping[str, _Figure] = {
     ),
 }
 
+CITES, LEADS = "cites_relevant", "leads_relevant"
+
 REFUSAL, RETRIEVAL_RATIO = "refusal_accuracy", "retrieval_ratio"
 
-ANSWER_FIGURES = (*_FIGURES, REFUSAL, RETRIEVAL_RATIO)
+ANSWER_FIGURES = (*_FIGURES, CITES, LEADS, REFUSAL, RETRIEVAL_RATIO)
 """The names of all measures of answers:
 
 ``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
@@ -107,6 +109,8 @@ ANSWER_FIGURES = (*_FIGURES, REFUSAL, RETRIEVAL_RATIO)
 ``choice_accuracy``: 1 if the right choice was made; ``choice_rate``: 1 if any was.
 ``choice_accuracy_with_guessing``: the first, or the probability of guessing the right choice if none was made.
 ``well_formed``: 1 if sections and language are right.
+``cites_relevant``: 1 if the answer cites a record that was judged to answer.
+``leads_relevant``: 1 if the first record that it cites was.
 ``refusal_accuracy``: 1 if an unanswerable question was refused or an answerable one was not.
 ``retrieval_ratio``: the share of the k requested records that were found; the ScienceON challenge has a criterion of
 this name but no formula.
@@ -114,12 +118,17 @@ this name but no formula.
 
 
 def answer_figures(
-    outcomes: Iterable[QuestionOutcome], references: Mapping[str, Reference], k: int, split: SplitMorphemes
+    outcomes: Iterable[QuestionOutcome],
+    references: Mapping[str, Reference],
+    k: int,
+    split: SplitMorphemes,
+    min_grade: int = 1,
 ) -> dict[str, dict[str, float]]:
     """Return figure → qid → value over the outcomes that have a reference; figures without a question are left out.
 
     Outcomes without answers have the retrieval ratio only. ``k`` is the number of records requested per question;
     ``split`` is the splitter of Korean, :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`.
+    ``min_grade`` is the least grade of a record that answers.
     """
     known = [(outcome, references[outcome.qid]) for outcome in outcomes if outcome.qid in references]
     answered = [pair for pair in known if pair[0].answer is not None or pair[0].error]
@@ -127,6 +136,9 @@ def answer_figures(
     if any(outcome.answer is not None for outcome, _ in known):
         for name, figure in _FIGURES.items():
             figures[name] = {o.qid: _value(figure, o, r, split) for o, r in answered if figure.over(r)}
+        judged = [o for o, r in answered if r.answerable and any(e.relevance >= min_grade for e in o.relevant)]
+        figures[CITES] = {o.qid: float(any(_cites(o, min_grade))) for o in judged}
+        figures[LEADS] = {o.qid: float(any(_cites(o, min_grade)[:1])) for o in judged}
         figures[REFUSAL] = {o.qid: float(_refused(o) != r.answerable and not o.error) for o, r in answered}
     figures[RETRIEVAL_RATIO] = {o.qid: min(1.0, o.num_retrieved / k) for o, _ in known}
     return {name: values for name, values in figures.items() if values}
@@ -136,6 +148,12 @@ def _value(figure: _Figure, outcome: QuestionOutcome, reference: Reference, spli
     if outcome.answer is None or _refused(outcome):
         return figure.refused(reference)
     return figure.value(_Case(outcome.answer, reference, split))
+
+
+def _cites(outcome: QuestionOutcome, min_grade: int) -> list[bool]:
+    """Return for each record that the answer cites, in their order, whether it was judged to answer."""
+    answering = {each.docid for each in outcome.relevant if each.relevance >= min_grade}
+    return [docid in answering for docid in outcome.answer.cited] if outcome.answer and not _refused(outcome) else []
 
 
 def _refused(outcome: QuestionOutcome) -> bool:

@@ -57,6 +57,8 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         relevant: The relevant records, by rank.
         top_docids: The first docids of the ranking.
         fallbacks: Stages done without the language model because it failed.
+        confidence: The confidence that the first record answers; None where the strategy or the index has none.
+        threshold: The confidence below which the index refuses.
         answer: The answer; None where the question was only searched for.
     """
 
@@ -71,7 +73,20 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     relevant: tuple[RelevantRecord, ...] = ()
     top_docids: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
+    confidence: float | None = None
+    threshold: float | None = None
     answer: AnswerRecord | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether the question was refused or, where it was only searched for, would be."""
+        if self.error:
+            return False
+        if self.answer is not None:
+            return bool(self.answer.reason)
+        if self.confidence is None or self.threshold is None:
+            return not self.num_retrieved
+        return self.confidence < self.threshold
 
 
 class QuestionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,6 +107,7 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
     """Return the record of a search; ``judged`` is docid → relevance."""
     ranking = tuple((ranked.record.docid, ranked.score) for ranked in result.ranking.records)
     relevant = _relevant(judged, [docid for docid, _ in ranking])
+    confidence = result.ranking.confidence
     outcome = QuestionOutcome(
         qid=qid,
         reason=result.ranking.reason,
@@ -106,6 +122,8 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
         relevant=relevant,
         top_docids=tuple(docid for docid, _ in ranking[:TOP_RECORDS]),
         fallbacks=tuple(fallback.stage for fallback in result.fallbacks),
+        confidence=confidence.value if confidence else None,
+        threshold=confidence.threshold if confidence else None,
     )
     tokens = sum(call.prompt_tokens + call.completion_tokens for call in result.model_calls)
     return QuestionRecord(outcome, ranking, dict(result.timings.seconds), tokens)
@@ -147,7 +165,6 @@ def _relevant(judged: Mapping[str, int], docids: Sequence[str]) -> tuple[Relevan
 
 
 def _answer_record(answer: Answer) -> AnswerRecord:
-    cited = {number for section in answer.sections for sentence in section.sentences for number in sentence.citations}
     support = citation_support(answer)
     return AnswerRecord(
         text=answer_text(answer, "scienceon"),
@@ -158,6 +175,6 @@ def _answer_record(answer: Answer) -> AnswerRecord:
         precision=support.precision,
         recall=support.recall,
         reason=answer.reason,
-        cited=tuple(citation.docid for citation in answer.citations if citation.number in cited),
+        cited=tuple(citation.docid for citation in answer.citations),
         choice=answer.choice,
     )

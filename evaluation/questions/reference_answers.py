@@ -24,6 +24,7 @@ class Reference(msgspec.Struct, frozen=True):
         short_answers: Short right answers; an answer should contain one of them.
         yes_no: True or false, the answer to a yes-or-no question; None for other questions.
         answerable: False where the corpus has no answer, so that refusing is right.
+        kind: The kind of an unanswerable question, such as ``near`` or ``far``; may be empty.
         choice: The upper-case letter of the right one of ``choices``; empty without choices.
     """
 
@@ -34,6 +35,7 @@ class Reference(msgspec.Struct, frozen=True):
     answerable: bool = True
     choices: tuple[str, ...] = ()
     choice: str = ""
+    kind: str = ""
 
 
 class ReferenceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,7 +105,9 @@ def _invalid_reference(path: Path, number: int, reason: str) -> ExperimentReject
 
 def _rename_keys(fields: Mapping[str, Any], source: ReferenceSource) -> dict[str, Any]:
     """Return an object's fields by the names of :class:`Reference`."""
-    renamed = {name: fields[name] for name in ("qid", "short_answers", "yes_no", "answerable") if name in fields}
+    renamed = {
+        name: fields[name] for name in ("qid", "short_answers", "yes_no", "answerable", "kind") if name in fields
+    }
     answers, choice = fields.get(source.answers, ()), fields.get(source.choice, "")
     renamed["answers"] = [answers] if isinstance(answers, str) else answers
     renamed["choice"] = choice[0] if isinstance(choice, list) and len(choice) == 1 else choice
@@ -131,7 +135,7 @@ def _checked(path: Path, number: int, given: Reference) -> Reference:
             f"{path} line {number} has {len(choices)} choices and the right choice {given.choice!r}: give 2 to "
             f"{len(LETTERS)} choices and the letter or text of the right one, or neither."
         )
-    reference = Reference(given.qid.strip(), answers, short, yes, given.answerable, choices, choice)
+    reference = Reference(given.qid.strip(), answers, short, yes, given.answerable, choices, choice, given.kind)
     if not reference.qid:
         raise ExperimentRejected(f"{path} line {number} has no qid: write it before the first tab.")
     if not reference.answerable and (answers or short or choices or yes is not None):

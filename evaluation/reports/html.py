@@ -13,7 +13,7 @@ from shrag.corpora.records import Topic
 from shrag.corpora.text.sentences import detect_language
 from shrag.evaluation.experiments.run_card import RunCard
 from shrag.evaluation.questions.outcome import QuestionOutcome
-from shrag.evaluation.reports.markdown import card_facts, cell_text, choice_baselines_text, counts_text
+from shrag.evaluation.reports.markdown import card_facts, cell_text, choice_baselines_text, counts_text, estimate_text
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results
 from shrag.evaluation.reports.table import BaselineDifference, ResultTable, SetTable, read_table
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
@@ -117,7 +117,8 @@ def _plots(results: ResultFolder, table: ResultTable) -> Iterator[tuple[str, str
         if path.is_file():
             encoded = base64.b64encode(path.read_bytes()).decode()
             along = f"against {plot.x}" if plot.x else "by condition"
-            shown = f"{', '.join(plot.y)} {along}, for {', '.join(each.set for each in table.sets)}"
+            along = "against coverage" if plot.kind == "risk-coverage" else along
+            shown = f"{', '.join(plot.y) or 'risk'} {along}, for {', '.join(each.set for each in table.sets)}"
             alt = f"{plot.title or table.title}: {shown}. The table below has the figures."
             yield f"data:image/svg+xml;base64,{encoded}", alt
 
@@ -153,6 +154,7 @@ def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS
             counts_text=counts_text,
             difference_text=difference_text,
             choice_baselines_text=choice_baselines_text,
+            estimate_text=estimate_text,
         )
     )
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shrag.evaluation.experiments.run_card import IndexIdentity, RunCard
 from shrag.evaluation.experiments.spec import Claim
+from shrag.evaluation.questions.confidence_scores import ConfidenceScores, Estimate
 from shrag.evaluation.questions.figures import ChoiceBaselines
 from shrag.evaluation.reports.claims import Verdict, judge_claim
 from shrag.evaluation.reports.result_folder import ResultFolder, open_results
-from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable, read_table
+from shrag.evaluation.reports.table import (
+    BaselineDifference,
+    OtherSetDifferences,
+    ResultCell,
+    ResultRow,
+    ResultTable,
+    SetTable,
+    read_table,
+)
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
 
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|"})
@@ -84,6 +93,67 @@ def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterat
     if each.choice_baselines is not None:
         yield ""
         yield choice_baselines_text(each.choice_baselines)
+    if each.compared is not None:
+        yield from _compared_lines(table, each, each.compared)
+    if each.confidence:
+        labels = {row.condition: row.label for row in each.rows}
+        yield from confidence_lines({labels[name]: scores for name, scores in each.confidence.items()})
+
+
+def _compared_lines(table: ResultTable, each: SetTable, compared: OtherSetDifferences) -> Iterator[str]:
+    yield ""
+    yield (
+        f"Difference from the set {escape_markdown(compared.other)}, over the {compared.questions:,} questions of "
+        "both; significant ones in bold:"
+    )
+    yield ""
+    yield "| condition | " + " | ".join(escape_markdown(measure) for measure in table.measures) + " |"
+    yield "| --- |" + " ---: |" * len(table.measures)
+    for row in each.rows:
+        found = compared.differences[row.condition]
+        cells = " | ".join(_difference_with_interval(found[measure]) for measure in table.measures)
+        yield f"| {escape_markdown(row.label)} | {cells} |"
+
+
+def _difference_with_interval(difference: BaselineDifference) -> str:
+    text = _signed(difference.mean)
+    marked = f"**{text}**" if difference.sign else text
+    return f"{marked} [{_signed(difference.low)}, {_signed(difference.high)}]"
+
+
+def confidence_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
+    """Yield the tables of refusals and of risk and coverage; ``scores`` is label of a condition → its scores."""
+    yield ""
+    yield "| condition | questions | number | refused | AUC of the confidence |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for label, each in scores.items():
+        for kind in each.kinds:
+            cells = (f"{kind.questions:,}", estimate_text(kind.refused), estimate_text(kind.auc))
+            yield f"| {escape_markdown(label)} | {escape_markdown(kind.kind)} | " + " | ".join(cells) + " |"
+    yield ""
+    yield (
+        "Risk and coverage; unanswerable questions count as wrong. *Served*: the questions that are answered by the "
+        "index's threshold. AURC: area under the risk-coverage curve."
+    )
+    yield ""
+    yield "| condition | coverage | confidence | answered | risk, first record | risk, cited records | AURC |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for label, each in scores.items():
+        aurc = "–" if each.aurc is None else f"{each.aurc:.3f}"
+        points = [(f"served: {each.served.coverage:.3f}", each.served, aurc)] if each.served else []
+        points += [(f"{point.coverage:.3f}", point, "") for point in each.curve]
+        for coverage, point, area in points:
+            cited = "–" if point.cited_risk is None else f"{point.cited_risk:.3f}"
+            confidence = "–" if point.confidence is None else f"{point.confidence:.3f}"
+            yield (
+                f"| {escape_markdown(label)} | {coverage} | {confidence} | {point.answered:,} | {point.risk:.3f} | "
+                f"{cited} | {area} |"
+            )
+
+
+def estimate_text(estimate: Estimate | None) -> str:
+    """Return a figure with its interval, ``–`` for none."""
+    return "–" if estimate is None else f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 _INTRODUCTION = """\

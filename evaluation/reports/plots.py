@@ -8,7 +8,7 @@ koreanize-matplotlib, so that Hangul needs no font on this machine.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
@@ -18,11 +18,16 @@ from typing import TYPE_CHECKING
 from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot, setting_text
+from shrag.evaluation.questions.confidence_scores import CoverageScores
 from shrag.evaluation.reports.table import ResultTable, SetTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+Curve = Sequence[CoverageScores]
+"""A risk-coverage curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +174,34 @@ def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[
 
 def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> bytes:
     """Return a plot as ``png`` or ``svg``; identifiers in an SVG are derived from ``salt``."""
+    if plot.kind == "risk-coverage":
+        return draw_risk_coverage(_curves(table), kind, title=plot.title, salt=salt)
+    return _save(lambda: _figure(plot, panels(plot, table)), kind, salt)
+
+
+def draw_risk_coverage(
+    curves: Mapping[str, Mapping[str, Curve]], kind: str, *, title: str = "", salt: str = "plot"
+) -> bytes:
+    """Return a plot of risk against coverage, with a panel for each set, as ``png`` or ``svg``.
+
+    ``curves`` is set → label of a condition → its curve; sets and conditions without a curve are left out.
+    """
+    drawn = {name: {label: curve for label, curve in each.items() if curve} for name, each in curves.items()}
+    return _save(lambda: _risk_figure({name: each for name, each in drawn.items() if each}, title), kind, salt)
+
+
+def _curves(table: ResultTable) -> dict[str, dict[str, Curve]]:
+    return {
+        each.set: {row.label: each.confidence[row.condition].curve for row in each.rows}
+        for each in table.sets
+        if each.confidence
+    }
+
+
+def _save(make: Callable[[], Figure], kind: str, salt: str) -> bytes:
     _register_korean_font()
     with _style(salt):
-        figure = _figure(plot, panels(plot, table))
+        figure = make()
         stream = io.BytesIO()
         metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
         figure.savefig(stream, format=kind, dpi=144, metadata=metadata)
@@ -222,6 +252,33 @@ def _figure(plot: Plot, drawn: Sequence[Panel]) -> Figure:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), frameon=False)
     if plot.title:
         figure.suptitle(_literal(plot.title))
+    return figure
+
+
+def _risk_figure(curves: Mapping[str, Mapping[str, Curve]], title: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    width, height = _PANEL
+    figure = Figure(figsize=(width * max(len(curves), 1), height + 0.4), layout="constrained")
+    labels = list(dict.fromkeys(label for each in curves.values() for label in each))
+    lines = {}
+    for position, (name, each) in enumerate(curves.items(), 1):
+        axes = figure.add_subplot(1, len(curves), position)
+        axes.set_title(_literal(name))
+        axes.set_xlabel("coverage")
+        axes.set_ylabel("risk")
+        axes.set_xlim(0, 1.02)
+        axes.set_ylim(0, 1)
+        for label, curve in each.items():
+            at = labels.index(label)
+            colour, marker = COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]
+            xs, ys = [point.coverage for point in curve], [point.risk for point in curve]
+            (lines[label],) = axes.plot(xs, ys, color=colour, marker=marker)
+    if lines:
+        names = [_literal(label) for label in lines]
+        figure.legend(list(lines.values()), names, loc="outside lower center", ncols=4, frameon=False)
+    if title:
+        figure.suptitle(_literal(title))
     return figure
 
 

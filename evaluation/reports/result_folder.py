@@ -24,7 +24,7 @@ from shrag.evaluation.experiments.part import (
     read_times,
 )
 from shrag.evaluation.experiments.run_card import RunCard, read_card
-from shrag.evaluation.experiments.spec import Condition, Experiment
+from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
 from shrag.evaluation.measures.judge_run import judge
 from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.questions.figures import PROCESS_FIGURES, answer_figures
@@ -76,6 +76,10 @@ class ResultFolder:
             for condition in self.experiment.conditions:
                 yield from ((part, condition) for part in self.parts(each.name, condition))
 
+    def judged_set(self, set_name: str) -> JudgedSet:
+        """Return the specification of a set."""
+        return next(each for each in self.experiment.sets if each.name == set_name)
+
     def topics(self, set_name: str) -> list[Topic]:
         """Return the topics (questions) of a set."""
         return read_topics(self.folder / set_name / "topics.tsv")
@@ -117,7 +121,9 @@ class ResultFolder:
         outcomes, references = self.outcomes(part), self.references(part.set)
         values = self._ranking_values(part, outcomes)
         if references:
-            values |= answer_figures(outcomes, references, self.experiment.k, KoreanMorphemes().split)
+            split, grade = KoreanMorphemes().split, self.judged_set(part.set).min_grade
+            condition = next(each for each in self.experiment.conditions if each.name == part.condition)
+            values |= answer_figures(outcomes, references, condition.k or self.experiment.k, split, grade)
         return values
 
     def _ranking_values(
@@ -132,7 +138,8 @@ class ResultFolder:
             name: {outcome.qid: figure(outcome) for outcome in outcomes if outcome.qid in qids}
             for name, figure in PROCESS_FIGURES.items()
         }
-        return {**judge(qrels, read_run(part_path(self.folder, part, RUN)), self.experiment.measures), **figures}
+        run, grade = read_run(part_path(self.folder, part, RUN)), self.judged_set(part.set).min_grade
+        return {**judge(qrels, run, self.experiment.measures, grade), **figures}
 
 
 def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:

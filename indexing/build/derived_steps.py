@@ -28,6 +28,7 @@ from shrag.indexing.lexical.calibration import calibrate, write_calibration
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
+from shrag.indexing.storage.vector_card import CARD_FILE as VECTOR_CARD
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import NO_ENCODER, save_vector_card
 
@@ -50,16 +51,19 @@ def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
         return measured
 
     steps = [
-        BuildStep("rejects", (REJECTS,), lambda: write_rejects(job)),
-        BuildStep("tokens", (TOKEN_STORE,), timed("token store", write_tokens)),
+        BuildStep("rejects", (f"index/{REJECTS}",), lambda: write_rejects(job)),
+        BuildStep("tokens", (f"index/{TOKEN_STORE}",), timed("token store", write_tokens)),
         BuildStep(
-            "golden", (golden.FILE,), lambda: golden.write_golden_queries(job.workspace.index, job.workspace.plan.bm25)
+            "golden",
+            (f"index/{golden.FILE}",),
+            lambda: golden.write_golden_queries(job.workspace.index, job.workspace.plan.bm25),
         ),
-        BuildStep("glossary", (GLOSSARY, CORRECTIONS), timed("glossary", build_glossary)),
-        BuildStep("calibration", (CALIBRATION,), timed("calibration", write_index_calibration)),
+        BuildStep("glossary", (f"index/{GLOSSARY}", f"index/{CORRECTIONS}"), timed("glossary", build_glossary)),
+        BuildStep("calibration", (f"index/{CALIBRATION}",), timed("calibration", write_index_calibration)),
     ]
     if job.choices.encoder != NO_ENCODER:
-        steps.append(BuildStep("vectors", (VECTORS,), timed("vectors", _write_vectors)))
+        outputs = (f"index/{VECTORS}", f"stage/{VECTOR_CARD}")
+        steps.append(BuildStep("vectors", outputs, timed("vectors", _write_vectors)))
     return tuple(steps)
 
 

@@ -24,7 +24,6 @@ from shrag.indexing.build.checkpoints import (
     check_disk_space,
     drop_workspaces,
     required_bytes,
-    run_steps,
     start_workspace,
 )
 from shrag.indexing.build.derived_steps import derived_steps
@@ -38,7 +37,7 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.open_index import check_analyzer
-from shrag.indexing.storage.generations import check_files, current_generation, next_generation
+from shrag.indexing.storage.generations import check_files, current_generation, next_generation, remove_folder
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import NO_ENCODER, weights_folder
 
@@ -114,10 +113,9 @@ def update_index(
             try:
                 job = BuildJob(build, source, records, choices, options or BuildOptions())
                 changes = _update_records(job, folder)
-                run_steps(build, derived_steps(job))
-                return publish_build(job, manifest.generation), changes
+                return publish_build(job, derived_steps(job), manifest.generation), changes
             finally:
-                shutil.rmtree(build.folder)
+                remove_folder(build.folder)
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 

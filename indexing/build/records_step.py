@@ -1,25 +1,28 @@
 """First build step: analyze every record of the corpus and write it to Lucene, or note why it is rejected.
 
-Each shard ends with a Lucene commit that stores the number of records processed; a killed build resumes after the last
-commit.
+Each shard ends with a Lucene commit that stores the number of records processed and a digest of the notes; a killed
+build resumes after the last commit, once Lucene's files and the notes are found to be what was written.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
 from shrag.indexing.analyzed_record import PackedRecord
+from shrag.indexing.build.checkpoints import BuildWorkspace
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.worker import AnalyzedBatch, RejectedRecord, WorkerSetup
 from shrag.indexing.build.worker_pool import WorkerPool
-from shrag.indexing.errors import IndexingError
+from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.writer import LuceneIndexWriter
+from shrag.indexing.maintenance.checks import check_lucene
 
 NOTES = "notes.sqlite"
 """Name of the file of :class:`BuildNotes`, in a build's stage."""
@@ -37,7 +40,7 @@ class BuildNotes:
     """Database of the tokens of new words, for the token store, and of the rejected records.
 
     It is committed just before each of Lucene's commits, so it covers at least the records that Lucene has. Entries of
-    later records are repeated when the build resumes, and count once.
+    later records are removed when the build resumes (:meth:`rewind`).
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,7 +50,8 @@ class BuildNotes:
         self._database.execute("PRAGMA journal_mode = TRUNCATE")
         self._database.execute("CREATE TABLE IF NOT EXISTS words (word TEXT, tokens BLOB)")
         self._database.execute("CREATE TABLE IF NOT EXISTS rejects (number INTEGER PRIMARY KEY, docid, reason)")
-        self._words: int = self._database.execute("SELECT count(*) FROM words").fetchone()[0]
+        self._words = 0
+        self._digest = hashlib.sha256()
         self._database.execute("BEGIN")
 
     def __enter__(self) -> BuildNotes:
@@ -59,15 +63,34 @@ class BuildNotes:
     def add_words(self, words: Sequence[tuple[str, bytes]]) -> None:
         """Add words with their tokens, up to :data:`_MOST_WORDS`; words may repeat."""
         if words and self._words < _MOST_WORDS:
-            self._words += self._database.executemany("INSERT INTO words VALUES (?, ?)", words).rowcount
+            self._database.executemany("INSERT INTO words VALUES (?, ?)", words)
+            self._count(words)
 
     def reject(self, number: int, docid: str, reason: str) -> None:
         """Add a rejected record; ``number`` is its position in the corpus."""
         self._database.execute("INSERT OR REPLACE INTO rejects VALUES (?, ?, ?)", (number, docid, reason))
 
-    def remove_rejects_from(self, number: int) -> None:
-        """Remove the rejected records from ``number`` on."""
-        self._database.execute("DELETE FROM rejects WHERE number >= ?", (number,))
+    def state(self) -> str:
+        """Return the number of words, and a digest of words and rejected records."""
+        digest = self._digest.copy()
+        for row in self._database.execute("SELECT number, docid, reason FROM rejects ORDER BY number"):
+            digest.update(repr(row).encode())
+        return f"{self._words} {digest.hexdigest()}"
+
+    def rewind(self, state: str, done: int) -> None:
+        """Remove what was added after the first ``done`` records, when :meth:`state` was ``state``.
+
+        Raises:
+            IndexDamaged: What is left is not what was written.
+            sqlite3.DatabaseError: The file is damaged.
+        """
+        self._database.execute("DELETE FROM words WHERE rowid > ?", (int(state.partition(" ")[0]),))
+        self._database.execute("DELETE FROM rejects WHERE number >= ?", (done,))
+        self._words, self._digest = 0, hashlib.sha256()
+        self._count(self._database.execute("SELECT word, tokens FROM words ORDER BY rowid"))
+        problem = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if self.state() != state or problem != "ok":
+            raise IndexDamaged("The words that the interrupted build noted have changed since.")
 
     def commit(self) -> None:
         """Commit."""
@@ -82,6 +105,11 @@ class BuildNotes:
         """Return the rejected records in the corpus's order."""
         rows = self._database.execute("SELECT docid, reason FROM rejects ORDER BY number")
         return [RejectedRecord(*row) for row in rows]
+
+    def _count(self, words: Iterable[tuple[str, bytes]]) -> None:
+        for word in words:
+            self._digest.update(repr(word).encode())
+            self._words += 1
 
 
 class BatchWriter:
@@ -128,9 +156,11 @@ def index_records(job: BuildJob, store: Path | None) -> None:
         store: A token store of the same analyzer, None if there is none.
 
     Raises:
-        IndexingError: The files of an interrupted build do not fit together, or workers keep crashing.
+        IndexDamaged: The files of an interrupted build are not what was written.
+        IndexingError: Workers keep crashing.
     """
     build, total = job.workspace, job.workspace.plan.records
+    _check_commit(build)
     setup = WorkerSetup(str(store) if store else None, CACHED_WORDS // job.workers, str(build.index))
     # The pool first: its process loads Kiwi while Java starts here.
     with (
@@ -138,7 +168,7 @@ def index_records(job: BuildJob, store: Path | None) -> None:
         BuildNotes(build.stage / NOTES) as notes,
         LuceneIndexWriter(build.index / FOLDER, build.plan.bm25) as writer,
     ):
-        batches = BatchWriter(job, job.records, writer, notes, _done(build.folder, writer, notes))
+        batches = BatchWriter(job, job.records, writer, notes, _rewind(build, writer, notes))
         shard, size = batches.done // shard_size(total), shard_size(total)
         for batch in pool.analyze(job.records, batches.done, total, () if batches.done else QUESTION_WORDS):
             batches.write(batch)
@@ -147,21 +177,38 @@ def index_records(job: BuildJob, store: Path | None) -> None:
                 with job.utilization.measure("token store"):
                     notes.commit()
                 with job.utilization.measure("Lucene"):
-                    writer.checkpoint(_commit_data(job, batches.done, writer.count()))
+                    writer.checkpoint(_commit_data(job, batches.done, writer, notes))
         with job.utilization.measure("merging"):
             job.options.report("merging", batches.done)
             notes.commit()
-            writer.commit(_commit_data(job, batches.done, writer.count()))
+            writer.commit(_commit_data(job, batches.done, writer, notes))
 
 
-def _done(folder: Path, writer: LuceneIndexWriter, notes: BuildNotes) -> int:
-    """Return the number of records that the last commit covers."""
-    done, written = int(writer.commit_data().get("processed", "0")), writer.count()
-    notes.remove_rejects_from(done)
-    if written + len(notes.rejects()) != done:
-        raise IndexingError(f"{folder} has {written} of {done} records: delete that folder and run again.")
+def _check_commit(build: BuildWorkspace) -> None:
+    """Check the last commit of an interrupted build; without one, remove its notes, which cover nothing."""
+    folder = build.index / FOLDER
+    if not any(folder.glob("segments_*")):
+        (build.stage / NOTES).unlink(missing_ok=True)
+    elif problems := check_lucene(folder, checksums_only=True):
+        raise IndexDamaged(f"{folder} has changed since it was written ({problems[0]}).")
+
+
+def _rewind(build: BuildWorkspace, writer: LuceneIndexWriter, notes: BuildNotes) -> int:
+    """Return the number of records that the last commit covers; remove the notes of later ones."""
+    data = writer.commit_data()
+    if not data:
+        return 0
+    done = int(data["processed"])
+    notes.rewind(data["notes"], done)
+    if (written := writer.count()) + len(notes.rejects()) != done:
+        raise IndexDamaged(f"{build.folder} has {written} of {done} records.")
     return done
 
 
-def _commit_data(job: BuildJob, done: int, records: int) -> dict[str, str]:
-    return {"corpus": job.workspace.plan.corpus, "processed": str(done), "records": str(records)}
+def _commit_data(job: BuildJob, done: int, writer: LuceneIndexWriter, notes: BuildNotes) -> dict[str, str]:
+    return {
+        "corpus": job.workspace.plan.corpus,
+        "processed": str(done),
+        "records": str(writer.count()),
+        "notes": notes.state(),
+    }

@@ -16,8 +16,8 @@ from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
 from shrag.indexing.lexical.schema import FOLDER as LUCENE
 from shrag.indexing.lexical.searcher import LuceneSearcher
-from shrag.indexing.storage.generations import check_file, current_generation
-from shrag.indexing.storage.vector_card import FILE, FOLDER, VectorCard
+from shrag.indexing.storage.generations import check_files, current_generation
+from shrag.indexing.storage.vector_card import FOLDER, VectorCard
 from shrag.indexing.vectors.encoders import make_encoder
 from shrag.indexing.vectors.store import Float16Vectors, ReusableRows, StoredDocuments, open_vectors, write_vectors
 from shrag.models.encoder import Encoder
@@ -87,7 +87,7 @@ def _find(index: Path, encoder: Encoder) -> tuple[Float16Vectors, LuceneSearcher
         card = manifest.vectors
         if card is None or (card.settings, card.digest) != (encoder.settings, encoder.digest):
             return None
-        check_file(folder, manifest, f"{FOLDER}/{FILE}")
+        check_files(folder, manifest)
         return open_vectors(folder / FOLDER, card), LuceneSearcher(folder / LUCENE, manifest.bm25)
     except (IndexMissing, IndexDamaged, IndexMismatch):
         return None

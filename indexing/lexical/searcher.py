@@ -16,11 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 from cachetools import LRUCache
 
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.errors import IndexingError
+from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.lexical.jvm import (
     JavaClass,
     java_class,
@@ -202,11 +203,19 @@ class LuceneSearcher:
 
     @contextmanager
     def _java_errors(self) -> Iterator[None]:
-        """Convert Java's exceptions as :func:`~shrag.indexing.lexical.jvm.java_errors`."""
+        """Convert Java's exceptions, and those of decoding what was read, to :class:`IndexDamaged`.
+
+        A lack of memory is no damage: :class:`IndexingError`.
+        """
         try:
             yield
         except self._java_exception as error:
-            raise java_failure(error, self._doing) from error
+            failure = java_failure(error, self._doing)
+            if type(error).__name__.endswith("OutOfMemoryError"):
+                raise failure from error
+            raise IndexDamaged(str(failure)) from error
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise IndexDamaged(f"What was read is no record while {self._doing}: {error}.") from error
 
     def _document_frequencies(self, terms: Sequence[str]) -> list[tuple[int, int]]:
         """Return for each term the number of documents with it in the contents, and in the title."""

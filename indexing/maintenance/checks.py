@@ -20,11 +20,11 @@ from shrag.indexing.storage.manifest import IndexManifest
 _FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
 
 
-def check_lucene(folder: Path) -> list[str]:
+def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
     """Return the errors that ``CheckIndex`` finds in ``folder``, that of the Lucene index; empty for an intact one.
 
-    It compares terms, postings, stored fields and doc values, and verifies Lucene's own checksums. Nothing is written,
-    not even a lock.
+    It compares terms, postings, stored fields and doc values, and verifies Lucene's own checksums, which each of its
+    files ends with; with ``checksums_only`` nothing else. Nothing is written, not even a lock.
     """
     doing = f"checking {folder}"
     try:
@@ -36,6 +36,7 @@ def check_lucene(folder: Path) -> list[str]:
             output = java_class("java.io.ByteArrayOutputStream")()
             checker = lucene_class("index.CheckIndex")(directory, directory.obtainLock("check"))
             try:
+                checker.setChecksumsOnly(checksums_only)
                 checker.setInfoStream(java_class("java.io.PrintStream")(output), False)
                 status = checker.checkIndex()
             finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -36,13 +37,13 @@ class FileDamage(NamedTuple):
 
 def compute_checksums(folder: Path) -> dict[str, FileChecksum]:
     """Return the checksum of every file in ``folder`` by its path, without the manifest and its checksum file."""
-    checksums: dict[str, FileChecksum] = {}
-    for name in _files(folder):
-        with (folder / name).open("rb") as stream:
-            checksums[name] = FileChecksum(
-                sha256=hashlib.file_digest(stream, "sha256").hexdigest(), bytes=stream.tell()
-            )
-    return checksums
+    return {name: compute_checksum(folder / name) for name in _files(folder)}
+
+
+def compute_checksum(path: Path) -> FileChecksum:
+    """Return the checksum of one file."""
+    with path.open("rb") as stream:
+        return FileChecksum(sha256=hashlib.file_digest(stream, "sha256").hexdigest(), bytes=stream.tell())
 
 
 def find_damage(folder: Path, checksums: Mapping[str, FileChecksum], *, contents: bool = True) -> Iterator[FileDamage]:
@@ -57,7 +58,11 @@ def find_damage(folder: Path, checksums: Mapping[str, FileChecksum], *, contents
 
 
 def file_damage(path: Path, checksum: FileChecksum | None, *, contents: bool = True) -> str:
-    """Return how a file differs from its checksum, empty if it does not; None stands for a file without one."""
+    """Return how a file differs from its checksum, empty if it does not; None stands for a file without one.
+
+    Raises:
+        OSError: The process has no file descriptor left, which says nothing of the file.
+    """
     if checksum is None:
         return f"{path} is not part of the index"
     try:
@@ -71,6 +76,8 @@ def file_damage(path: Path, checksum: FileChecksum | None, *, contents: bool = T
                 if hashlib.file_digest(stream, "sha256").hexdigest() != checksum.sha256:
                     return f"{path} has changed since it was published"
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise  # the process's own trouble
         return f"{path} cannot be read ({error.strerror})"
     return ""
 

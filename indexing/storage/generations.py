@@ -3,7 +3,7 @@
 indexes/NAME/CURRENT            "gen-000007 SHA-256-of-its-manifest", replaced by one rename
 indexes/NAME/gen-000007/        published, never written again
 indexes/NAME/build-000008/      workspace of a build
-indexes/NAME/old-000005/        a generation being removed
+indexes/NAME/old-gen-000005/    a folder being removed
 """
 
 from __future__ import annotations
@@ -82,10 +82,21 @@ def prune_generations(index: Path, current: int, before: int | None, keep: int =
     """
     others = sorted(list_generations(index), key=lambda number: (number == current, number == before, number))
     for number in others[: max(len(others) - keep, 0)]:
-        # Renamed first, so that an interrupted deletion leaves nothing that looks like a generation.
-        generation_folder(index, number).rename(index / f"old-{number:06d}")
+        remove_folder(generation_folder(index, number))
     for old in index.glob("old-*"):
-        shutil.rmtree(old)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a folder of an index.
+
+    It is renamed first, so that an interrupted deletion, or one that the disk refuses, leaves nothing that looks like a
+    generation or a build.
+    """
+    aside = folder.with_name(f"old-{folder.name}")
+    shutil.rmtree(aside, ignore_errors=True)
+    folder.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def current_generation(index: Path) -> tuple[Path, IndexManifest]:

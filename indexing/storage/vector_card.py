@@ -23,7 +23,8 @@ NO_ENCODER = "none"
 LSA = "lsa"
 """The encoder that is computed from the index itself; every other one is a model."""
 
-_CARD = "vector-card.json"
+CARD_FILE = "vector-card.json"
+"""Name of the card's file in a build's stage."""
 
 
 class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,12 +45,12 @@ class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def save_vector_card(stage: Path, card: VectorCard) -> None:
     """Write the card of a build's vectors to its ``stage``."""
-    write_atomically(stage / _CARD, msgspec.json.encode(card))
+    write_atomically(stage / CARD_FILE, msgspec.json.encode(card))
 
 
 def load_vector_card(stage: Path) -> VectorCard | None:
     """Read the card in a build's ``stage``, None if the index has no vectors."""
-    path = stage / _CARD
+    path = stage / CARD_FILE
     return msgspec.json.decode(path.read_bytes(), type=VectorCard) if path.is_file() else None
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.storage.vector_card import VectorCard
 from shrag.models.reranker import Passage
@@ -53,6 +55,7 @@ class VectorIndex:
         self._ann_file = ann_file
         self._opening = threading.Lock()
         self._opened: _OpenedVectors | None = None
+        self._sizes: dict[Path, int] = {}
 
     @property
     def encoder(self) -> Encoder:
@@ -72,6 +75,13 @@ class VectorIndex:
         (hits,) = self._open().search.search(question_vector, k)
         return hits
 
+    def _check_sizes(self) -> None:
+        """Raise :class:`IndexDamaged` for a file that was truncated: reading its mapped memory ends the process."""
+        for path, size in self._sizes.items():
+            with suppress(FileNotFoundError):  # removed with its generation, but still mapped
+                if path.stat().st_size != size:
+                    raise IndexDamaged(f"{path} has {path.stat().st_size} bytes instead of {size}.")
+
     def cosines(self, question_vector: Vectors, docids: Sequence[str]) -> list[float]:
         """Return the cosine of each document, rounded as :meth:`search` does; 0 for a document without a vector."""
         from shrag.indexing.vectors.exact_search import cosines
@@ -85,6 +95,8 @@ class VectorIndex:
         with self._opening:
             if self._opened is None:
                 self._opened = self._open_files()
+                self._sizes = {path: path.stat().st_size for path in self._folder.rglob("*") if path.is_file()}
+            self._check_sizes()
             return self._opened
 
     def _open_files(self) -> _OpenedVectors:

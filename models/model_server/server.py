@@ -124,12 +124,13 @@ class ModelServer:
     def _run(self) -> None:
         pause, never_ready, restarts = self._policy.first_pause, 0, 0
         while True:
-            began = self.log.stat().st_size if self.log.exists() else 0
-            self._set_state("starting", restarts=restarts)
+            began = 0
             try:
+                began = self.log.stat().st_size if self.log.exists() else 0
+                self._set_state("starting", restarts=restarts)
                 with self._running_process() as process:
                     served = self._watch(process)
-            except OSError as error:  # no memory for a process, or no disk space for the log
+            except Exception as error:  # no memory for a process, no disk space for the log, or anything else
                 served = _ServerRun(f"it could not be started ({error})", None)
             if self._stopping.is_set():
                 return
@@ -191,7 +192,7 @@ class ModelServer:
             self._state = ServerState(phase, reason, self._state.restarts if restarts is None else restarts)
             self._changed.notify_all()
         if self._on_change is not None:
-            with suppress(OSError):  # the callback's terminal may be gone; supervision goes on
+            with suppress(Exception):  # the callback's terminal may be gone; supervision goes on
                 self._on_change(self._state)
 
 

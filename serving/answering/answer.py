@@ -16,7 +16,7 @@ from shrag.serving.answering.citations import verify_quotes
 from shrag.serving.answering.extractive import CONSIDERED, EVIDENCE, answers_by_words, extract_answer
 from shrag.serving.answering.generative import generate_answer, generate_closed_book
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
-from shrag.serving.answering.refusal import is_refused, refuse, uncovered_words
+from shrag.serving.answering.refusal import doubtful_words, is_refused, refuse
 from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
 from shrag.serving.request import Question, Request
@@ -117,7 +117,7 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     extracted = verify_quotes(
         extract_answer(question, found.terms, evidence, merged=found.merged), [each.record for each in evidence]
     )
-    return replace(extracted, uncovered=uncovered_words(ranking))
+    return replace(extracted, uncovered=doubtful_words(ranking))
 
 
 def _answer_closed_book(question: Question, model: LanguageModel | None, notes: str) -> Generator[Event, None, None]:

@@ -10,7 +10,9 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 
-_COPYRIGHT = re.compile(r"(?<=[.!?\w)])\s*(?:copyright )?(?:©|\(c\) ?(?=(?:19|20)\d\d)).*$", re.IGNORECASE | re.DOTALL)
+_COPYRIGHT = re.compile(
+    r"(?:^|(?<=[.!?\w)])\s*)(?:copyright )?(?:©|\(c\) ?(?=(?:19|20)\d\d)).*$", re.IGNORECASE | re.DOTALL
+)
 
 _BACKWARD_KO = (
     "또한?[ ,]|그리고|더불어|나아가|더 나아가|뿐만|뿐 아니라|아울러|게다가|더욱이|다음으로|동시에|마찬가지로|특히|"
@@ -33,6 +35,7 @@ _BACKWARD_EN = (
     "for (?:example|instance|this|these|that)|with (?:this|these|that)|(?:through|based on) (?:this|these)|"
     "to (?:this end|do so|(?:address|solve|overcome|fill|tackle) (?:this|these|the))|"
     "compared (?:to|with) (?:this|these|it)|"
+    "even so|that is(?=,)|that said|in (?:short|sum|summary)|as (?:noted|mentioned|stated) (?:above|earlier|before)|"
     "the (?:latter|former|others?|same|above|second|third|two)|"
     "(?:although|while|since|because|when|if) (?:this|these|it|they)|"
     r"it(?! (?:is|was|has been|can be|may be)\b.{0,40}\bthat)|"
@@ -60,6 +63,8 @@ _AIM = re.compile(
     "목적(?:은|으로|이|을|에서|하에)|고자[ ,]|고자 ?(?:한다|하였다|하며|했다)|하려(?:고| 한다)|"
     "(?:살펴|알아)(?:보고|본다|보았)|구성은 다음|"
     r"(?:고찰|논의|소개|검토|기술|설명|제시|제안|분석|조사|연구|탐색|언급)(?:한다|해 본다|하고 있다)\.?$|"
+    r"(?:고찰|논의|소개|검토|설명|제시|모색|탐색|개관|언급)(?:하였|했)다\.?$|"
+    r"(?:살펴|알아)보았다\.?$|다루었다\.?$|"
     r"\b(?:aim(?:s|ed)?|objectives?|purposes?|goal|intend(?:s|ed)?|attempts? to|seeks? to|sought to)\b|"
     r"\b(?:paper|article|study|work|review|chapter|thesis|we|authors?|survey|report)\b.{0,30}?"
     r"\b(?:describ|discuss|present|review|introduc|investigat|examin|explor|propos|outlin|summari[sz]|address|"
@@ -67,26 +72,40 @@ _AIM = re.compile(
     r"\b(?:is|are|was|were|be) (?:also )?(?:presented|discussed|described|reviewed|introduced|outlined|considered)\b",
     re.IGNORECASE,
 )
+_INTENDED = re.compile(r"(?:고자|려고|려) ?(?:한다|하였다|했다|합니다)\W*$")
 _FINDING = re.compile(
     "결과|나타(?:났|내|난)|보(?:였|인다|여 ?주)|확인(?:되|하였|했|할 수|한)|밝혀|드러|도출|시사|유의|향상|감소|증가|"
     r"높[았은아게]|낮[았은아게]|우수|입증|증명|결론|차이[가는를]|영향을 (?:미|주|끼)|효과(?:가|적)|"
-    r"필요(?:하|성)|있었다|였다\.$|되었다\.$|"
+    r"필요(?:하|성)|바람직|(?:하여야|해야) (?:한다|할)|어렵다|볼 수 있|판단된다|있었다|(?:이었|[^하]였)다\.$|"
     r"\b(?:outperform|results?\b|findings?\b|found\b|show|reveal|indicat|suggest|demonstrat|conclu|improv|increas|"
     r"decreas|reduc|achiev|significant|confirm|better\b|higher\b|lower\b|superior|effective|resulted|accura|argue|"
     r"observ|should\b|must\b|need\b)",
     re.IGNORECASE,
 )
 _RESULT = re.compile(
-    "결과[,는가로]? ?|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
-    r"\b(?:outperform|we (?:found|find|show|conclude)|results? (?:show|indicat|suggest|demonstrat|reveal|of)|"
+    "결과(?:[,는]|가 | (?=[^ ])|를 (?:보|얻|나타))|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
+    r"\b(?:outperform|we (?:found|find|show|conclude)|"
+    r"results? (?:of [^.]{0,80})?(?:show|indicat|suggest|demonstrat|reveal)|"
     r"findings?\b|conclu|it was found|significantly)",
     re.IGNORECASE,
 )
 _FIGURE = re.compile(r"\d(?:\.\d+)? ?(?:%|％|퍼센트|배|명|개|건|점|가지|dB|ms|times\b|percent)|\d\.\d|[<>=≥≤] ?\d")
 _OUTLOOK = re.compile(
     r"^(?:향후|추후)|(?:향후|추후|후속)[^.]{0,12}연구|연구의 한계|한계(?:점|가 있)|기대(?:된다|한다|할|되어)|의의가|"
+    r"[할될줄을] 것(?:이다|으로 (?:전망|예상|사료|생각|보인다))|"
     r"\b(?:limitations?|expected to|implications?|(?:future|further) (?:\w+ )?(?:work|research|stud)|hope)",
     re.IGNORECASE,
+)
+_PRAISE = re.compile(
+    "의미(?:가|를) (?:있|갖|지니|가지)|의의(?:를|는)|기여(?:할|하[고는]|를 할)|초석|밑거름|"
+    "(?:기초|참고) ?자료(?:로|를|가)|시사점을 (?:제공|제시|준|주)|도움이 (?:될|되[고는])|활용(?:될|할) 수 있을|"
+    r"\b(?:study|paper|research|work|findings?|results?|thesis|article)\b[^.]{0,20}?"
+    r"\b(?:valuable|meaningful|helpful|of (?:great |high )?(?:significance|value|importance)|contributes?|sheds?|"
+    r"(?:provides?|offers?|gives?) (?:\w+ ){0,3}(?:basis|foundation|insights?|guidance|guidelines?|reference))\b",
+    re.IGNORECASE,
+)
+_CONTRAST = re.compile(
+    r"반면|반대로|이에 ?반(?:해|하여)|(?:in|by) contrast\b|conversely\b|on the (?:other hand|contrary)\b", re.IGNORECASE
 )
 _QUESTION = re.compile(r"\?[\"'”’)]*$")
 
@@ -112,6 +131,11 @@ def refers_back(sentence: str) -> bool:
     [True, False, True]
     """
     return bool(_BACKWARD.match(sentence))
+
+
+def contrasts(sentence: str) -> bool:
+    """Return whether a sentence opens with a contrast to the one before it, which says only half without it."""
+    return bool(_CONTRAST.match(sentence))
 
 
 def introduces(sentence: str) -> bool:
@@ -145,14 +169,17 @@ def is_question(sentence: str) -> bool:
 
 
 def role_worth(sentence: str) -> float:
-    """Return what a sentence of a study is worth by what it does: results first, then methods, aims, outlooks.
+    """Return what a sentence of a study is worth by what it does: results, methods, aims, then outlooks and praise.
 
     >>> [role_worth(each) for each in ("We found films.", "Films were heated.", "We describe films.", "Which film?")]
     [0.8, 0.2, -0.25, -0.5]
     """
     if is_question(sentence) or _OUTLOOK.search(sentence):
         return -0.5
+    figure = 0.3 * bool(_FIGURE.search(sentence))
+    if not figure and _PRAISE.search(sentence):
+        return -0.5
     result = bool(_RESULT.search(sentence))
-    if not result and _AIM.search(sentence):
+    if _INTENDED.search(sentence) or (not result and _AIM.search(sentence)):
         return -0.25
-    return 0.2 + 0.3 * bool(_FINDING.search(sentence)) + 0.3 * result + 0.3 * bool(_FIGURE.search(sentence))
+    return 0.2 + 0.3 * bool(_FINDING.search(sentence)) + 0.3 * result + figure

@@ -122,6 +122,10 @@ _QUOTED_LANGUAGE: Mapping[AnswerLanguage, str] = {
     "ko": "이 질문에 가장 잘 답하는 문헌은 영어로 되어 있어 원문 그대로 인용합니다.",
     "en": "The record that answers best is in Korean; it is quoted in its own language.",
 }
+_LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
+    "ko": {"en": " (영어)", "ko": " (한국어)"},
+    "en": {"en": " (in English)", "ko": " (in Korean)"},
+}
 _UNCOVERED: Mapping[AnswerLanguage, str] = {"ko": "문헌에 없는 말: {words}", "en": "Not covered: {words}"}
 _NEAREST: Mapping[AnswerLanguage, str] = {"ko": "가장 가까운 문헌:", "en": "Nearest titles:"}
 
@@ -191,6 +195,7 @@ def _refusal_text(answer: Answer) -> str:
 def _cited(answer: Answer) -> str:
     paragraphs = [quoted_language_line(answer)]
     part = ""
+    lead = answer.sections[0].language if answer.sections else "und"
     for section in answer.sections:
         heading = f"##{HEADINGS[answer.language][section.part]}##\n" if section.part != part else ""
         part = section.part
@@ -199,8 +204,11 @@ def _cited(answer: Answer) -> str:
             continue
         mark = f" [{section.source.number}]"
         title = (section.source.title or section.source.docid) + mark
+        if section.language != lead:
+            title += _LANGUAGE_NOTES[answer.language].get(section.language, "")
         title = f"##{title}##" if section.part == "record" else heading + title
-        paragraphs.append(f"{title}\n{_sentences(section)}{mark}")
+        text = f"{_sentences(section)}{mark}" if section.sentences else ""
+        paragraphs.append("\n".join(filter(None, (title, text))))
     return "\n\n".join(filter(None, [*paragraphs, uncovered_line(answer)]))
 
 

@@ -14,7 +14,7 @@ from shrag.serving.answering.answer_parser import AnswerParser
 from shrag.serving.answering.citations import citation_precision, make_citations, verify_support
 from shrag.serving.answering.formats import CONFIDENCE_LEVELS
 from shrag.serving.answering.multiple_choice import question_values
-from shrag.serving.answering.refusal import nearest_records, uncovered_words
+from shrag.serving.answering.refusal import doubtful_words, nearest_records, uncovered_words
 from shrag.serving.events import (
     Answer,
     AnswerPart,
@@ -90,8 +90,9 @@ def generate_answer(
         raise InvalidOutput(f"{model.name} wrote no sentence that rests on a record: ask again, or use another model.")
     answer = written.answer("generated", "nothing_fits", question, choice)
     nearest = nearest_records(ranking) if written.refused else ()
+    uncovered = uncovered_words(ranking) if written.refused else doubtful_words(ranking)
     citations = make_citations(answer.sections, records)
-    answer = replace(answer, citations=citations, nearest=nearest, uncovered=uncovered_words(ranking))
+    answer = replace(answer, citations=citations, nearest=nearest, uncovered=uncovered)
     yield replace(answer, citation_precision=citation_precision(answer))
 
 

@@ -40,3 +40,12 @@ def nearest_records(ranking: Ranking) -> tuple[NearestRecord, ...]:
 def uncovered_words(ranking: Ranking) -> tuple[str, ...]:
     """Return the distinctive words of the question that the best records do not cover, as far as that is known."""
     return ranking.confidence.uncovered if ranking.confidence else ()
+
+
+def doubtful_words(ranking: Ranking) -> tuple[str, ...]:
+    """Return the :func:`uncovered_words` that an answer names: none where the confidence is high.
+
+    The records then have what was asked, mostly in other words.
+    """
+    confidence = ranking.confidence
+    return () if confidence is None or confidence.level == "high" else confidence.uncovered

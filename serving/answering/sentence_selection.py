@@ -1,13 +1,17 @@
 """Selection of the sentences of one record that an extractive answer quotes.
 
-A short abstract is quoted whole. Of a longer one three to six sentences are: what was studied, and what was found,
-before announcements of it; in their order, and none without the sentence that it refers back to.
+A usual abstract is quoted whole. Of a longer one those sentences are that together have every distinctive word of the
+question, say what was studied and what was found, before announcements of it; in their order, and none without the
+sentence that it refers back to.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import NamedTuple
 
 from shrag.corpora.records import Language
@@ -16,6 +20,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.discourse import (
     begins_list,
     continues_list,
+    contrasts,
     introduces,
     is_noise,
     is_question,
@@ -26,14 +31,18 @@ from shrag.serving.answering.discourse import (
     without_copyright,
 )
 from shrag.serving.request import AnswerLanguage
-from shrag.serving.retrieval.query_terms import QueryTerm, matched_share
+from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, held_words, matched_share
 
-WHOLE = ((8, 2_400), (12, 1_200))
-"""A text is quoted whole that has at most so many sentences and so many characters."""
+WHOLE: Mapping[Language, tuple[tuple[int, int], ...]] = {
+    "en": ((12, 2_400),),
+    "ko": ((8, 2_400), (12, 1_400)),
+    "und": ((12, 1_200),),
+}
+"""A text of a language is quoted whole that has at most so many sentences and so many characters."""
 
 FEWEST_SENTENCES = 4
-MOST_SENTENCES = 6
-MOST_WITH_LIST = 9
+MOST_SENTENCES = 8
+MOST_WITH_LIST = 10
 """Sentences of a longer text that are quoted; the most of one with an enumeration, which is not divided."""
 
 LONGEST_SENTENCE = 1_000
@@ -41,19 +50,24 @@ LONGEST_SENTENCE = 1_000
 
 _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
-_LEAST_WORTH = 0.25  # of the worth of the best sentence
+_COVER_TIE = 0.05
+_OUTLOOK_WORTH = -0.5
+_LEAST_WORTH = 0.4  # of the worth of the best sentence
+_LEAST_FINDING = 0.8  # a result, or a finding with a figure; by role_worth
 # Of a text in two languages, each has at least this share; the same text takes twice the letters in English.
 _LEAST_HALF = 0.25
 _HANGUL_LETTERS = 2
-_MOST_BETWEEN_ITEMS = 2
+# From one item of an enumeration to the next: where it is quoted whole, and at most.
+_NEAR_ITEMS = 3
+_FARTHEST_ITEMS = 8
 _NO_WORD = re.compile(r"[\W\d_]*")
 
 
 class QuotableSentence(NamedTuple):
-    """A sentence of a record, its terms, and its share of the question by idf."""
+    """A sentence of a record, the question's distinctive words that it has, and its share of the question by idf."""
 
     text: str
-    terms: frozenset[str]
+    words: frozenset[QueryTerm]
     share: float
 
 
@@ -73,55 +87,49 @@ def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language
     text = analyzed.record.text
     spans = list(zip(split_sentences(text), analyzed.sentence_terms, strict=True))
     usual = [span for span in spans if _is_sentence(text[span[0].start : span[0].end])]
+    distinctive = distinctive_words(words)
     found: list[tuple[Language, QuotableSentence]] = []
     for (start, end), terms in usual or spans:
         sentence = _cut(without_copyright(text[start:end]))
         held = frozenset(terms)
         if not _NO_WORD.fullmatch(sentence):
-            found.append((detect_language(sentence), QuotableSentence(sentence, held, matched_share(words, held))))
+            asked = frozenset(held_words(distinctive, held))
+            found.append((detect_language(sentence), QuotableSentence(sentence, asked, matched_share(words, held))))
     chosen = _language_of(found, language)
     return QuotableText(chosen, tuple([sentence for spoken, sentence in found if spoken in {chosen, "und"}]))
 
 
-def select_sentences(sentences: Sequence[QuotableSentence]) -> list[QuotableSentence]:
-    """Return the sentences of a record to quote, in their order: all of a short text, else the best ones."""
+def select_sentences(text: QuotableText) -> list[QuotableSentence]:
+    """Return the sentences of a record to quote, in their order: all of a usual abstract, else the best ones."""
+    sentences = text.sentences
     length = sum(len(each.text) for each in sentences)
-    if any(len(sentences) <= most and length <= longest for most, longest in WHOLE):
+    if any(len(sentences) <= most and length <= longest for most, longest in WHOLE[text.language]):
         return list(sentences)
     together = _groups(sentences)
-    worth = _worths(sentences)
-    chosen: set[int] = set()
+    roles = _roles(sentences)
+    worth = _worths(sentences, roles)
+    # Announcements have many of the question's words; what is found about these words says more.
+    telling = {index for index, role in enumerate(roles) if role > 0}
+    chosen = _covering(sentences, together, worth, telling, set())
     for index in _first_choices(sentences, worth):
         if len(chosen | together[index]) <= MOST_SENTENCES:
             chosen |= together[index]
-    while len(chosen) < MOST_SENTENCES:
-        best, best_worth = frozenset[int](), _LEAST_WORTH * max(worth) if len(chosen) >= FEWEST_SENTENCES else 0.0
-        for group in together:
-            added = group - chosen
-            most = MOST_WITH_LIST if len(group) > MOST_SENTENCES // 2 else MOST_SENTENCES
-            if not added or len(chosen) + len(added) > most:
-                continue
-            values = [worth[index] for index in added]
-            value = (max(values) + sum(values) / len(values)) / 2
-            if value > best_worth:
-                best, best_worth = added, value
-        if not best:
-            break
-        chosen |= best
-    if not chosen:  # every sentence refers to too many others
-        chosen = set(range(MOST_SENTENCES))
+    announcing = {index for index, role in enumerate(roles) if role > _OUTLOOK_WORTH}
+    chosen = _covering(sentences, together, worth, announcing, chosen)
+    chosen = _filled(together, worth, telling, chosen) or set(range(MOST_SENTENCES))
     return [sentences[index] for index in sorted(chosen)]
 
 
 def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
     """Return the sentence that tells best what a record found about the question, None where none can stand alone."""
-    worth = _worths(sentences)
+    roles = _roles(sentences)
+    worth = _worths(sentences, roles)
     able = [
         (value, -index)
         for index, (sentence, value) in enumerate(zip(sentences, worth, strict=True))
         if _SHORTEST_FINDING <= len(sentence.text) <= _LONGEST_FINDING
-        and sentence.share
-        and role_worth(sentence.text) > 0
+        and sentence.words
+        and roles[index] >= _LEAST_FINDING
         and _stands_alone(sentence.text)
     ]
     return sentences[-max(able)[1]] if able else None
@@ -148,11 +156,16 @@ def _groups(sentences: Sequence[QuotableSentence]) -> list[frozenset[int]]:
             needs[index].add(index - 1)
         if introduces(sentence.text) and index + 1 < len(sentences):
             needs[index].add(index + 1)
+        if index and contrasts(sentence.text):
+            needs[index - 1].add(index)
     for items in _enumerations(sentences):
-        # Of an enumeration that is too long its beginning is quoted.
-        whole = len(items) < MOST_WITH_LIST
-        for index in items:
-            needs[index] |= set(items if whole else range(items.start, index))
+        span = range(items[0], items[-1] + 1)
+        if len(span) < MOST_WITH_LIST and all(later - item <= _NEAR_ITEMS for item, later in pairwise(items)):
+            for index in span:
+                needs[index] |= set(span)
+        else:  # of a long enumeration only the first item is quoted with another
+            for index in items:
+                needs[index].add(items[0])
     return [_closure(index, needs) for index in range(len(sentences))]
 
 
@@ -165,32 +178,95 @@ def _closure(index: int, needs: Sequence[set[int]]) -> frozenset[int]:
     return frozenset(reached)
 
 
-def _enumerations(sentences: Sequence[QuotableSentence]) -> list[range]:
-    """Return the ranges from the first to the last item of each enumeration of at least two items."""
-    found: list[range] = []
-    start = last = -1
+def _enumerations(sentences: Sequence[QuotableSentence]) -> list[list[int]]:
+    """Return the indexes of the items of each enumeration of at least two, the first item first."""
+    found: list[list[int]] = []
+    items: list[int] = []
     for index, sentence in enumerate(sentences):
         first = begins_list(sentence.text)
         if not first and not continues_list(sentence.text):
             continue
-        if first or start < 0 or index - last > _MOST_BETWEEN_ITEMS + 1:
-            if start < last:
-                found.append(range(start, last + 1))
-            start = index if first else max(index - 1, 0)  # "1)" may be within the sentence before "2)"
-        last = index
-    if start < last:
-        found.append(range(start, last + 1))
-    return found
+        if first or not items or index - items[-1] > _FARTHEST_ITEMS:
+            found.append(items)
+            # "1)" may be within the sentence before "2)".
+            items = [index] if first or not index else [index - 1, index]
+        else:
+            items.append(index)
+    return [each for each in (*found, items) if len(each) > 1]
 
 
-def _worths(sentences: Sequence[QuotableSentence]) -> list[float]:
+def _roles(sentences: Sequence[QuotableSentence]) -> list[float]:
+    """Return what each sentence is worth by what it does; the background before the study is worth nothing."""
+    study = _study(sentences) or 0
+    if study > len(sentences) / 2:
+        study = 0
+    return [role_worth(sentence.text) if index >= study else 0.0 for index, sentence in enumerate(sentences)]
+
+
+def _worths(sentences: Sequence[QuotableSentence], roles: Sequence[float]) -> list[float]:
     """Return the worth of each sentence: its share of the question, and what it does."""
     best = max((sentence.share for sentence in sentences), default=0.0) or 1.0
-    study = _study(sentences) or 0
-    return [
-        _SHARE_WEIGHT * sentence.share / best + (role_worth(sentence.text) if index >= study else 0.0)
-        for index, sentence in enumerate(sentences)
-    ]
+    return [_SHARE_WEIGHT * sentence.share / best + role for sentence, role in zip(sentences, roles, strict=True)]
+
+
+def _covering(
+    sentences: Sequence[QuotableSentence],
+    together: Sequence[frozenset[int]],
+    worth: Sequence[float],
+    able: AbstractSet[int],
+    chosen: AbstractSet[int],
+) -> set[int]:
+    """Return ``chosen`` and the sentences that give it all distinctive words of the question that the text has.
+
+    Only the sentences ``able`` count. Each step takes the group that adds most, by the idf of the words it adds.
+    """
+    chosen = set(chosen)
+    total = sum(word.idf for word in frozenset[QueryTerm]().union(*(each.words for each in sentences)))
+    while True:
+        held = frozenset[QueryTerm]().union(*(sentences[index].words for index in chosen & able))
+        best, best_value = frozenset[int](), 0.0
+        for index in able - chosen:
+            added = together[index] - chosen
+            new = sum(word.idf for word in sentences[index].words - held)
+            if not new or len(chosen) + len(added) > _most_with(together[index]) - 1:  # room for a result
+                continue
+            value = new / total / math.sqrt(len(added)) + _COVER_TIE * worth[index]
+            if value > best_value:
+                best, best_value = added, value
+        if not best:
+            return chosen
+        chosen |= best
+
+
+def _filled(
+    together: Sequence[frozenset[int]], worth: Sequence[float], telling: AbstractSet[int], chosen: AbstractSet[int]
+) -> set[int]:
+    """Return ``chosen`` and further sentences of high worth; beyond the fewest only those that are ``telling``.
+
+    Nothing is returned where every sentence refers to too many others.
+    """
+    chosen = set(chosen)
+    while len(chosen) < MOST_SENTENCES:
+        enough = len(chosen) >= FEWEST_SENTENCES
+        best, best_worth = frozenset[int](), _LEAST_WORTH * max(worth) if enough else 0.0
+        for group in together:
+            added = group - chosen
+            fits = added and len(chosen) + len(added) <= _most_with(group)
+            if not fits or (enough and telling.isdisjoint(added)):
+                continue
+            values = [worth[index] for index in added]
+            value = (max(values) + sum(values) / len(values)) / 2
+            if value > best_worth:
+                best, best_worth = added, value
+        if not best:
+            break
+        chosen |= best
+    return chosen
+
+
+def _most_with(group: AbstractSet[int]) -> int:
+    """Return the most sentences that may be quoted where ``group`` is among them."""
+    return MOST_WITH_LIST if len(group) > MOST_SENTENCES // 2 else MOST_SENTENCES
 
 
 def _study(sentences: Sequence[QuotableSentence]) -> int | None:

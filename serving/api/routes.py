@@ -25,6 +25,7 @@ from shrag.serving.events import Event
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import request_id
 from shrag.serving.http.sse import SSEResponse, stream_events
+from shrag.serving.runtime.background import BACKGROUND
 from shrag.serving.runtime.metrics import CONTENT_TYPE
 
 # The names of all events, for the OpenAPI description.
@@ -113,6 +114,7 @@ async def ready(request: Request) -> Health:
         generator_status=service.generator_status,
         generator_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
         language_model=name,
+        background_problem=BACKGROUND.problem,
     )
 
 

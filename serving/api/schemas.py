@@ -201,7 +201,8 @@ class Health:
 
     ``files`` is ``checking`` while an index that was opened quickly is read through, and ``verified`` from then on.
     Where ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
-    ``index_problem`` says why the generation that is published is not the one that answers, empty where it is.
+    ``index_problem`` says why the generation that is published is not the one that answers, empty where it is;
+    ``background_problem`` which background work fails, such as looking for a new generation, empty where none does.
     """
 
     status: str
@@ -213,3 +214,4 @@ class Health:
     generator_status: GeneratorStatus
     generator_failure: str
     language_model: str | None
+    background_problem: str

@@ -110,7 +110,7 @@ class Service(AdmissionControl):
         """Return what ``work`` makes with the engine, run in ``queue`` (None: that of searches); raises as it does."""
 
         def with_engine() -> _Result:
-            with self.index.use() as engine:
+            with self.index.use() as engine, engine.reading():
                 return work(engine)
 
         return await self.run(queue or self.searches, with_engine, http.is_disconnected, cancel)

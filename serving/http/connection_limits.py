@@ -1,4 +1,4 @@
-"""Read/write timeouts and header limits per connection.
+"""Read/write timeouts and header limits per connection, and a limit of their number.
 
 uvicorn closes neither connections whose request is incomplete or arrives a byte at a time, nor streams that nobody
 reads, and its httptools protocol does not bound the memory of an incomplete request.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import resource
 import struct
+import sys
 import termios
 from typing import Any
 
@@ -27,6 +29,9 @@ LARGEST_HEAD = 48 << 10
 MOST_WAITING = 16
 """Pipelined requests that may wait on a connection."""
 
+DESCRIPTORS_KEPT = 256
+"""File descriptors that connections leave to the index, its next generation, models and logs."""
+
 _AROUND = len(b": \r\n")
 _INVALID = "Invalid HTTP request received."
 _TOO_SLOW = b"The request did not come in time.\n"
@@ -35,9 +40,26 @@ _REQUEST_TIMEOUT = (
     b"content-length: %d\r\n\r\n%b" % (len(_TOO_SLOW), _TOO_SLOW)
 )
 
+_REFUSED = b"Too many connections are open: ask again later.\n"
+_UNAVAILABLE = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"retry-after: 1\r\ncontent-length: %d\r\n\r\n%b" % (len(_REFUSED), _REFUSED)
+)
+
+
+def most_connections() -> int:
+    """Return how many connections may be open: those for which the process has file descriptors, but the kept ones."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(limit - DESCRIPTORS_KEPT, limit // 4)
+
 
 class Deadlines(asyncio.Protocol):
-    """Mixin before uvicorn's httptools protocol; a deadline is not extended by bytes that trickle in."""
+    """Mixin before uvicorn's httptools protocol; a deadline is not extended by bytes that trickle in.
+
+    A connection beyond :func:`most_connections` is answered by 503 and closed.
+    """
 
     receive_seconds = RECEIVE_SECONDS
     unread_seconds = UNREAD_SECONDS
@@ -50,6 +72,9 @@ class Deadlines(asyncio.Protocol):
 
     transport: asyncio.Transport
 
+    connections: set[Any]
+    """uvicorn's open connections, this one too."""
+
     _receiving: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
     _half_here = False
@@ -60,7 +85,15 @@ class Deadlines(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See :class:`asyncio.Protocol`."""
         super().connection_made(transport)
+        if len(self.connections) > most_connections():
+            self.connection_refused()
+            self.transport.write(_UNAVAILABLE)
+            self.transport.close()
+            return
         self._await_request()
+
+    def connection_refused(self) -> None:
+        """Count a connection that is refused."""
 
     def data_received(self, data: bytes) -> None:
         """See :class:`asyncio.Protocol`."""

@@ -17,6 +17,9 @@ from typing import TextIO
 
 import msgspec
 
+from shrag.corpora.text.terminal import escape_controls
+from shrag.serving.runtime.background import BACKGROUND
+
 LOGGER = "shrag.serving"
 """The name of the server's logger."""
 
@@ -87,7 +90,7 @@ class JsonLines(QueueHandler):
         }
         if record.exc_info and record.exc_info[0] is not None:
             entry["traceback"] = "".join(traceback.format_exception(*record.exc_info))
-        return msgspec.json.encode(entry).decode() + "\n"
+        return escape_controls(msgspec.json.encode(entry).decode()) + "\n"
 
     def emit(self, record: logging.LogRecord) -> None:
         """See :class:`logging.Handler`."""
@@ -110,7 +113,7 @@ def _write_lines(queue: SimpleQueue[str | None], stream: TextIO) -> None:
             time.sleep(_GATHER_SECONDS)
         while not queue.empty():
             lines.append(queue.get())
-        with suppress(OSError, ValueError):  # nobody reads the log any more
+        with BACKGROUND.watch("log"), suppress(OSError, ValueError):  # nobody reads the log any more
             stream.write("".join(filter(None, lines)))
             stream.flush()
 

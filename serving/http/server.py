@@ -21,6 +21,7 @@ from shrag.serving.errors import AddressTaken
 from shrag.serving.http.connection_limits import Deadlines
 from shrag.serving.http.logging import LOGGER, JsonLines
 from shrag.serving.runtime.admission import AdmissionControl
+from shrag.serving.runtime.background import record_ended_threads
 
 _GRACE_SECONDS = 9.5
 """Seconds that running requests may take once the server is told to stop."""
@@ -41,6 +42,7 @@ def run(app: Starlette, listener: socket.socket) -> None:
     # A full garbage collection takes some 50 ms, in which nothing is answered: exclude the objects that exist now.
     gc.collect()
     gc.freeze()
+    record_ended_threads()
     with _logging(sys.stderr):
         make_server(app).run(sockets=[listener])
 
@@ -63,7 +65,11 @@ def make_server(app: Starlette) -> uvicorn.Server:
 
 
 class _Connection(Deadlines, HttpToolsProtocol):
-    """uvicorn's protocol, with deadlines."""
+    """uvicorn's protocol, with deadlines and a limit of connections."""
+
+    def connection_refused(self) -> None:
+        """See :class:`Deadlines`."""
+        self.config.app.state.service.metrics.rejected("too_many_connections")  # type: ignore[union-attr]
 
 
 class _Server(uvicorn.Server):

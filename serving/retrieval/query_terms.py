@@ -20,6 +20,7 @@ _MOST_POSTINGS = 5_000
 """Documents of a term that its entropy is estimated over; a rarer term's is exact."""
 
 _CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
+_DISTINCTIVE = 0.5  # of the idf of the rarest word
 
 
 class QueryTerm(NamedTuple):
@@ -101,21 +102,33 @@ def searchable(terms: Iterable[QueryTerm]) -> list[QueryTerm]:
     return [term for term in terms if term.keyword and term.known and not term.framing]
 
 
+def distinctive_words(query: Iterable[QueryTerm]) -> list[QueryTerm]:
+    """Return the words that say what a question is about: nouns, foreign words and numbers, the rarest by idf."""
+    words = [word for word in query if word.keyword and not word.framing]
+    least = _DISTINCTIVE * max([word.idf for word in words], default=0.0)
+    return [word for word in words if word.idf >= least]
+
+
+def held_words(query: Iterable[QueryTerm], terms: AbstractSet[str]) -> list[QueryTerm]:
+    """Return the words of a query that match ``terms``, without those that frame a request.
+
+    A translation matches where all of its terms do.
+    """
+    return [
+        word
+        for word in query
+        if not word.framing
+        and (not terms.isdisjoint(word.terms) or any(terms >= frozenset(each.terms) for each in word.translations))
+    ]
+
+
 def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
     """Return the share of the query's idf whose words match ``terms``, from 0 to 1, without those that frame a request.
 
     A translation matches where all of its terms do.
     """
-    content = [word for word in query if not word.framing]
-    total = sum([word.idf for word in content])
-    found = sum(
-        [
-            word.idf
-            for word in content
-            if not terms.isdisjoint(word.terms) or any(terms >= frozenset(each.terms) for each in word.translations)
-        ]
-    )
-    return found / total if total else 0.0
+    total = sum([word.idf for word in query if not word.framing])
+    return sum([word.idf for word in held_words(query, terms)]) / total if total else 0.0
 
 
 def why_nothing(terms: Sequence[QueryTerm]) -> EmptyReason:

@@ -3,10 +3,13 @@
 Each build of an index makes a numbered generation, and the file ``CURRENT`` names the one to use. A new generation is
 opened and verified while the old one answers; then it answers new questions, and the old one is closed when its last
 lease is released. A generation that cannot be opened is not used and tried again after a minute.
+
+If the generation that answers is found to be damaged, it is opened again, or else the newest other one that is intact.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -18,14 +21,23 @@ from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.maintenance.golden_queries import FILE as GOLDEN
 from shrag.indexing.maintenance.golden_queries import verify_golden_queries
 from shrag.indexing.storage.checksums import Verify
-from shrag.indexing.storage.generations import generation_folder, read_current, recovery_hint
+from shrag.indexing.storage.generations import (
+    check_files,
+    generation_folder,
+    list_generations,
+    read_current,
+    recovery_hint,
+)
 from shrag.models.errors import ModelError
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ServingError
+from shrag.serving.runtime.background import BACKGROUND
 from shrag.serving.runtime.leases import CLOSE_TIMEOUT, EngineSource, LeasedEngine, SourceStatus
 
-OpenEngine = Callable[[Verify], Engine]
-"""Opens the current generation of an index; the argument says how its checksums are verified."""
+_log = logging.getLogger("shrag.serving.hot_reload")
+
+OpenEngine = Callable[[Verify, int | None], Engine]
+"""Opens a generation of an index, None for the current one; the first argument says how its checksums are verified."""
 
 POLL_SECONDS = 1.0
 """Seconds between two checks for a new generation."""
@@ -62,6 +74,7 @@ class CurrentIndex(EngineSource):
         self._problem = ""
         # Guarded by ``_refreshing``: the generation that could not be opened, and when to try it again.
         self._refused: tuple[_Pointer, float] | None = None
+        self._recover_at = 0.0
 
     @property
     def status(self) -> SourceStatus:
@@ -80,15 +93,15 @@ class CurrentIndex(EngineSource):
             Whether the engine was replaced.
         """
         with self._refreshing:
-            try:
-                pointer = read_current(self._folder)
-            except IndexingError as error:
-                self._set_problem(str(error))
+            if self._closed.is_set():
+                return False
+            pointer = self._read_current()
+            if damage := self._find_damage():
+                return self._recover(pointer, damage)
+            if pointer is None or self._was_refused(pointer):
                 return False
             if pointer == self._pointer:
                 self._set_problem("")
-                return False
-            if self._closed.is_set() or self._was_refused(pointer):
                 return False
             try:
                 engine, pointer = self._open_and_check()
@@ -120,22 +133,71 @@ class CurrentIndex(EngineSource):
 
     def _poll(self, seconds: float) -> None:
         while not self._closed.wait(seconds):
-            self.refresh()
+            with BACKGROUND.watch("hot reload"):
+                self.refresh()
+
+    def _read_current(self) -> _Pointer | None:
+        try:
+            return read_current(self._folder)
+        except IndexingError as error:
+            self._set_problem(str(error))
+            return None
+
+    def _find_damage(self) -> str:
+        """Return what is wrong with the generation that answers, empty where nothing is known to be."""
+        with self.use() as engine:
+            checksums, folder = engine.open_index.checksums, generation_folder(self._folder, engine.manifest.generation)
+            try:
+                check_files(folder, engine.manifest, contents=False)
+            except IndexDamaged as damage:
+                if folder.exists():  # else it was removed, and its open files are readable
+                    checksums.report(damage)
+            try:
+                checksums.raise_if_damaged()
+            except IndexDamaged as damage:
+                return str(damage)
+        return ""
+
+    def _recover(self, pointer: _Pointer | None, damage: str) -> bool:
+        """Replace the engine, whose files are damaged: the current generation first, since a fault may have ended."""
+        if time.monotonic() < self._recover_at:
+            return False
+        current = pointer[0] if pointer is not None else 0
+        for number in sorted(list_generations(self._folder), key=lambda number: (number != current, -number)):
+            try:
+                engine, found = self._open_and_check(number)
+            except Exception as error:
+                _log.warning("generation refused", extra={"fields": {"generation": number, "reason": str(error)}})
+                continue
+            swapped = self._swap(engine, found)
+            if number != current:
+                problem = f"Generation {current} is damaged, so generation {number} answers. {damage}"
+                self._refused = (pointer, time.monotonic() + _RETRY_SECONDS) if pointer is not None else None
+                self._set_problem(problem)
+                _log.error("index damaged", extra={"fields": {"problem": problem}})
+            return swapped
+        self._recover_at = time.monotonic() + _RETRY_SECONDS
+        self._set_problem(damage)
+        _log.error("index damaged", extra={"fields": {"problem": damage}})
+        return False
 
     def _was_refused(self, pointer: _Pointer) -> bool:
         return self._refused is not None and self._refused[0] == pointer and time.monotonic() < self._refused[1]
 
-    def _open(self, verify: Verify) -> tuple[Engine, _Pointer]:
+    def _open(self, verify: Verify, number: int | None = None) -> tuple[Engine, _Pointer]:
+        if number is not None:
+            engine = self._open_engine(verify, number)
+            return engine, (number, engine.digest)
         while True:
             pointer = read_current(self._folder)
-            engine = self._open_engine(verify)
+            engine = self._open_engine(verify, None)
             if engine.manifest.generation == pointer[0]:
                 return engine, pointer
             engine.close()  # another was published in between
 
-    def _open_and_check(self) -> tuple[Engine, _Pointer]:
-        """Open the current generation, verify its golden queries and load what the first question will need."""
-        engine, pointer = self._open("full")
+    def _open_and_check(self, number: int | None = None) -> tuple[Engine, _Pointer]:
+        """Open a generation, verify its golden queries and load what the first question will need."""
+        engine, pointer = self._open("full", number)
         try:
             _check_golden(generation_folder(self._folder, pointer[0]), engine)
             engine.open_index.analyzer.terms([_UNKNOWN_WORD])

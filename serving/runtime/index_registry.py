@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from shrag.corpora.files import check_name
@@ -18,8 +19,8 @@ from shrag.serving.runtime.hot_reload import CurrentIndex
 from shrag.serving.runtime.leases import Lease
 from shrag.serving.strategies.registry import STRATEGIES
 
-OpenNamed = Callable[[str, Verify], Engine]
-"""Opens the current generation of the index of that name, with its files verified to that degree."""
+OpenNamed = Callable[[str, Verify, int | None], Engine]
+"""Opens a generation of the index of that name, None for the current one, its files verified to that degree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class ServedIndexes:
             raise UnknownIndex(f"There is no index {name!r} here: use one of {', '.join(self.names)}.")
         with self._opening[name]:
             if name not in self._open:
-                current = CurrentIndex(self._folders[name], lambda verify: self._open_named(name, verify), self._verify)
+                current = CurrentIndex(self._folders[name], partial(self._open_named, name), self._verify)
                 current.watch()
                 self._open[name] = current
             return self._open[name]

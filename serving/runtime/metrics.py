@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 
 from shrag.serving.answer_cache import CacheCounters
 from shrag.serving.events import Answer, Event, Fallback, Timings
+from shrag.serving.runtime.background import BACKGROUND
 from shrag.serving.runtime.leases import SourceStatus
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -108,6 +109,12 @@ class Metrics:
     def _counted(self) -> Iterator[Metric]:
         """Yield the metrics that are counted elsewhere."""
         status, cache = self._status, self._cache
+        errors = CounterMetricFamily(
+            "shrag_background_errors", "Unexpected errors of background threads.", labels=("task",)
+        )
+        for task, count in BACKGROUND.counts.items():
+            errors.add_metric((task,), count)
+        yield errors
         yield CounterMetricFamily("shrag_index_swaps", "Generations loaded since the start.", status.swaps)
         yield GaugeMetricFamily("shrag_index_closing", "Generations replaced that still answer.", len(status.closing))
         yield GaugeMetricFamily(

@@ -13,7 +13,7 @@ from shrag.serving.errors import IndexClosed, ShuttingDown, UnknownStrategy
 from shrag.serving.request import parse_request
 from shrag.serving.runtime.hot_reload import CurrentIndex
 from shrag.serving.runtime.leases import EngineSource, FixedEngine, SourceStatus
-from tests.support.published import open_files, wait_for
+from tests.support.published import open_files, opener, wait_for
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 
@@ -29,7 +29,7 @@ def source(request: pytest.FixtureRequest, indexes: Path, one_kiwi: None) -> Eng
     """Return a source over an engine of its own; a test closes it."""
     if request.param == "fixed":
         return FixedEngine(open_engine(indexes, "demo"))
-    return CurrentIndex(indexes / "demo", lambda verify: open_engine(indexes, "demo", verify=verify))
+    return CurrentIndex(indexes / "demo", opener(indexes / "demo"))
 
 
 def test_it_says_what_it_serves(source: EngineSource) -> None:

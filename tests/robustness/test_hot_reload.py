@@ -20,11 +20,11 @@ from shrag.indexing.open_index import open_generation
 from shrag.indexing.storage.generations import generation_folder, read_generation
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
-from shrag.serving.engine import Engine, open_engine
+from shrag.serving.engine import Engine
 from shrag.serving.runtime.hot_reload import CurrentIndex
 from tests.serving.http.test_server import serve_process
 from tests.support.live import live_app, split, wait_until
-from tests.support.published import flip, open_files, publish_copy
+from tests.support.published import flip, open_files, opener, publish_copy
 
 pytestmark = pytest.mark.slow
 
@@ -179,7 +179,7 @@ def test_new_damaged_and_earlier_generations_under_64_clients_mix_no_answer_and_
     contents: Path, golden: Golden, index: Path, one_kiwi: None
 ) -> None:
     cache = AnswerCache()
-    current = CurrentIndex(index, lambda verify: open_engine(index.parent, "demo", verify=verify, cache=cache))
+    current = CurrentIndex(index, opener(index, cache))
     current.watch(0.05)
     first, second = (generation_folder(contents, number) for number in (1, 2))
     with live_app(create_app(current)) as server:

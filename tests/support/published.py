@@ -12,7 +12,7 @@ import msgspec
 
 from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
-from shrag.indexing.storage.checksums import compute_checksums
+from shrag.indexing.storage.checksums import Verify, compute_checksums
 from shrag.indexing.storage.generations import (
     current_generation,
     next_generation,
@@ -20,6 +20,8 @@ from shrag.indexing.storage.generations import (
     publish,
     read_generation,
 )
+from shrag.serving.answer_cache import AnswerCache
+from shrag.serving.engine import Engine, open_engine
 
 DEMO_RECORDS = Path(__file__).resolve().parents[2] / "corpora" / "demo" / "records.jsonl"
 
@@ -89,3 +91,12 @@ def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> bool:
     while not what() and time.monotonic() < end:
         time.sleep(0.01)
     return what()
+
+
+def opener(index: Path, cache: AnswerCache | None = None) -> Callable[[Verify, int | None], Engine]:
+    """Return what opens a generation of the index in the folder ``index``, as a server does."""
+
+    def open_generation(verify: Verify, generation: int | None) -> Engine:
+        return open_engine(index.parent, index.name, verify=verify, cache=cache, generation=generation)
+
+    return open_generation

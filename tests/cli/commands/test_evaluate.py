@@ -112,3 +112,103 @@ def test_what_cannot_be_judged_is_said_in_one_line(
     captured = capsys.readouterr()
     assert says in captured.err
     assert captured.out == ""
+
+
+OUTCOMES = (
+    '{"qid":"q1","num_retrieved":1,"top_docids":["1#0"],"confidence":0.9,"threshold":0.3}\n'
+    '{"qid":"q2","num_retrieved":1,"top_docids":["9#0"],"confidence":0.2,"threshold":0.3}\n'
+    '{"qid":"x1","num_retrieved":1,"top_docids":["9#0"],"confidence":0.5,"threshold":0.3}\n'
+    '{"qid":"x2","num_retrieved":1,"top_docids":["9#0"],"confidence":0.1,"threshold":0.3}\n'
+    '{"qid":"y","num_retrieved":1,"top_docids":["9#0"],"confidence":0.1,"threshold":0.3}\n'
+)
+
+
+@pytest.fixture
+def outcomes(tmp_path: Path) -> list[str]:
+    (tmp_path / "o.jsonl").write_text(OUTCOMES)
+    (tmp_path / "x").write_text("x1\tone?\nx2\ttwo?\n")
+    (tmp_path / "kinds").write_text("qid\tkind\nx1\tnear\nx2\tfar\n")
+    return ["evaluate", "--qrels", "qrels", "--outcomes", "o.jsonl", "--unanswerable", "x"]
+
+
+def test_the_confidence_of_outcomes_is_scored_in_three_tables(
+    outcomes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*outcomes, "--kinds", "kinds", "--min-grade", "1"]) == 0
+    captured = capsys.readouterr()
+    kinds, served, curve = captured.out.split("\n\n")
+    rows = [line.split("\t") for line in kinds.splitlines()]
+    assert rows[0] == [
+        *("outcomes", "kind", "questions", "refused", "refused.low", "refused.high", "auc", "auc.low", "auc.high"),
+    ]
+    # Confidences 0.9 and 0.2 of the answerable questions; 0.5 is near, 0.1 far.
+    assert [(row[1], row[2], row[3], row[6]) for row in rows[1:]] == [
+        ("answerable", "2", "0.5000", ""),
+        ("far", "1", "1.0000", "1.0000"),
+        ("near", "1", "0.0000", "0.5000"),
+        ("unanswerable", "2", "0.5000", "0.7500"),
+    ]
+    # Served are q1, right, and x1. In the order of the confidence: right, wrong, wrong, wrong.
+    assert served.splitlines() == [
+        "outcomes\taurc\tserved.coverage\tserved.confidence\tserved.answered\tserved.risk\tserved.cited_risk",
+        f"o.jsonl\t{(0 + 1 / 2 + 2 / 3 + 3 / 4) / 4:.4f}\t0.5000\t0.5000\t2\t0.5000\t",
+    ]
+    assert curve.splitlines() == [
+        "outcomes\tcoverage\tconfidence\tanswered\trisk\tcited_risk",
+        "o.jsonl\t0.2500\t0.9000\t1\t0.0000\t",
+        "o.jsonl\t0.5000\t0.5000\t2\t0.5000\t",
+        "o.jsonl\t0.7500\t0.2000\t3\t0.6667\t",
+        "o.jsonl\t1.0000\t0.1000\t4\t0.7500\t",
+    ]
+    assert captured.err.splitlines() == [
+        "o.jsonl: 1 questions are neither judged nor unanswerable: left out.",
+        "o.jsonl has no outcome of 1 questions: left out.",
+    ]
+
+
+def test_unanswerable_questions_need_no_kinds_and_runs_may_stand_before(
+    outcomes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*outcomes, "--run", "a", "--measures", "RR"]) == 0
+    runs, kinds, _, _ = capsys.readouterr().out.split("\n\n")
+    assert runs.splitlines() == ["run\tRR", "a\t0.1667"]
+    assert [line.split("\t")[1:4] for line in kinds.splitlines()[1:]] == [
+        ["answerable", "2", "0.5000"],
+        ["unanswerable", "2", "0.5000"],
+    ]
+    assert run([*outcomes, "--json"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    scores = json.loads(line)["confidence"]
+    assert (scores["kinds"][1]["auc"]["value"], len(scores["curve"])) == (0.75, 4)
+
+
+@pytest.mark.slow
+def test_the_curve_is_drawn_as_svg_or_png(outcomes: list[str], tmp_path: Path) -> None:
+    assert run([*outcomes, "--plot", "risk.svg"]) == 0
+    assert ">coverage<" in (tmp_path / "risk.svg").read_text(encoding="utf-8")
+    assert run([*outcomes, "--plot", "risk.png"]) == 0
+    assert (tmp_path / "risk.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--unanswerable", "x"], 2, "--unanswerable, --kinds and --plot need --outcomes."),
+        ([], 2, "Missing option '--run': give at least one run, or --outcomes."),
+        (["--outcomes", "a"], 3, "a has no outcomes of questions"),
+        (["--outcomes", "o.jsonl", "--unanswerable", "topics"], 3, "q1 is judged in qrels and also unanswerable"),
+        (["--outcomes", "o.jsonl", "--plot", "risk.pdf"], 2, "--plot risk.pdf must end in .png or .svg."),
+        (["--outcomes", "y.jsonl"], 3, "y.jsonl has no question of qrels: give files that belong together."),
+    ],
+)
+def test_outcomes_that_cannot_be_scored_are_refused(
+    outcomes: list[str],
+    tmp_path: Path,
+    arguments: list[str],
+    status: int,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "y.jsonl").write_text(OUTCOMES.splitlines()[-1] + "\n")
+    assert run([*outcomes[:3], *arguments]) == status
+    assert says in capsys.readouterr().err

@@ -51,7 +51,10 @@ def test_verify_names_every_damaged_file_and_ends_with_4(indexes: Path, capsys: 
     captured = capsys.readouterr()
     assert "gen-000003/tokens.sqlite: " in captured.out
     assert "gen-000003/golden.json: " in captured.out
-    assert "build it again with `shrag index demo`, or choose another with `shrag index rollback demo`" in captured.err
+    assert (
+        "build it again with `shrag index demo --force`, or choose another with `shrag index rollback demo`"
+        in captured.err
+    )
     assert run(["index", "verify", "demo", "--json"]) == 4
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["file"] for line in lines if "file" in line} == {

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import clean_text
 from shrag.corpora.text.fused_words import join_hyphenated_words, split_fused_words
+from shrag.corpora.text.private_characters import replace_private_characters
 from shrag.corpora.text.repairs import REPAIR_KINDS, repair_record
 from shrag.corpora.text.section_labels import drop_labels
 from shrag.corpora.text.sentence_blanks import insert_blanks
+from shrag.corpora.text.stray_blanks import remove_stray_blanks
 
 
 def _record(text: str, title: str = "") -> Record:
@@ -72,6 +74,9 @@ def test_a_fused_form_that_the_record_has_twice_may_be_a_name() -> None:
         ("Em- bedding (lan- guage)", "Embedding (language)"),
         ("the per\u2010 formance", "the performance"),
         ("glauco- nite and glauconite", "glauconite and glauconite"),
+        ("adapti-ve and adaptive", "adaptive and adaptive"),
+        ("the finite ele-ment and func-tional units", "the finite element and functional units"),
+        ("decision-mak-ing in making", "decision-making in making"),
     ],
 )
 def test_a_word_cut_at_a_line_end_is_joined_if_the_whole_is_known(cut: str, joined: str) -> None:
@@ -83,6 +88,7 @@ def test_a_word_cut_at_a_line_end_is_joined_if_the_whole_is_known(cut: str, join
     [
         "multi- and single-user", "pre- or post-test", "English- speaking", "Audio- und Text", "phenethyl- amine",
         "N- methyl", "beat- to-beat", "Kyungsangbuk- do", "features- stress, rhythm- are", "a- b", "IL- 6",
+        "state-of-the-art follow-up of a verb-ing form", "non-able, Spine-al, x-ity_z and www.a-tion.org",
     ],
 )  # fmt: skip
 def test_other_hyphens_stay(text: str) -> None:
@@ -101,6 +107,11 @@ def test_other_hyphens_stay(text: str) -> None:
         ("reached 0.82.The data", "reached 0.82. The data"),
         ("However,previous studies", "However, previous studies"),
         ("to the next level.빅데이터 시대", "to the next level. 빅데이터 시대"),
+        ("machines (SVM).Results: We", "machines (SVM). Results: We"),
+        ("in this form.Methods :A test", "in this form. Methods :A test"),
+        ("large datasets.ObjectiveThis article", "large datasets. ObjectiveThis article"),
+        ("콘텐츠 설계 연구Study on Design of Contents", "콘텐츠 설계 연구 Study on Design of Contents"),
+        ("for good students,but has none", "for good students, but has none"),
     ],
 )
 def test_the_blank_between_two_sentences_is_inserted(run_on: str, apart: str) -> None:
@@ -122,6 +133,7 @@ def test_the_blank_between_two_sentences_is_inserted(run_on: str, apart: str) ->
         "東京。大阪、京都.奈良 これはペンです.次に 研究.方法",
         "Привет.Мир и γεια.Σας, f(x)=a.B and $a.The$",
         "x,y,z and alpha,beta-unsaturated 1,2-diol; HLA-A,B",
+        "f(alpha,beta) of [noun,topic] in a=some,other",
     ],
 )
 def test_abbreviations_names_addresses_formulas_and_other_scripts_get_no_blank(text: str) -> None:
@@ -142,6 +154,11 @@ def test_abbreviations_names_addresses_formulas_and_other_scripts_get_no_blank(t
         ("[연구목적] 본 연구는 보았다. [연구결과] 첫째, 좋다.", "본 연구는 보았다. 첫째, 좋다."),
         ("요 약 본 연구는 보았다. 결 론: 좋다.", "본 연구는 보았다. 좋다."),
         ("-국문 초록- 본고는", "본고는"),
+        ("AbstractArtificial stars shine", "Artificial stars shine"),
+        ("AbstractBackgroundIncreasing numbers shine", "Increasing numbers shine"),
+        ("Stars shine. ResultsThere are many.", "Stars shine. There are many."),
+        ("Stars shine. Highlights Many stars shine.", "Stars shine. Many stars shine."),
+        ("Stars shine. Graphical abstract [DISPLAY OMISSION]", "Stars shine."),
         ("Ⅰ. 서론 본고는", "본고는"),
         ("연구배경 및 목적 : 본고는", "본고는"),
     ],
@@ -154,7 +171,8 @@ def test_a_section_label_is_dropped_at_the_start_and_between_sentences(labelled:
     "text",
     [
         "Abstract Meaning Representation (AMR) is", "Abstract words refer to", "Abstract Syntax Trees are",
-        "Abstractive summarization is", "Background subtraction is", "Objective function values", "Summary statistics",
+        "Abstractive summarization is", "Stars shine. Highlights of stars", "a Graphical abstract shines.",
+        "MethodsX is a journal", "Background subtraction is", "Objective function values", "Summary statistics",
         "Purpose: to determine", "목적 지향 대화에서", "결과적으로 좋다.", "초록 식물은", "배경 소음은",
         "요약 시스템은",
         "We ask with these results: The first", "three conclusions. Results section", "a p-value (Results: 3)",
@@ -170,12 +188,55 @@ def test_abstract_stays_where_the_title_has_it() -> None:
     assert drop_labels("Abstract Painting of", "On abstract painting").repairs == 0
 
 
+@pytest.mark.parametrize(
+    ("blank", "joined"),
+    [
+        ("시스템 을 위해", "시스템을 위해"),
+        ("이미지 는 크고 결과 를 보였다", "이미지는 크고 결과를 보였다"),
+        ("관점 에서 자율적 으로 썼다", "관점에서 자율적으로 썼다"),
+        ("자료 , 기하를 썼다 . 또한", "자료, 기하를 썼다. 또한"),
+        ("attitudes , had (BLEU) .", "attitudes, had (BLEU)."),
+    ],
+)
+def test_a_blank_before_a_mark_or_a_particle_is_removed(blank: str, joined: str) -> None:
+    assert remove_stray_blanks(blank).text == joined
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "갑과 을 사이, 진동을 을, 금 은 등, 사람들이 와 있던 곳, 그리스의 에게 해, 물 으로",
+        "https://example.org/a_b . P (a_s , a_e ) f . n ≤ 16 , we",
+        "조사 '를' 와 '을'",
+    ],
+)
+def test_blanks_that_may_be_right_stay(text: str) -> None:
+    assert remove_stray_blanks(text) == (text, 0)
+
+
+def test_private_characters_are_replaced_where_their_meaning_is_known() -> None:
+    assert (
+        replace_private_characters("0.61 \uf06dM at 5 \uf0b0C, \uf044x \uf0a3 \uf02d3").text
+        == "0.61 μM at 5 °C, Δx ≤ -3"
+    )
+    assert replace_private_characters("초등학교 4\U000f080f6학년").text == "초등학교 4-6학년"
+    for unknown in ("므 변칙, \ued6b 변칙", "\U000f080f 처음", "\uf0ff", "\U000f0100"):
+        assert replace_private_characters(unknown) == (unknown, 0)
+
+
 def test_the_title_keeps_its_labels_and_all_repairs_are_counted_by_kind() -> None:
-    text = "Abstract Thestudy has an algo- rithm.We test. Results: We win."
+    text = "Abstract Thestudy has an algo- rithm.We test \uf06d , now. Results: We win , too."
     record, repairs = repair_record(_record(text, "Results: A thestudy of labels"))
-    assert record.text == "The study has an algorithm. We test. We win."
+    assert record.text == "The study has an algorithm. We test μ , now. We win, too."
     assert record.title == "Results: A the study of labels"
-    assert repairs == {"fused words": 2, "missing blanks": 1, "hyphenated words": 1, "section labels": 2}
+    assert repairs == {
+        "fused words": 2,
+        "missing blanks": 1,
+        "stray blanks": 1,
+        "hyphenated words": 1,
+        "section labels": 2,
+        "private characters": 1,
+    }
     assert set(repairs) == set(REPAIR_KINDS)
 
 
@@ -184,7 +245,9 @@ def test_broken_korean_words_stay() -> None:
     assert repair_record(record) == (record, {})
 
 
-_WORDS = "the study is Abstract Purpose Results 결과 목적 다 하였다 첫째 가 The We algo rithm".split()
+_WORDS = (
+    "를 는 을 Highlights ment ing the study is Abstract Purpose Results 결과 목적 다 하였다 첫째 가 The We algo rithm"
+).split()
 _PIECES = st.sampled_from([*_WORDS, *" .,:?-()[]–—'’ⅠA1aé漢"])
 
 
@@ -212,6 +275,9 @@ def test_repaired_text_does_not_change(raw: str) -> None:
         "Abstract ",
         "결과:",
         "[목적]",
+        "가 를 ",
+        "aa , ",
+        "a-ing",
         "a- b",
         "studyis ",
         ". A",

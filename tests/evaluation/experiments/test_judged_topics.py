@@ -8,7 +8,7 @@ import pytest
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.judged_topics import read_questions, sample_topics
-from shrag.evaluation.experiments.spec import JudgedSet, Selection
+from shrag.evaluation.experiments.spec import JudgedSet, Selection, UnanswerableSource
 from shrag.evaluation.questions.reference_answers import Reference, ReferenceSource
 
 SET = JudgedSet("s", topics="t.tsv", qrels="q.txt", index="i")
@@ -87,3 +87,28 @@ def test_a_sample_is_the_same_for_a_seed_and_a_larger_one_holds_it() -> None:
     assert sample_topics(topics[:5], 20, 0) == topics[:5]
     assert sorted(sample_topics(topics[::-1], 20, 0)) == sorted(small)
     assert [topic.qid for topic in sample_topics(topics, 3, 0)] == ["q13", "q16", "q17"]
+
+
+def test_unanswerable_questions_follow_with_their_kinds_and_all_have_a_reference(data: Path) -> None:
+    (data / "u.tsv").write_text("x\twhat\ny\twhy\n")
+    (data / "kinds.tsv").write_text("qid\tkind\ny\tfar\n")
+    chosen = msgspec.structs.replace(SET, unanswerable=UnanswerableSource("u.tsv", "kinds.tsv"), sample=1)
+    questions = read_questions(chosen, data, seed=0)
+    assert [topic.qid for topic in questions.topics][1:] == ["x", "y"]
+    assert [(each.answerable, each.kind) for each in questions.references] == [(True, ""), (False, ""), (False, "far")]
+    assert questions.judged["x"] == {}
+    same = msgspec.structs.replace(SET, unanswerable="t.tsv")
+    with pytest.raises(ExperimentRejected, match="The set s has 'a' among its questions and among the unanswerable"):
+        read_questions(same, data, seed=0)
+
+
+def test_a_table_limits_the_questions_by_the_values_of_its_columns(data: Path) -> None:
+    (data / "kinds.tsv").write_text("qid\tquestion\trecord\na\tko\ten\nc\tko\tko\n")
+    chosen = msgspec.structs.replace(SET, subset=Selection("kinds.tsv", {"question": "ko", "record": "en"}))
+    assert [topic.qid for topic in read_questions(chosen, data, seed=0).topics] == ["a"]
+    chosen = msgspec.structs.replace(SET, subset=Selection("kinds.tsv", {"question": "fr"}))
+    with pytest.raises(ExperimentRejected, match=r"kinds.tsv lists no question for question fr"):
+        read_questions(chosen, data, seed=0)
+    chosen = msgspec.structs.replace(SET, subset=Selection("kinds.tsv", {"style": "x"}))
+    with pytest.raises(ExperimentRejected, match="has no column 'style'"):
+        read_questions(chosen, data, seed=0)

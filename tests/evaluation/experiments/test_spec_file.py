@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shrag.evaluation.errors import ExperimentRejected
+from shrag.evaluation.experiments.engines import index_name
 from shrag.evaluation.experiments.spec_file import (
     built_in_experiments,
     find_experiment,
@@ -79,6 +80,7 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
         (("ands = [1, 9]", "ands = 3"), "a grid has a list of values for each setting"),
         (("ands = [1, 9]", "ants = [1, 9]"), "There is no setting 'ants'"),
         (("ands = [1, 9]", "ands = [1, 11]"), "The setting ands is 11: use a whole number from 0 to 9"),
+        (('name = "or"', 'name = "or"\nk = 0'), "k of the condition or is 0 but must be from 1 to 1000"),
         (('index = "demo"', ""), "the set s has neither a corpus nor an index"),
         (
             ('index = "demo"', 'index = "demo"\nencoder = "lsa"'),
@@ -162,3 +164,50 @@ def test_narrowing_keeps_the_baseline_and_takes_a_whole_grid_by_its_name(tmp_pat
         narrow_experiment(experiment, ["x"], [], None)
     with pytest.raises(ExperimentRejected, match="There is no condition 'x': use one of or, and-ands-1"):
         narrow_experiment(experiment, [], ["x"], None)
+
+
+SHARED = """
+[[sets]]
+name = "alone"
+corpus = {format = "miracl", paths = ["ko"]}
+topics = "t.tsv"
+qrels = "q.txt"
+[[sets]]
+name = "joint"
+corpus = {format = "miracl", paths = ["ko", "en"]}
+index = "both"
+topics = "t.tsv"
+qrels = "q.txt"
+compare_with = "alone"
+[[sets]]
+name = "other"
+corpus = {format = "miracl", paths = ["ko", "en"]}
+index = "both"
+topics = "t.tsv"
+qrels = "q.txt"
+min_grade = 2
+"""
+
+
+def test_sets_can_share_an_index_of_the_same_corpus_and_be_compared(tmp_path: Path) -> None:
+    path = _write(tmp_path, HEAD + SHARED + CONDITIONS)
+    experiment = read_experiment(path)
+    assert [index_name(each, "") for each in experiment.sets] == ["demo", "alone", "both", "both"]
+    assert narrow_experiment(experiment, ["joint", "alone"], [], None).sets[1].compare_with == "alone"
+    assert narrow_experiment(experiment, ["joint"], [], None).sets[0].compare_with == ""
+    for changed, says in (
+        (('compare_with = "alone"', 'compare_with = "lone"'), "the set joint is compared with 'lone', which is no"),
+        (('compare_with = "alone"', 'compare_with = "joint"'), "compared with 'joint', which is no other set"),
+        (('"en"]}\nindex = "both"\ntopics = "t.tsv"\nqrels = "q.txt"\nmin', '"fr"]}\nindex = "both"\ntopics = "t.tsv"\n'
+          'qrels = "q.txt"\nmin'), "the sets joint and other share the index both but not its corpus"),
+        (("min_grade = 2", "min_grade = 0"), "min_grade of the set other is 0 but must be at least 1"),
+    ):  # fmt: skip
+        with pytest.raises(ExperimentRejected, match=says):
+            read_experiment(_write(tmp_path, (HEAD + SHARED + CONDITIONS).replace(*changed)))
+
+
+def test_a_plot_of_risk_and_coverage_has_its_own_axes(tmp_path: Path) -> None:
+    text = HEAD + CONDITIONS + '[[plots]]\nkind = "risk-coverage"\n'
+    assert read_experiment(_write(tmp_path, text)).plots[0].y == ()
+    with pytest.raises(ExperimentRejected, match="has its own axes: leave out x and y"):
+        read_experiment(_write(tmp_path, text + 'y = ["num_candidates"]'))

@@ -6,7 +6,7 @@ import pytest
 
 from shrag.corpora.records import Qrel
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.measures.judge_run import evaluate
+from shrag.evaluation.measures.judge_run import evaluate, judge
 from shrag.evaluation.measures.trec_run import RunLine
 
 QRELS = [Qrel("q1", "a", 1), Qrel("q1", "b", 0), Qrel("q2", "c", 2)]
@@ -40,3 +40,16 @@ def test_topics_without_judgements_do_not_count() -> None:
 def test_what_is_no_measure_is_refused_with_examples(name: str) -> None:
     with pytest.raises(EvaluationError, match="is not a measure: write it as ir-measures does, such as nDCG@10"):
         evaluate(QRELS, RUN, [name])
+
+
+def test_the_least_grade_holds_for_measures_that_have_one_and_name_none() -> None:
+    qrels = [Qrel("q", "a", 1), Qrel("q", "b", 2)]
+    run = [RunLine("q", "a", 1, 2.0, "t"), RunLine("q", "b", 2, 1.0, "t")]
+    found = judge(qrels, run, ["Success@1", "Success(rel=1)@1", "RR", "QSR@1", "nDCG@2"], min_grade=2)
+    assert {name: values["q"] for name, values in found.items()} == {
+        "Success@1": 0.0,
+        "Success(rel=1)@1": 1.0,
+        "RR": 0.5,
+        "QSR@1": 0.0,
+        "nDCG@2": judge(qrels, run, ["nDCG@2"])["nDCG@2"]["q"],
+    }

@@ -12,8 +12,8 @@ import pytest
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import read_run
-from shrag.evaluation.questions.batch import ask_all, write_run
-from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord
+from shrag.evaluation.questions.batch import ask_all, read_outcome_file, write_run
+from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord, record_search
 from shrag.serving.engine import Engine
 
 TOPICS = [Topic("a", "그래핀 전자파 차폐"), Topic("b", "???"), Topic("c", "salt marsh blue carbon")]
@@ -100,3 +100,25 @@ def test_one_that_is_given_up_leaves_nothing_at_work() -> None:
         assert next(coming).outcome.qid == "q0"
         coming.close()
         assert pool.submit(lambda: 1).result() == 1
+
+
+def test_outcomes_are_written_beside_the_run_and_read_again(demo: Engine, tmp_path: Path) -> None:
+    write_run(demo, TOPICS, tmp_path / "r", k=5, strategy="shrag", outcomes=tmp_path / "o.jsonl")
+    outcomes = read_outcome_file(tmp_path / "o.jsonl")
+    assert [each.qid for each in outcomes] == ["a", "b", "c"]
+    assert outcomes == [record_search(each.qid, demo.search(each.text, k=5), {}).outcome for each in TOPICS]
+    answered = tmp_path / "answered.jsonl"
+    write_run(demo, TOPICS, tmp_path / "r2", k=5, strategy="shrag", outcomes=answered, answered=True)
+    assert (tmp_path / "r2").read_bytes() == (tmp_path / "r").read_bytes()
+    assert [each.answer is not None and each.refused for each in read_outcome_file(answered)] == [False, True, False]
+
+
+def test_what_has_no_outcomes_or_one_twice_is_refused(demo: Engine, tmp_path: Path) -> None:
+    write_run(demo, TOPICS, tmp_path / "r", k=5, strategy="bm25", outcomes=tmp_path / "o.jsonl")
+    with pytest.raises(EvaluationError, match=r"r has no outcomes of questions .* give a file of `shrag run"):
+        read_outcome_file(tmp_path / "r")
+    with pytest.raises(EvaluationError, match=r"missing.jsonl cannot be read: No such file"):
+        read_outcome_file(tmp_path / "missing.jsonl")
+    (tmp_path / "o.jsonl").write_bytes((tmp_path / "o.jsonl").read_bytes() * 2)
+    with pytest.raises(EvaluationError, match="has the question 'a' 2 times"):
+        read_outcome_file(tmp_path / "o.jsonl")

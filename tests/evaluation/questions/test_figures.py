@@ -64,7 +64,8 @@ def test_korean_is_compared_by_morphemes_and_english_by_words() -> None:
 
 
 def test_a_refusal_of_what_can_be_answered_is_worth_nothing() -> None:
-    figures = _one(REFUSED, msgspec.structs.replace(METAL, yes_no=True, choices=("x", "y"), choice="A"))
+    reference = msgspec.structs.replace(METAL, yes_no=True, choices=("x", "y"), choice="A")
+    figures = _one(REFUSED, reference, relevant=(RelevantRecord("a", 1, 1),))
     assert set(figures) == set(ANSWER_FIGURES)
     assert figures.pop("choice_accuracy_with_guessing") == 0.5
     assert set(figures.values()) == {0.0}
@@ -148,3 +149,17 @@ def test_figures_are_of_all_candidates(
         "candidate_recall": recall,
         "candidate_success": success,
     }
+
+
+def test_citations_are_judged_where_a_record_answers_by_its_grade() -> None:
+    graded = (RelevantRecord("b", 2, 2), RelevantRecord("a", 1, 1))
+    outcome = QuestionOutcome("q", answer=msgspec.structs.replace(KO, cited=("a", "b")), relevant=graded)
+
+    def shares(outcome: QuestionOutcome, grade: int) -> tuple[float | None, float | None]:
+        found = answer_figures([outcome], {"q": Reference("q")}, 50, SPLIT, grade)
+        return found.get("cites_relevant", {}).get("q"), found.get("leads_relevant", {}).get("q")
+
+    assert shares(outcome, 1) == (1.0, 1.0)
+    assert shares(outcome, 2) == (1.0, 0.0)
+    assert shares(outcome, 3) == (None, None)
+    assert shares(msgspec.structs.replace(outcome, answer=REFUSED), 1) == (0.0, 0.0)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from shrag.evaluation.questions.outcome import (
+    AnswerRecord,
+    QuestionOutcome,
     RelevantRecord,
+    _answer_record,
     record_answer,
     record_error,
     record_ranking,
@@ -11,6 +15,7 @@ from shrag.evaluation.questions.outcome import (
 )
 from shrag.indexing.search_engine import Hit
 from shrag.serving.engine import Engine
+from shrag.serving.events import Answer, Citation, Section, Sentence
 
 QUESTION = "그래핀은 전자파를 얼마나 차단하는가?"
 
@@ -64,3 +69,33 @@ def test_a_question_that_could_not_be_asked_found_nothing_and_says_why() -> None
 @pytest.mark.parametrize("grade", [0, -1])
 def test_what_is_judged_not_relevant_is_not_among_the_relevant(grade: int) -> None:
     assert record_ranking("q", [Hit("a", 1.0)], {"a": grade}).outcome.relevant == ()
+
+
+def test_the_confidence_is_stored_with_the_threshold_it_is_refused_by(demo: Engine) -> None:
+    result = demo.search(QUESTION)
+    outcome = record_search("q", result, {}).outcome
+    assert result.ranking.confidence is not None
+    assert outcome.confidence == result.ranking.confidence.value
+    assert outcome.threshold == result.ranking.confidence.threshold
+    assert not outcome.refused
+    plain = record_search("q", demo.search(QUESTION, strategy="bm25"), {}).outcome
+    assert (plain.confidence, plain.threshold, plain.refused) == (None, None, False)
+
+
+def test_a_question_is_refused_by_its_answer_else_by_the_confidence_else_where_nothing_is_found() -> None:
+    low = QuestionOutcome("q", num_retrieved=3, confidence=0.04, threshold=0.05)
+    assert low.refused
+    assert not msgspec.structs.replace(low, confidence=0.05).refused
+    answer = AnswerRecord("t", "t", "en", "extractive", "", None, None, "", ())
+    assert not msgspec.structs.replace(low, answer=answer).refused
+    assert msgspec.structs.replace(low, answer=msgspec.structs.replace(answer, reason="nothing_fits")).refused
+    assert QuestionOutcome("q").refused
+    assert not QuestionOutcome("q", num_retrieved=1).refused
+    assert not QuestionOutcome("q", error="too long").refused
+
+
+def test_all_citations_count_also_of_records_named_without_a_sentence() -> None:
+    source = Citation(1, "a", "A")
+    section = Section("record", (Sentence("One.", (1,)),), source)
+    answer = Answer("extractive", "en", (section,), (source, Citation(2, "b", "B")))
+    assert _answer_record(answer).cited == ("a", "b")

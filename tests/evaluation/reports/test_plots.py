@@ -12,6 +12,7 @@ import pytest
 
 from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot
+from shrag.evaluation.questions.confidence_scores import ConfidenceScores, CoverageScores
 from shrag.evaluation.reports import plots
 from shrag.evaluation.reports.plots import Label, Point, Series, check_plots, draw, draw_plots, panels
 from shrag.evaluation.reports.table import ResultCell, ResultRow, ResultTable, SetTable
@@ -133,3 +134,16 @@ def test_a_missing_matplotlib_is_said_with_the_way_out(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(PlotLibraryMissing, match=r"pip install shrag\[evaluation\]`, or use --no-plots"):
         check_plots()
+
+
+def test_risk_and_coverage_have_a_panel_for_each_set_and_a_line_for_each_condition_with_a_curve() -> None:
+    curve = tuple(CoverageScores(step / 4, 1 - step / 4, step, 0.1 * step, None) for step in range(1, 5))
+    rows = (_row("a", "a", {}, 0.1), _row("b", "b", {}, 0.2))
+    scored = {"a": ConfidenceScores((), curve=curve), "b": ConfidenceScores(())}
+    sets = (SetTable("with $x", 1, rows, confidence=scored), SetTable("without", 1, rows))
+    table = ResultTable("t", "q", "", "", ("RR",), (), sets)
+    svg = draw(Plot("risk-coverage", title="위험"), table, "svg")
+    texts = {"".join(element.itertext()) for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"위험", "with $x", "coverage", "risk", "라벨 a"} <= texts
+    assert not {"without", "라벨 b"} & texts
+    assert draw(Plot("risk-coverage"), _drawn_table(), "png").startswith(b"\x89PNG")

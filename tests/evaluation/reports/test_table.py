@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from shrag.corpora.formats.topics import read_qrels
+from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.evaluation.errors import ResultsMismatch
+from shrag.evaluation.experiments.spec import Condition, UnanswerableSource
 from shrag.evaluation.measures.judge_run import evaluate
 from shrag.evaluation.measures.trec_run import read_run
+from shrag.evaluation.reports.html import render_report
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import BaselineDifference, ResultCell, make_table, read_table
+from tests.support.small_experiment import DEMO_SET, SMALL, run_small
 
 
 def test_the_means_are_those_of_the_run_files_and_the_outcomes(results_folder: Path) -> None:
@@ -63,3 +68,86 @@ def test_a_damaged_table_is_named(results_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "copy" / "table.json").write_text("{}")
     with pytest.raises(ResultsMismatch, match=r"table.json cannot be read .* --resume"):
         read_table(tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def joint(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return results of the demonstration with its unanswerable questions, and of the same set asked once more."""
+    source = UnanswerableSource("shrag:demo/unanswerable.tsv", "shrag:demo/unanswerable-kinds.tsv")
+    first = msgspec.structs.replace(DEMO_SET, unanswerable=source, min_grade=2)
+    again = msgspec.structs.replace(DEMO_SET, name="again", index="demo", sample=6, compare_with="demo", min_grade=2)
+    conditions = (Condition("shrag", answers=True, k=10), Condition("bm25", strategy="bm25"))
+    experiment = msgspec.structs.replace(
+        SMALL, sets=(first, again), conditions=conditions, baseline="", plots=(), measures=("Success@1", "nDCG@10")
+    )
+    folder = tmp_path_factory.mktemp("results") / "joint"
+    run_small(demo_home, folder, experiment)
+    return folder
+
+
+def test_a_set_with_unanswerable_questions_has_scores_of_the_confidence(joint: Path) -> None:
+    demo, again = read_table(joint).sets
+    assert (demo.questions, again.questions, again.confidence) == (10 + 28, 6, {})
+    shrag, bm25 = demo.confidence["shrag"], demo.confidence["bm25"]
+    assert [(each.kind, each.questions) for each in shrag.kinds] == [
+        ("answerable", 10),
+        ("far", 10),
+        ("near", 18),
+        ("unanswerable", 28),
+    ]
+    far = shrag.kinds[1].auc
+    assert far is not None
+    assert far.low <= far.value <= far.high
+    assert far.value > 0.9
+    assert shrag.curve[-1].answered == 38
+    assert (bm25.aurc, bm25.curve, {each.auc for each in bm25.kinds}) == (None, (), {None})
+
+
+def test_a_set_is_compared_with_another_over_the_questions_of_both(joint: Path) -> None:
+    _, again = read_table(joint).sets
+    compared = again.compared
+    assert compared is not None
+    assert (compared.other, compared.questions) == ("demo", 6)
+    assert set(compared.differences) == {"shrag", "bm25"}
+    # The same questions of the same index: no difference.
+    assert compared.differences["shrag"]["nDCG@10"] == BaselineDifference(0, 0, 0, 1.0, 1.0, 0, 6, 0)
+
+
+def test_measures_take_the_least_grade_of_the_set(joint: Path) -> None:
+    demo, _ = read_table(joint).sets
+    run = read_run(joint / "demo" / "shrag.run")
+    qrels = read_qrels(joint / "demo" / "qrels.txt")
+    assert demo.rows[0].cells["Success@1"].mean == pytest.approx(
+        evaluate(qrels, run, ["Success(rel=2)@1"])["Success(rel=2)@1"]
+    )
+    assert {"cites_relevant", "leads_relevant"} <= set(demo.rows[0].cells)
+    assert demo.rows[0].cells["refusal_accuracy"].mean > 0.5
+    # This condition asks for 10 records, the experiment for 20.
+    assert {line.rank for line in run} == set(range(1, 11))
+
+
+def test_sets_without_a_question_in_common_are_not_compared(joint: Path, tmp_path: Path) -> None:
+    results, _ = open_results(joint)
+    copy = tmp_path / "copy"
+    shutil.copytree(joint, copy)
+    again = {topic.qid for topic in read_topics(copy / "again" / "topics.tsv")}
+    lines = (copy / "demo" / "qrels.txt").read_text().splitlines(keepends=True)
+    (copy / "demo" / "qrels.txt").write_text("".join(line for line in lines if line.split()[0] not in again))
+    with pytest.raises(ResultsMismatch, match="The sets again and demo have no judged question in common"):
+        make_table(replace(results, folder=copy))
+
+
+def test_the_tables_of_confidence_and_of_the_difference_are_printed(joint: Path) -> None:
+    text = (joint / "table.md").read_text(encoding="utf-8")
+    assert "| condition | questions | number | refused | AUC of the confidence |" in text
+    assert "| shrag | answerable | 10 |" in text
+    assert "| bm25 | far | 10 |" in text
+    assert "| condition | coverage | confidence | answered | risk, first record | risk, cited records | AURC |" in text
+    assert "Difference from the set demo, over the 6 questions of both; significant ones in bold:" in text
+    assert "| shrag | +0.000 [+0.000, +0.000] | +0.000 [+0.000, +0.000] |" in text
+
+
+def test_the_page_has_the_scores_of_the_confidence(joint: Path) -> None:
+    page = render_report([joint], questions=0)
+    assert "demo: refusals, and how well the confidence separates" in page
+    assert page.count("again: refusals") == 0

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,74 +18,25 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import Term
 from shrag.indexing.storage.generations import current_generation
+from tests.support.killed_build import shorten_vocabulary, start_killed_build
 
 pytestmark = pytest.mark.process
 
 RECORDS = 1_300
 NAME = "grown"
 
-# The command itself, with smaller shards, and with a death sentence at the point that its first argument names.
-KILLED = """
-import os, sys, threading, time
-from pathlib import Path
-from shrag.indexing.storage import generations
-from shrag.indexing.build import builder, checkpoints, derived_steps, records_step
-from shrag.indexing.lexical.writer import LuceneIndexWriter
-
-records_step._SMALLEST_SHARD = 256
-point, _, place = sys.argv.pop(1).partition(":")
-
-def die(*_):
-    os.kill(os.getpid(), 9)
-
-def before(owner, name, wanted=lambda *_: True):
-    there = getattr(owner, name)
-    setattr(owner, name, lambda *given, **named: die() if wanted(*given) else there(*given, **named))
-
-def soon():
-    threading.Thread(target=lambda: (time.sleep(float(place)), die())).start()
-    return False
-
-if point == "records":
-    add, seen = LuceneIndexWriter.add, [0]
-    def counted(records):
-        for record in records:
-            seen[0] += 1
-            if seen[0] == int(place):
-                die()
-            yield record
-    LuceneIndexWriter.add = lambda self, records: add(self, counted(records))
-elif point == "commit":
-    before(LuceneIndexWriter, "checkpoint", lambda *_: soon())
-elif point == "merge":
-    before(LuceneIndexWriter, "commit", lambda *_: soon())
-elif point == "rejects":
-    before(builder, "rejected_docids"); before(derived_steps, "write_rejects")
-elif point == "words":
-    before(derived_steps, "write_token_store")
-elif point == "mark":
-    before(checkpoints, "write_atomically", lambda path, _: path.name == f"{place}.done")
-elif point == "glossary":
-    before(derived_steps, "mine_glossary")
-elif point == "seal":
-    before(builder, "make_manifest")
-elif point == "manifest":
-    before(generations, "write_atomically", lambda path, _: path.name == "MANIFEST.json")
-elif point == "rename":
-    before(Path, "rename")
-elif point == "current":
-    before(generations, "write_atomically", lambda path, _: path.name == "CURRENT")
-elif point == "clean":
-    before(builder.shutil, "rmtree")
-
-from shrag.cli.main import main
-main()
-"""
-
 CHOSEN = (
     "records:100", "records:300", "commit:0.002", "records:400", "merge:0.01", "mark:records", "rejects", "words",
     "mark:tokens", "glossary", "mark:glossary", "seal", "manifest", "rename", "current", "clean",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_vocabulary() -> Iterator[None]:
+    """Make the builds of this module short."""
+    with pytest.MonkeyPatch.context() as patch:
+        shorten_vocabulary(patch)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +54,6 @@ def whole(home: Path, identity: Callable[[Path], dict[str, object]]) -> dict[str
     return identity(home / "indexes" / NAME)
 
 
-def _start(home: Path, point: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", KILLED, point, "index", NAME, "--force"]
-    environment = {**os.environ, "SHRAG_HOME": str(home)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
 def _answers(home: Path) -> int:
     """Return which generation is current, having asked it something."""
     folder, manifest = current_generation(home / "indexes" / NAME)
@@ -123,7 +68,7 @@ def test_r1_killed_at_every_chosen_point_in_turn_a_build_ends_as_if_it_never_was
 ) -> None:
     before = _answers(home)
     for point in CHOSEN:
-        process = _start(home, point)
+        process = start_killed_build(home, NAME, point)
         _, said = process.communicate(timeout=120)
         assert process.returncode == -9, (point, said.decode())
         assert b"from the start" not in said, (point, said.decode())
@@ -135,7 +80,7 @@ def test_r1_killed_at_every_chosen_point_in_turn_a_build_ends_as_if_it_never_was
 
 
 def test_r1_a_resumed_build_repeats_less_than_one_shard(home: Path) -> None:
-    process = _start(home, "records:700")
+    process = start_killed_build(home, NAME, "records:700")
     process.communicate(timeout=120)
     assert process.returncode == -9
     code = (
@@ -152,7 +97,7 @@ def test_r1_a_resumed_build_repeats_less_than_one_shard(home: Path) -> None:
 
 
 def test_no_process_outlives_a_killed_build(home: Path) -> None:
-    process = _start(home, "records:500")
+    process = start_killed_build(home, NAME, "records:500")
     process.communicate(timeout=120)
     deadline = time.monotonic() + 20
     while left := _processes_of(home):
@@ -183,7 +128,7 @@ def _kill_at_random(
     kills, longest, generation = 0, 3.0, _answers(home)
     while kills < times:
         started = time.monotonic()
-        process = _start(home, "nowhere")
+        process = start_killed_build(home, NAME, "nowhere")
         try:
             process.communicate(timeout=rng.uniform(0.2, longest))
             longest = time.monotonic() - started

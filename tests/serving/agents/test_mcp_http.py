@@ -68,7 +68,7 @@ def _running(
     limits: ServerLimits | None = None,
     access: Access | None = None,
 ) -> Iterator[tuple[Live, AdmissionControl]]:
-    indexes = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index, model))
+    indexes = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: _Lent(demo.open_index, model))
     app = http_application(indexes, access, limits)
     with listen("127.0.0.1", 0) as listener:
         server = make_server(app)
@@ -165,7 +165,7 @@ def test_with_a_key_the_client_needs_it(demo_home: Path, demo: Engine) -> None:
 
 
 def test_every_route_of_the_tools_needs_the_key_but_the_sign_of_life(demo_home: Path, demo: Engine) -> None:
-    indexes = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index))
+    indexes = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: _Lent(demo.open_index))
     app: Any = http_application(indexes, Access(key=ApiKey(KEY)))
     client = TestClient(app, base_url="http://127.0.0.1")
     paths = {route.path for route in app.routes}
@@ -253,7 +253,7 @@ def test_requests_have_the_same_headers_and_bounds_as_elsewhere(demo_home: Path,
 
 
 def test_an_address_that_others_reach_needs_a_key_before_anything_is_opened(demo_home: Path, demo: Engine) -> None:
-    def never(_: str, __: str) -> Engine:
+    def never(*_: object) -> Engine:
         raise AssertionError
 
     indexes = ServedIndexes(demo_home / "indexes", ["demo"], never)

@@ -41,7 +41,7 @@ class _Lent(Engine):
 @pytest.fixture
 def served(demo_home: Path, demo: Engine) -> Iterator[ServedIndexes]:
     """Return the demonstration index, served."""
-    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index))
+    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: _Lent(demo.open_index))
     yield served
     served.close()
 
@@ -72,7 +72,7 @@ def test_the_strategies_are_those_the_index_can_be_asked_by(demo_home: Path, dem
         return list((await client.list_tools()).tools)
 
     def offered(engine: Callable[[], Engine]) -> list[str]:
-        served = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: engine())
+        served = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: engine())
         tools = {tool.name: tool.input_schema["properties"] for tool in _with_client(served, work)}
         assert tools["search"]["strategy"]["enum"] == tools["ask"]["strategy"]["enum"]
         assert "strategy" not in tools["fetch"]
@@ -91,7 +91,7 @@ def test_the_tools_are_listed_where_no_index_can_be_opened(demo_home: Path, erro
     async def work(client: Client) -> list[Any]:
         return list((await client.list_tools()).tools)
 
-    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: fail())
+    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: fail())
     search, *_ = _with_client(served, work)
     assert search.input_schema["properties"]["strategy"]["enum"] == list(STRATEGIES)
 
@@ -123,7 +123,7 @@ def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(served: ServedInde
 def test_what_nobody_foresaw_is_told_without_its_words_and_logged(
     demo_home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_: str, __: str) -> Engine:
+    def fail(*_: object) -> Engine:
         raise RuntimeError("secret")
 
     served = ServedIndexes(demo_home / "indexes", ["demo"], fail)
@@ -150,7 +150,7 @@ def test_a_client_that_gives_up_stops_the_model(demo_home: Path, demo: Engine) -
             return super().complete(messages, schema, max_tokens=max_tokens)
 
     model = _Slow(listed("재택근무"), listed("work"), ["##본론##\n재택근무이다 [1]."])
-    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index, model))
+    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: _Lent(demo.open_index, model))
 
     async def work(client: Client) -> None:
         call = asyncio.create_task(client.call_tool("ask", {"question": QUESTION}))

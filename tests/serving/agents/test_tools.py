@@ -32,7 +32,7 @@ class _Lent(Engine):
 
 
 def _served(demo_home: Path, demo: Engine, model: LanguageModel | None = None) -> ServedIndexes:
-    return ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index, model))
+    return ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: _Lent(demo.open_index, model))
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_search_finds_what_the_engine_finds(served: ServedIndexes, demo: Engine)
 
 def test_a_reply_says_whether_it_was_made_for_an_earlier_question(demo_home: Path, demo: Engine) -> None:
     cache = AnswerCache()
-    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda _, __: _Lent(demo.open_index, cache=cache))
+    served = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: _Lent(demo.open_index, cache=cache))
     searches: list[SearchReply] = [_call(served, "search", query=QUESTION) for _ in range(2)]
     answers: list[AskReply] = [_call(served, "ask", question=QUESTION) for _ in range(2)]
     served.close()

@@ -66,11 +66,12 @@ def test_a_confidence_below_the_threshold_refuses_with_the_nearest_titles(demo: 
     assert text.count("\n- ") == 3
 
 
-def test_a_confidence_above_the_threshold_answers_and_names_what_is_not_covered(demo: Engine) -> None:
+def test_a_confidence_above_the_threshold_answers_and_names_what_is_not_covered_unless_it_is_high(demo: Engine) -> None:
     answered = _answer(demo, HIGH)
     assert answered.reason == ""
     assert answered.nearest == ()
-    partly = _answer(demo, replace(HIGH, uncovered=("위성",)))
+    assert _answer(demo, replace(HIGH, uncovered=("위성",))).uncovered == ()
+    partly = _answer(demo, replace(HIGH, level="medium", uncovered=("위성",)))
     assert partly.uncovered == ("위성",)
     assert answer_text(partly) == answer_text(answered) + "\n\n문헌에 없는 말: 위성"
 

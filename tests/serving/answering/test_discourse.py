@@ -5,6 +5,7 @@ import pytest
 from shrag.serving.answering.discourse import (
     begins_list,
     continues_list,
+    contrasts,
     introduces,
     is_noise,
     names_study,
@@ -36,6 +37,8 @@ from shrag.serving.answering.discourse import (
         "For example, films shield.",
         "The latter is thin.",
         "“Thus it fell.”",
+        "Even so, it fell.",
+        "That is, it fell.",
     ],
 )
 def test_a_sentence_refers_back_by_its_first_words(sentence: str) -> None:
@@ -126,3 +129,54 @@ def test_findings_are_worth_more_than_methods_and_these_more_than_announcements(
         worths = [role_worth(each) for each in sentences]
         assert worths == sorted(worths, reverse=True)
         assert len(set(worths)) == len(worths)
+
+
+def test_praise_of_the_study_is_worth_less_than_an_announcement_and_this_less_than_a_method() -> None:
+    praise = [
+        "This study is valuable in that it examines films in detail.",
+        "본 연구는 필름 연구의 초석이 된다는 점에서 의미가 있다.",
+        "연구 결과는 정책 수립의 기초 자료로 활용될 수 있다.",
+        "연구의 결과는 기업에 지침을 제공해 줄 것이다.",
+        "These results provide a useful basis for further measurements.",
+    ]
+    announcements = [
+        "필름의 역사를 검토하였다.",
+        "차폐 방안을 제시하였다.",
+        "시장을 살펴보았다.",
+        "Limits will be discussed.",
+    ]
+    methods = ["필름을 두 번 가열하였다.", "자료를 두 집단으로 나누었다.", "Films were heated twice."]
+    assert {role_worth(each) for each in praise} == {-0.5}
+    assert {role_worth(each) for each in announcements} == {-0.25}
+    assert {role_worth(each) for each in methods} == {0.2}
+
+
+def test_a_conclusion_of_an_argument_is_a_finding() -> None:
+    findings = [
+        "책임의 소재를 명확히 하여야 한다.",
+        "지위를 인정하는 것은 어렵다고 보았다.",
+        "가장 큰 요인은 가격이었다.",
+    ]
+    assert all(role_worth(each) >= 0.5 for each in findings)
+
+
+def test_a_contrast_is_seen_by_its_first_words() -> None:
+    contrasting = ("반면 구리는 무겁다.", "In contrast, copper is heavy.", "On the other hand, it is cheap.")
+    assert all(map(contrasts, contrasting))
+    assert not any(map(contrasts, ("반면교사로 삼는다고 하였다."[2:], "However, it is cheap.", "또한 구리는 무겁다.")))
+
+
+def test_only_a_statement_of_results_states_a_result() -> None:
+    stating = [
+        "측정 결과 효율이 올랐다.",
+        "결과는 컸다.",
+        "The results of the tests show a rise.",
+        "Results show a rise.",
+    ]
+    other = [
+        "주산기 결과에 대해 평가하였다.",
+        "분석 결과로 나눈 필름을 쓴다.",
+        "This paper describes the results of the task.",
+    ]
+    assert all(map(states_result, stating))
+    assert not any(map(states_result, other))

@@ -9,7 +9,13 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.serving.answering.citations import verify_quotes
-from shrag.serving.answering.extractive import MOST_RELATED, answers_by_words, extract_answer, sentence_that_answers
+from shrag.serving.answering.extractive import (
+    MOST_RELATED,
+    MOST_TITLES,
+    answers_by_words,
+    extract_answer,
+    sentence_that_answers,
+)
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
 from shrag.serving.request import parse_question
@@ -106,21 +112,46 @@ def test_a_record_in_the_other_language_leads_by_its_rank_and_says_so() -> None:
         "이 질문에 가장 잘 답하는 문헌은 영어로 되어 있어 원문 그대로 인용합니다."
         "\n\n##Graphene films [1]##\nWe measured"
     )
+    assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2] (한국어)")
     korean = _answer("How well do films of graphene shield?", ["graphene", "shield"], GRAPHENE)
     assert answer_text(korean).startswith(
         "The record that answers best is in Korean; it is quoted in its own language."
     )
 
 
-def test_a_record_in_the_other_language_is_related_only_where_it_holds_nearly_as_much_of_the_question() -> None:
-    english = (
-        "그래핀 필름 차폐 효율",
-        "We found that 그래핀 필름 차폐 효율 rose by 30% for films that were pressed by our method.",
+def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_named_without_a_sentence() -> None:
+    def related(title: str, text: str) -> list[str]:
+        answer = _answer(QUESTION, [*WORDS, "압력"], GRAPHENE, (title, text))
+        assert all(not section.sentences for section in answer.sections[1:])
+        return answer_text(answer).split("\n\n")[1:]
+
+    text = "We measured 그래핀, 필름, 차폐 and 압력 of films that were pressed by our method on three days of May."
+    assert related("Pressed films", text) == ["##관련 문헌##\nPressed films [2] (영어)"]
+    assert related("", text) == []
+    assert related("Pressed films", text.replace("압력", "효율")) == []
+    assert related("Pressed films", text.replace("그래핀, 필름, 차폐", "films")) == []
+
+
+def test_of_records_named_without_a_sentence_two_are_those_that_cover_most_of_the_question() -> None:
+    def near(title: str, *held: str) -> tuple[str, str]:
+        return (title, f"We saw {', '.join(held)}. " + " ".join(f"Word {title}{number} stands." for number in range(9)))
+
+    words = [*WORDS, "압력", "온도", "시간"]
+    answer = _answer(
+        QUESTION,
+        words,
+        GRAPHENE,
+        near("sheets", "그래핀", "필름", "압력"),
+        near("plates", "그래핀", "필름", "차폐", "압력", "온도"),
+        near("foils", "그래핀", "필름", "차폐", "압력", "온도", "시간"),
     )
-    assert detect_language(english[1]) == "en"
-    assert [each.part for each in _answer(QUESTION, WORDS, GRAPHENE, english).sections] == ["record", "related"]
-    less = ("Films", "We found that 필름 quality rose by 30% for those that were pressed by our method.")
-    assert [each.part for each in _answer(QUESTION, WORDS, GRAPHENE, less).sections] == ["record"]
+    assert [section.source.title for section in answer.sections if section.source] == [GRAPHENE[0], "foils", "plates"]
+    assert len(answer.citations) == 1 + MOST_TITLES
+
+
+def test_of_a_related_record_a_result_is_quoted_and_no_method() -> None:
+    method = (PRESSED[0], "그래핀 필름의 전자파 차폐 효율을 압착하기 전과 압착한 뒤에 두 번 재었다.")
+    assert [each.part for each in _answer(QUESTION, WORDS, GRAPHENE, method).sections] == ["record"]
 
 
 def test_a_bilingual_abstract_answers_in_the_language_of_the_question() -> None:

@@ -37,7 +37,7 @@ def _quotable(text: str, *words: str, language: AnswerLanguage = "en") -> list[s
 
 def _selected(text: str | Sequence[str], *words: str, language: AnswerLanguage = "en") -> list[str]:
     joined = text if isinstance(text, str) else " ".join(text)
-    return [each.text for each in select_sentences(quotable_text(_record(joined), _words(*words), language).sentences)]
+    return [each.text for each in select_sentences(quotable_text(_record(joined), _words(*words), language))]
 
 
 # Fifteen sentences of more than 1,200 characters; a film of graphene is what the questions are about.
@@ -72,10 +72,20 @@ def test_a_short_text_is_quoted_whole_and_in_order() -> None:
     assert _selected(sentences, "graphene") == sentences
 
 
-def test_twelve_sentences_are_quoted_whole_where_they_are_short_but_not_where_they_are_long() -> None:
-    short = [f"Film number {word} was thin." for word in "one two three four five six seven eight nine ten x y".split()]
-    assert _selected(short, "graphene") == short
-    assert 3 <= len(_selected([*LONG[:9], *LONG[-4:]], "graphene")) <= MOST_SENTENCES
+def test_twelve_sentences_are_quoted_whole_unless_they_are_long_and_thirteen_are_not() -> None:
+    assert _selected(LONG[:12], "graphene") == LONG[:12]
+    assert 3 <= len(_selected(LONG[:13], "graphene")) <= MOST_SENTENCES
+    assert len(_selected([each.replace(" ", " well known, often described, ", 5) for each in LONG[:12]])) < 12
+
+
+def test_korean_text_is_denser_and_quoted_whole_up_to_fewer_characters() -> None:
+    sentence = (
+        "그래핀 필름의 전자파 차폐 효율을 세 가지 방법으로 재어 그 값을 서로 견주어 보았으며 " * 2 + "표로 적었다."
+    )
+    assert _selected([sentence] * 12, "그래핀", language="ko") == [sentence] * 12
+    longer = sentence.replace("표로", "온도와 습도를 맞춘 방에서 나온 값은 표로")
+    assert len(_selected([longer] * 12, "그래핀", language="ko")) <= MOST_SENTENCES
+    assert _selected([longer] * 8, "그래핀", language="ko") == [longer] * 8
 
 
 def test_of_a_longer_text_what_was_studied_and_found_is_quoted_in_its_order() -> None:
@@ -89,6 +99,29 @@ def test_of_a_longer_text_what_was_studied_and_found_is_quoted_in_its_order() ->
 def test_a_sentence_with_the_questions_words_is_preferred() -> None:
     assert REST[2] in _selected(LONG, "antennas", "workshop", "repaired", "lent")
     assert REST[2] not in _selected(LONG, "graphene", "shield", "waves")
+
+
+def test_every_distinctive_word_of_the_question_that_the_text_has_is_in_a_sentence_quoted() -> None:
+    for words in (("copper", "heating", "antennas", "noise"), ("hair", "costs", "drifts"), ("pressed", "workshop")):
+        chosen = " ".join(_selected(LONG, *words))
+        assert all(word in chosen.lower() for word in words)
+
+
+def test_a_word_is_covered_by_a_finding_rather_than_an_announcement_of_it() -> None:
+    announcement = (
+        "We discuss the price of graphene, the price of copper and the price of every other shield of this kind."
+    )
+    finding = "The price of graphene was found to be higher than the price of copper by 20% for shields of this kind."
+    chosen = _selected([*LONG[:6], announcement, *LONG[9:14], finding, REST[5]], "price", "copper", "antennas")
+    assert finding in chosen
+    assert announcement not in chosen
+
+
+def test_a_contrast_is_quoted_with_the_sentence_that_it_contrasts_with() -> None:
+    first = "Films of graphene that were pressed twice at a high temperature weakened the waves of all radios by 50 dB."
+    second = "In contrast, those that were pressed once and then left to cool for a day changed almost nothing at all."
+    chosen = _selected([*LONG[:6], first, second, *LONG[9:]], "graphene", "radios", "twice")
+    assert chosen.index(second) == chosen.index(first) + 1
 
 
 def test_a_contrast_is_quoted_with_the_sentence_before_it() -> None:
@@ -117,16 +150,27 @@ def test_an_enumeration_is_quoted_as_a_whole_with_what_introduces_it() -> None:
         assert chosen == items
 
 
-def test_of_an_enumeration_that_is_too_long_the_beginning_is_quoted() -> None:
+def test_of_an_enumeration_that_is_too_long_the_first_item_is_quoted_with_those_that_answer() -> None:
     ordinals = ["First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth"]
     filler = "the film was measured by the same person in the same room on the same day of the week as all the others"
     items = [f"{ordinal}, {filler}." for ordinal in ordinals]
+    items[4] = f"Fifth, copper was better than graphene by 12%, and {filler}."
     more = [f"Its weight was noted, and {filler}." for _ in ordinals]
     text = [STUDY, *(each for pair in zip(items, more, strict=True) for each in pair)]
-    chosen = _selected(text, "film", "weight")
+    chosen = _selected(text, "film", "copper")
     assert len(chosen) <= MOST_WITH_LIST
-    numbers = [ordinals.index(each.split(",")[0]) for each in chosen if each.split(",")[0] in ordinals]
-    assert numbers == list(range(len(numbers)))
+    assert {items[0], items[4]} <= set(chosen)
+    for words in ("film",), ("weight",), ("person", "week"):
+        selected = _selected(text, *words)
+        assert items[0] in selected or not set(items) & set(selected)
+
+
+def test_an_item_far_behind_the_first_is_quoted_with_it() -> None:
+    first = "First, films of graphene weakened the waves by 35.2 dB, which is 12% more than sheets of copper did."
+    second = "Second, the workshop lent its antennas for a price that was 20% higher than that of all the years before."
+    text = [*BACKGROUND, STUDY, first, *METHODS, *REST[:4], second, *REST[4:]]
+    chosen = _selected(text, "workshop", "antennas", "price")
+    assert {first, second} <= set(chosen)
 
 
 def test_of_a_text_in_two_languages_the_half_in_the_questions_language_is_quoted() -> None:
@@ -155,6 +199,7 @@ def test_a_copyright_notice_behind_a_sentence_is_cut_off() -> None:
         "Films of graphene were measured by three methods and compared as shields with sheets of copper.©1993 A Press"
     )
     assert _quotable(text, "graphene") == [text.partition("©")[0]]
+    assert _quotable("Films were measured. Copyright © 2013 A Press, Ltd.", "films") == ["Films were measured."]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +235,7 @@ def test_where_every_sentence_refers_to_the_one_before_the_beginning_is_quoted()
 
 def test_the_finding_of_a_related_record_stands_alone_and_is_no_announcement() -> None:
     def finding(*sentences: str) -> str | None:
-        held = frozenset({"x"})
+        held = frozenset(_words("x"))
         best = best_finding([QuotableSentence(each, held, 0.5) for each in sentences])
         return best.text if best else None
 
@@ -198,5 +243,6 @@ def test_the_finding_of_a_related_record_stands_alone_and_is_no_announcement() -
     assert finding("This paper describes films of graphene.", result, "However, it fell by 30% later.") == result
     assert finding("However, it fell by 30% later.", "Second, it rose by 30% later.") is None
     assert finding("This paper describes films of graphene.", "Is it a film of graphene?") is None
-    assert best_finding([QuotableSentence(result, frozenset(), 0.0)]) is None
+    assert finding("Films of graphene were made by three methods.") is None
+    assert best_finding([QuotableSentence(result, frozenset(), 0.5)]) is None
     assert best_finding([]) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,7 +26,7 @@ from shrag.serving.results import AskResult
 from shrag.serving.runtime import hot_reload as current_index
 from shrag.serving.runtime.hot_reload import CurrentIndex
 from shrag.serving.runtime.leases import SourceStatus
-from tests.support.published import flip, open_files, publish_copy, wait_for
+from tests.support.published import flip, open_files, opener, publish_copy, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_kiwi")]
 
@@ -42,14 +42,10 @@ THREADS = 16
 Outcome = tuple[Answer, tuple[RankedRecord, ...]]
 
 
-def _open(index: Path, cache: AnswerCache | None = None) -> Callable[[Verify], Engine]:
-    return lambda verify: open_engine(index.parent, "demo", verify=verify, cache=cache)
-
-
 @pytest.fixture
 def current(index: Path) -> Iterator[CurrentIndex]:
     """Return the current index of ``index``; refreshed only when a test says so."""
-    current = CurrentIndex(index, _open(index))
+    current = CurrentIndex(index, opener(index))
     yield current
     current.close()
 
@@ -122,7 +118,7 @@ def test_through_many_swaps_every_answer_is_whole_and_of_one_generation(
     contents: Path, expected: dict[tuple[int, str, str], Outcome], index: Path, swaps: int, cached: bool
 ) -> None:
     assert all(expected[1, *asked] != expected[2, *asked] for asked in ASKED)
-    current = CurrentIndex(index, _open(index, AnswerCache() if cached else None))
+    current = CurrentIndex(index, opener(index, AnswerCache() if cached else None))
     current.watch(0.01)
     askers = [_Asker(current, expected, turn) for turn in range(THREADS)]
     for asker in askers:
@@ -148,7 +144,7 @@ def test_through_many_swaps_every_answer_is_whole_and_of_one_generation(
 def test_nothing_is_opened_while_nothing_is_published(index: Path) -> None:
     opened: list[Verify] = []
 
-    def count(verify: Verify) -> Engine:
+    def count(verify: Verify, _: int | None) -> Engine:
         opened.append(verify)
         return open_engine(index.parent, "demo", verify=verify)
 
@@ -233,7 +229,7 @@ def test_what_was_refused_is_opened_again_only_after_its_time(
 ) -> None:
     opened: list[Verify] = []
 
-    def fail_once(verify: Verify) -> Engine:
+    def fail_once(verify: Verify, _: int | None) -> Engine:
         opened.append(verify)
         if len(opened) == 2:
             raise MemoryError("no room")
@@ -290,7 +286,7 @@ def test_a_question_that_is_refused_keeps_no_generation_open(
 
 
 def test_closing_waits_for_no_question_and_lets_each_end(index: Path) -> None:
-    current = CurrentIndex(index, _open(index))
+    current = CurrentIndex(index, opener(index))
     current.watch()
     lease = current.use()
     current.close()
@@ -305,7 +301,7 @@ def test_closing_waits_for_no_question_and_lets_each_end(index: Path) -> None:
 def test_what_is_being_opened_when_it_is_closed_is_closed_again(contents: Path, index: Path) -> None:
     opened: list[Engine] = []
 
-    def close_meanwhile(verify: Verify) -> Engine:
+    def close_meanwhile(verify: Verify, _: int | None) -> Engine:
         opened.append(open_engine(index.parent, "demo", verify=verify))
         if len(opened) == 2:
             held.close()
@@ -320,4 +316,4 @@ def test_what_is_being_opened_when_it_is_closed_is_closed_again(contents: Path, 
 
 def test_a_missing_index_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(IndexMissing, match="`shrag index demo`"):
-        CurrentIndex(tmp_path / "demo", _open(tmp_path / "demo"))
+        CurrentIndex(tmp_path / "demo", opener(tmp_path / "demo"))

@@ -25,7 +25,7 @@ class _Opener:
         self.folder = folder
         self.opened: list[str] = []
 
-    def __call__(self, name: str, verify: Verify) -> Engine:
+    def __call__(self, name: str, verify: Verify, _: int | None) -> Engine:
         self.opened.append(name)
         return open_engine(self.folder, name, verify=verify)
 

@@ -1,0 +1,41 @@
+"""Remove blanks that stand before a comma or full stop (``자료 , 기하``), or before a Korean particle (``시스템 을``).
+
+Only particles that are no words themselves, and only where the syllable before allows them. Other broken Korean words
+("창 언연구") stay: only a morphological analysis could tell a wrong blank between two syllables from a right one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shrag.corpora.text.fused_words import Repaired
+
+# Behind a whole word, not behind an address or a formula, whose blank may be meant.
+_BEFORE_MARK = re.compile(r"(?<![^\s(\[\"'“‘])([A-Za-z\uac00-\ud7a3]{2,40}[)\]]?) ([,.])(?= |$)")
+_PARTICLE = re.compile("(?<=[\uac00-\ud7a3]) (?=(?:를|는|을|으로|에서)[ ,])")
+_PARTICLES = frozenset("을를은는")
+_AFTER_VOWEL, _AFTER_CONSONANT = "를는", "을으"
+_RIEUL = 8  # the final consonant behind which 으로 is 로
+
+
+def remove_stray_blanks(text: str) -> Repaired:
+    """Remove the blank before a punctuation mark or a particle.
+
+    >>> remove_stray_blanks("시스템 을 위해 자료 , 기하를 썼다 . 갑과 을 사이").text
+    '시스템을 위해 자료, 기하를 썼다. 갑과 을 사이'
+    """
+    repairs = 0
+
+    def join(match: re.Match[str]) -> str:
+        nonlocal repairs
+        before, particle = match.string[match.start() - 1], match.string[match.end()]
+        final = (ord(before) - 0xAC00) % 28
+        possible = not final if particle in _AFTER_VOWEL else final or particle not in _AFTER_CONSONANT
+        if not possible or before in _PARTICLES or (particle == "으" and final == _RIEUL):
+            return match.group()
+        repairs += 1
+        return ""
+
+    text = _PARTICLE.sub(join, text)
+    text, marks = _BEFORE_MARK.subn(r"\1\2", text)
+    return Repaired(text, repairs + marks)

@@ -1,0 +1,101 @@
+"""``shrag doctor`` on a home with damage."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from shrag.cli.commands.doctor import check_corpora, check_home, check_indexes
+from shrag.cli.main import run
+from shrag.cli.settings import Home
+from shrag.indexing.storage.generations import generation_folder
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+def home(demo_home: Path) -> Iterator[Path]:
+    """Return a home with the demonstration that everybody can look into."""
+    folder = Path(tempfile.mkdtemp(prefix="shrag-doctor-"))
+    shutil.copytree(demo_home, folder, dirs_exist_ok=True)
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def _lose_current(home: Path) -> None:
+    (home / "indexes" / "demo" / "CURRENT").unlink()
+
+
+def _change_digest(home: Path) -> None:
+    path = generation_folder(home / "indexes" / "demo", 1) / "MANIFEST.sha256"
+    path.write_bytes(path.read_bytes().replace(b"0", b"1"))
+
+
+def _truncate_records(home: Path) -> None:
+    (path,) = (home / "corpora" / "demo").glob("records-*.parquet")
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def _flip_records(home: Path) -> None:
+    (path,) = (home / "corpora" / "demo").glob("records-*.parquet")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+
+
+def _lose_rejects(home: Path) -> None:
+    (path,) = (home / "corpora" / "demo").glob("rejects-*.jsonl")
+    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "check", "status", "named"),
+    [
+        (_lose_current, "Index demo", 4, "CURRENT"),
+        (_change_digest, "Index demo", 4, "MANIFEST"),
+        (_truncate_records, "Corpus demo", 3, "records-"),
+        (_flip_records, "Corpus demo", 3, "records-"),
+        (_lose_rejects, "Corpus demo", 3, "rejects-"),
+    ],
+)
+def test_damage_is_found_and_named(
+    home: Path, damage: Callable[[Path], None], check: str, status: int, named: str
+) -> None:
+    damage(home)
+    findings = [*check_corpora(home / "corpora"), *check_indexes(home / "indexes")]
+    (found,) = [finding for finding in findings if finding.status == "fail"]
+    assert (found.check, found.exit_status) == (check, status)
+    assert named in found.message
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+def test_a_home_and_an_index_without_rights_are_found(home: Path) -> None:
+    (home / "indexes" / "demo").chmod(0o700)
+    os.seteuid(NOBODY)
+    try:
+        findings = [*check_home(Home(home)), *check_indexes(home / "indexes")]
+    finally:
+        os.seteuid(0)
+    assert [(finding.check, finding.status, finding.exit_status) for finding in findings] == [
+        ("Home", "fail", 2),
+        ("Index demo", "fail", 4),
+    ]
+    assert "cannot be written to (Permission denied)" in findings[0].message
+    assert "Permission denied" in findings[1].message
+
+
+def test_an_intact_home_has_no_failure_and_the_command_ends_with_the_status(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--home", str(home), "doctor", "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {"Home", "Corpus demo", "Index demo"} <= {line["check"] for line in lines}
+    _lose_current(home)
+    assert run(["--home", str(home), "doctor"]) == 4

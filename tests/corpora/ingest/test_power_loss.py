@@ -1,0 +1,88 @@
+"""A loss of power at any call of an addition leaves the old or the new corpus, whole."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.ingest.add import add_corpus
+from shrag.corpora.store.manifest import read_manifest
+from shrag.corpora.store.open_corpus import open_corpus
+from tests.support.power_loss import Call, crash_states, read_calls, strace_command
+
+pytestmark = pytest.mark.process
+
+ADD = (
+    "import sys; from pathlib import Path; from shrag.corpora.ingest.add import add_corpus\n"
+    "home = Path(sys.argv[1]); add_corpus(home / 'corpora', 'c', 'scienceon', [home / 'new.jsonl'], max_rejects=1)"
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory, strace: str) -> Path:
+    """Return a corpus after its second addition, with its content before in ``before`` and the calls in ``trace``."""
+    home = tmp_path_factory.mktemp("power")
+    for name, count in (("old", 3), ("new", 5)):
+        records = [{"CN": f"D{n}", "title": f"{name} {n}", "abstract": f"{name} 초록 {n}. " * 5} for n in range(count)]
+        (home / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + "no record\n")
+    add_corpus(home / "corpora", "c", "scienceon", [home / "old.jsonl"], max_rejects=1)
+    corpus = home / "corpora" / "c"
+    shutil.copytree(corpus, home / "before")
+    subprocess.run([*strace_command(strace, home / "trace"), sys.executable, "-c", ADD, str(home)], check=True)
+    return corpus
+
+
+def _calls(corpus: Path) -> list[Call]:
+    return read_calls(corpus.parents[1] / "trace", corpus)
+
+
+def _records(corpus: Path, calls: Sequence[Call], scratch: Path) -> list[int]:
+    """Return the number of records after a loss of power, for each state that differs, in order."""
+    found = []
+    for states in crash_states(corpus, corpus.parents[1] / "before", calls, scratch):
+        for state in states:
+            manifest = read_manifest(state)
+            assert (state / manifest.rejects_file).read_text().count("\n") == 1
+            home = scratch / "home"
+            home.mkdir()
+            state.rename(home / "c")
+            found.append(len(list(open_corpus(home, "c")[1])))
+            (home / "c").rename(state)
+            home.rmdir()
+            assert found[-1] == manifest.records
+    return found
+
+
+def test_a_loss_of_power_at_any_call_of_an_addition_leaves_the_old_or_the_new_corpus(
+    corpus: Path, tmp_path: Path
+) -> None:
+    records = _records(corpus, _calls(corpus), tmp_path)
+    assert (records[0], records[-1], set(records)) == (3, 5, {3, 5})
+
+
+WITHOUT: dict[str, Callable[[Path], bool]] = {
+    "the records": lambda path: path.name == "records",
+    "the rejects": lambda path: path.name == "rejects",
+    "the manifest": lambda path: "MANIFEST" in path.name.upper(),
+    "the folder": lambda path: path.name == "c",
+}
+
+
+@pytest.mark.parametrize("what", WITHOUT)
+def test_without_one_of_the_syncs_a_loss_of_power_leaves_neither(corpus: Path, tmp_path: Path, what: str) -> None:
+    calls = [
+        call for call in _calls(corpus) if not (call.name in ("fsync", "fdatasync") and WITHOUT[what](call.paths[0]))
+    ]
+    assert len(calls) < len(_calls(corpus))
+    try:
+        records = _records(corpus, calls, tmp_path)
+    except (CorpusError, AssertionError, OSError):
+        return
+    assert records[-1] == 3

@@ -1,0 +1,215 @@
+"""A half-built index whose files are damaged before it is resumed: no damage is published."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from shrag.cli.main import shrag
+from shrag.indexing.build.builder import build_index
+from shrag.indexing.build.job import BuildOptions
+from shrag.indexing.maintenance.verify import verify_index
+from shrag.indexing.storage.checksums import compute_checksums
+from shrag.indexing.storage.generations import current_generation, generation_folder, publish, read_generation
+from tests.support.killed_build import ROOT, shorten_vocabulary, start_killed_build
+
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("one_kiwi")]
+
+NAME = "grown"
+RECORDS = 700
+POINTS = ("records:500", "mark:records", "mark:glossary", "seal", "current")
+
+
+class Interrupted(NamedTuple):
+    """Homes with a build killed at each of the points, and what an uninterrupted one makes of the same corpus."""
+
+    homes: dict[str, Path]
+    whole: dict[str, object]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_vocabulary() -> Iterator[None]:
+    """Make the builds of this module short."""
+    with pytest.MonkeyPatch.context() as patch:
+        shorten_vocabulary(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def interrupted(
+    tmp_path_factory: pytest.TempPathFactory,
+    grow_corpus: Callable[[Path, str, int], None],
+    identity: Callable[[Path], dict[str, object]],
+) -> Interrupted:
+    """Return the homes. Tests only read them."""
+    first = tmp_path_factory.mktemp("damaged") / "home"
+    grow_corpus(first, NAME, RECORDS)
+    build_index(first / "corpora", first / "indexes", NAME, encoder="lsa")
+    homes = {}
+    for point in POINTS:
+        homes[point] = first.with_name(point.replace(":", "-"))
+        shutil.copytree(first, homes[point])
+        process = start_killed_build(homes[point], NAME, point)
+        assert process.communicate(timeout=120)[1] is not None
+        assert process.returncode == -9
+    return Interrupted(homes, _content(first, identity))
+
+
+def _content(home: Path, identity: Callable[[Path], dict[str, object]]) -> dict[str, object]:
+    index = home / "indexes" / NAME
+    vectors = current_generation(index)[0] / "vectors"
+    return identity(index) | {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in vectors.rglob("*") if path.is_file()
+    }
+
+
+def _half_built(home: Path) -> list[Path]:
+    """Return the files of the build that was killed, those of a folder that is renamed but not current yet too."""
+    index = home / "indexes" / NAME
+    folders = [*index.glob("build-*"), *index.glob("gen-000002")]
+    return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+
+
+def _flip(path: Path, chance: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+
+
+def _resume(home: Path, told: list[str]) -> None:
+    build_index(
+        home / "corpora", home / "indexes", NAME, force=True, options=BuildOptions(workers=1, notify=told.append)
+    )
+
+
+CHOSEN = (
+    *(("seal", f"index/lucene/*{suffix}") for suffix in (".fdt", ".doc", ".nvd", ".tim", ".dvd")),
+    ("mark:records", "index/lucene/*.fdt"),
+    ("mark:glossary", "index/lucene/*.doc"),
+    ("records:500", "index/lucene/*.fdt"),
+    ("records:500", "stage/notes.sqlite"),
+    ("mark:records", "stage/notes.sqlite"),
+    ("seal", "index/glossary.sqlite"),
+    ("seal", "index/vectors/passages.f16"),
+    ("seal", "stage/vector-card.json"),
+    ("current", "gen-000002/lucene/*.fdt"),
+    ("current", "gen-000002/tokens.sqlite"),
+)
+
+
+@pytest.mark.parametrize("number", range(len(CHOSEN)), ids=[f"{point} {file}" for point, file in CHOSEN])
+def test_a_bit_flipped_between_a_kill_and_the_next_build_is_not_published(
+    number: int, interrupted: Interrupted, tmp_path: Path, identity: Callable[[Path], dict[str, object]]
+) -> None:
+    point, pattern = CHOSEN[number]
+    home = tmp_path / "home"
+    shutil.copytree(interrupted.homes[point], home)
+    path = max((found for found in _half_built(home) if found.match(pattern)), key=lambda path: path.stat().st_size)
+    _flip(path, random.Random(number))
+    told: list[str] = []
+    _resume(home, told)
+    assert _content(home, identity) == interrupted.whole, told
+    assert verify_index(home / "indexes", NAME).problems == ()
+    assert not list((home / "indexes" / NAME).glob("build-*"))
+
+
+@pytest.mark.soak
+def test_two_hundred_bits_flipped_in_half_built_indexes_are_not_published(
+    interrupted: Interrupted, tmp_path: Path, identity: Callable[[Path], dict[str, object]]
+) -> None:
+    seed = int(os.environ.get("SHRAG_SEED", random.randrange(10**6)))
+    print(f"SHRAG_SEED={seed}")
+    chance = random.Random(seed)
+    home = tmp_path / "home"
+    for _ in range(200):
+        point = chance.choice(POINTS)
+        shutil.copytree(interrupted.homes[point], home)
+        path = chance.choice(_half_built(home))
+        _flip(path, chance)
+        told: list[str] = []
+        _resume(home, told)
+        assert _content(home, identity) == interrupted.whole, (seed, point, path, told)
+        shutil.rmtree(home)
+
+
+@pytest.mark.parametrize(
+    ("file", "data"),
+    [
+        ("index/lucene/*.fdt", b""),
+        ("index/rejects.jsonl", b"[]\n"),
+        ("stage/notes.sqlite", b"\0" * 5000),
+        ("PLAN.json", b"1"),
+    ],
+)
+def test_a_half_built_index_that_cannot_be_resumed_is_built_from_the_start(
+    file: str, data: bytes, interrupted: Interrupted, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(interrupted.homes["seal"], home)
+    (build,) = (home / "indexes" / NAME).glob("build-*")
+    for path in build.glob(file):
+        path.write_bytes(data)
+    _resume(home, [])
+    assert [path.name for path in sorted((home / "indexes" / NAME).iterdir())] == [
+        ".lock",
+        "CURRENT",
+        "gen-000001",
+        "gen-000002",
+    ]
+    assert verify_index(home / "indexes", NAME).problems == ()
+
+
+def test_the_advice_of_verify_for_damage_that_was_published_builds_the_index_again(
+    interrupted: Interrupted, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(interrupted.homes["seal"], home)
+    index = home / "indexes" / NAME
+    # As a version published it that did not look.
+    (interrupted_build,) = index.glob("build-*")
+    shutil.rmtree(interrupted_build)
+    build = index / "build-000002"
+    shutil.copytree(generation_folder(index, 1), build)
+    _flip(max(build.glob("lucene/*.fdt")), random.Random(1))
+    manifest = read_generation(index, 1)
+    publish(index, build, msgspec.structs.replace(manifest, generation=2, files=compute_checksums(build)))
+    run = CliRunner()
+    found = run.invoke(shrag, ["--home", str(home), "index", "verify", NAME])
+    assert found.exit_code == 4
+    advice = found.stderr.partition("`shrag ")[2].partition("`")[0].split()
+    assert advice == ["index", NAME, "--force"]
+    assert run.invoke(shrag, ["--home", str(home), *advice]).exit_code == 0
+    assert verify_index(home / "indexes", NAME).problems == ()
+
+
+def test_a_build_whose_files_change_while_it_runs_is_not_published(interrupted: Interrupted, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(interrupted.homes["mark:records"], home)
+    code = (
+        "from shrag.indexing.build import builder\nfrom tests.support.killed_build import shorten_vocabulary\n"
+        "import pytest; shorten_vocabulary(pytest.MonkeyPatch())\n"
+        "make = builder.make_manifest\n"
+        "def damaged(job):\n"
+        "    path = job.workspace.index / 'glossary.sqlite'\n"
+        "    path.write_bytes(path.read_bytes()[:-1] + b'!')\n"
+        "    return make(job)\n"
+        "builder.make_manifest = damaged\n"
+        "from shrag.cli.main import main; main()"
+    )
+    environment = {**os.environ, "SHRAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code, "index", NAME, "--force"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "glossary.sqlite has changed since it was written" in done.stderr
+    assert current_generation(home / "indexes" / NAME)[1].generation == 1
