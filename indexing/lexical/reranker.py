@@ -179,11 +179,15 @@ class _Scorer:
         """
         held: dict[int, float] = {}
         for terms, among in zip(texts, found, strict=True):
-            if len(among) > 1:
-                for pair in filter(self._pairs.__contains__, pairwise(terms)):
+            if len(among) < 2:
+                continue
+            # Terms that follow each other in the text do so among the question's too, and of these there are few.
+            near = self._pairs.keys() & chain(pairwise(among), zip(among, among[2:], strict=False))
+            if near:
+                for pair in near.intersection(pairwise(terms)):
                     held |= self._pairs[pair]
                 # A compound stands after the first of its parts: 딥, 딥러닝, 러닝.
-                for pair in filter(self._pairs.__contains__, zip(terms, terms[2:], strict=False)):
+                for pair in near.intersection(zip(terms, terms[2:], strict=False)):
                     if any(term.startswith("".join(pair)) for term in terms):
                         held |= self._pairs[pair]
         return sum([held[position] for position in sorted(held)])
