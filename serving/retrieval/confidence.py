@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
-from shrag.indexing.lexical.evidence import ScoredByWords, best_papers, measure_evidence, rank_by_words, uncovered_words
+from shrag.indexing.lexical.evidence import ScoredByWords, best_papers, measure_evidence, rank_by_words
+from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.indexing.open_index import OpenIndex
 from shrag.serving.events import Confidence, ConfidenceLevel
 from shrag.serving.retrieval.ranking import ScoredRecord
