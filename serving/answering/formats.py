@@ -46,15 +46,15 @@ HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
 
 _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
     "extractive": {
-        "ko": "발췌 답변: 언어 모델 없이, 찾은 기록의 문장을 그대로 옮겼습니다.",
+        "ko": "발췌 답변: 언어 모델 없이, 찾은 문헌의 문장을 그대로 옮겼습니다.",
         "en": "Extractive answer: sentences copied from the records found, written by no language model.",
     },
     "generated": {
-        "ko": "생성 답변: 언어 모델 {model}이(가) 찾은 기록에 근거해 썼습니다.",
+        "ko": "생성 답변: 언어 모델 {model}이(가) 찾은 문헌에 근거해 썼습니다.",
         "en": "Generated answer: written by the language model {model} from the records found.",
     },
     "closed_book": {
-        "ko": "근거 없는 답변: 언어 모델 {model}이(가) 기록을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
+        "ko": "근거 없는 답변: 언어 모델 {model}이(가) 문헌을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
         "en": "Closed-book answer: written by the language model {model} from what it knows. Nothing was searched or "
         "checked.",
     },
@@ -62,12 +62,12 @@ _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
 
 ISSUES: Mapping[AnswerLanguage, Mapping[SentenceIssue, str]] = {
     "ko": {
-        "no_citation": "근거로 든 기록이 없습니다",
-        "no_such_record": "없는 기록을 근거로 들었습니다",
-        "number": "근거로 든 기록에 없는 수가 있습니다",
-        "name": "근거로 든 기록에 없는 이름이 있습니다",
-        "quote": "따온 말이 근거로 든 기록에 없습니다",
-        "unrelated": "근거로 든 기록과 겹치는 말이 거의 없습니다",
+        "no_citation": "근거로 든 문헌이 없습니다",
+        "no_such_record": "없는 문헌을 근거로 들었습니다",
+        "number": "근거로 든 문헌에 없는 수가 있습니다",
+        "name": "근거로 든 문헌에 없는 이름이 있습니다",
+        "quote": "따온 말이 근거로 든 문헌에 없습니다",
+        "unrelated": "근거로 든 문헌과 겹치는 말이 거의 없습니다",
     },
     "en": {
         "no_citation": "cites no record",
@@ -98,9 +98,9 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
     "ko": {
         "no_keywords": "질문에 검색할 낱말이 없습니다. 찾으려는 주제를 나타내는 낱말을 넣어 주세요.",
         "unknown_words": "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.",
-        "nothing_found": "답의 근거로 쓸 수 있는 기록(제목과 초록이 모두 있는 기록)을 찾지 못했습니다.",
+        "nothing_found": "답의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",
         "nothing_fits": "이 질문에 답하는 문헌이 없습니다.",
-        "not_searched": "이 방식은 기록을 찾지 않습니다. 언어 모델이 아는 대로 답합니다.",
+        "not_searched": "이 방식은 문헌을 찾지 않습니다. 언어 모델이 아는 대로 답합니다.",
     },
     "en": {
         "no_keywords": "The question has no word to search for. Add words that name the subject.",
@@ -132,7 +132,7 @@ _NEAREST: Mapping[AnswerLanguage, str] = {"ko": "가장 가까운 문헌:", "en"
 
 _CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "답: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
 _UNSUPPORTED: Mapping[AnswerLanguage, str] = {
-    "ko": " (뒷받침하는 기록이 없습니다)",
+    "ko": " (뒷받침하는 문헌이 없습니다)",
     "en": " (no record supports this)",
 }
 _NOT_CHOSEN: Mapping[AnswerLanguage, str] = {
