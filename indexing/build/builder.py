@@ -157,8 +157,8 @@ def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None)
     """
     build, index = job.workspace, job.workspace.folder.parent
     written = run_steps(build, steps)
-    with job.utilization.measure("checks"):
-        job.options.report("checks", build.plan.records)
+    with job.utilization.measure("checksums"):
+        job.options.report("checksums", build.plan.records)
         check_build(job)
         manifest = make_manifest(job)
         check_files_written(build.index, written, manifest.files)

@@ -38,8 +38,12 @@ from shrag.indexing.query import any_of
 FILE = "calibration.json"
 """File name in an index's folder."""
 
-SAMPLE = 300
-"""Records whose titles questions are made of."""
+SAMPLE = 900
+"""Records whose titles questions are made of.
+
+Few of their questions decide where the least confidence lies. With 300 records 10 % of the English questions to the two
+Wikipedias in one index are refused, with 900 records 5 %.
+"""
 
 LEAST_ANSWERED = 30
 """Answerable questions below which an index has no calibration."""

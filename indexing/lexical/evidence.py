@@ -73,8 +73,15 @@ NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
 def rank_by_words(
     question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]
 ) -> list[ScoredByWords]:
-    """Return the records with the lexical re-ranker's scores, best first, ties by docid."""
-    scores = QuestionReranker(question, parameters).score(question.text, [to_passage(record) for record in records])
+    """Return the records with the lexical re-ranker's scores, best first, ties by docid.
+
+    Pairs of words do not count. The questions that the confidence is learnt from are made of titles and share more
+    of them with a record than a person's question does: with them 7 % instead of 4 % of the answerable ScienceON
+    questions are refused.
+    """
+    scores = QuestionReranker(question, parameters, pair_weight=0.0).score(
+        question.text, [to_passage(record) for record in records]
+    )
     ranked = map(ScoredByWords, scores, records)
     return sorted(ranked, key=lambda each: (-each.score, each.record.record.docid))
 

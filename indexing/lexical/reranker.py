@@ -1,4 +1,4 @@
-"""Rerank passages by BM25 and by the sentence that has most of the question."""
+"""Rerank passages by BM25, by the sentence that has most of the question, and by words that follow each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
@@ -39,13 +39,23 @@ multihop-ko 0.820 both. Of 16, 20, 24, 30 and 40 it is the best on Cranfield; el
 """
 
 
+PAIR_WEIGHT = 0.2
+"""Weight of two words that follow each other in the question and in a passage, in units of the idf of the commoner one.
+
+The ordered window of the sequential dependence model (Metzler and Croft 2005). As the best sentence's, it is less for
+long questions. Right paragraph first without it and with it: wiki-ko 0.931 and 0.937, wiki-en 0.774 and 0.785,
+multihop-en 0.819 and 0.827, multihop-ko 0.855 and 0.848, Cranfield 0.360 and 0.356, CACM 0.673 both, the questions of
+four language pairs 0.750 both. With the whole weight for long questions Cranfield falls to 0.338.
+"""
+
+
 class LexicalReranker:
     """Implements :class:`~shrag.models.reranker.Reranker` with an index's analyzer and statistics.
 
-    ``score = bm25(question, passage) + w · max over sentences of Σ idf(words in the title or sentence)``; ``w`` is
-    :data:`SENTENCE_WEIGHT`, less for long questions.
+    ``score = bm25(question, passage) + w · max over sentences of Σ idf(words in the title or sentence) + p · Σ min idf
+    (pairs of words)``; ``w`` is :data:`SENTENCE_WEIGHT` and ``p`` :data:`PAIR_WEIGHT`, both less for long questions.
 
-    In both sums a word of the question counts in its own language or by its best translation, whichever scores higher,
+    In all sums a word of the question counts in its own language or by its best translation, whichever scores higher,
     in every passage alike. So the scores of passages in two languages are on one scale: a translation adds to a passage
     what it holds of the question, and nothing makes up for words that have no translation. Words that only frame the
     request do not count. Of a compound (딥러닝: 딥, 러닝) the words count, not the compound, since only passages in
@@ -80,6 +90,7 @@ class QuestionReranker:
 
     question: AnalyzedQuestion
     parameters: Bm25
+    pair_weight: float = PAIR_WEIGHT
     name = LexicalReranker.name
     is_model = LexicalReranker.is_model
 
@@ -87,7 +98,7 @@ class QuestionReranker:
         """See :class:`~shrag.models.reranker.Reranker`; raises ``ValueError`` for another question."""
         if question != self.question.text:
             raise ValueError(f"This re-ranker is for the question {self.question.text!r}, got {question!r}.")
-        scorer = _Scorer(self.question, self.parameters)
+        scorer = _Scorer(self.question, self.parameters, self.pair_weight)
         return [scorer.score(passage) for passage in passages]
 
 
@@ -98,7 +109,7 @@ class _Scorer:
     that have one of them are added up: the others add nothing.
     """
 
-    def __init__(self, question: AnalyzedQuestion, parameters: Bm25) -> None:
+    def __init__(self, question: AnalyzedQuestion, parameters: Bm25, pair_weight: float) -> None:
         contents = question.statistics.contents
         terms = [
             (
@@ -122,11 +133,14 @@ class _Scorer:
         self._in_contents = FieldScores(question.idf, contents.average_length, parameters)
         self._in_title = FieldScores(in_title, title.average_length, parameters)
         self._idf = question.idf
-        self._sentence_weight = SENTENCE_WEIGHT * min(1.0, SENTENCE_WORDS / max(1, len(terms)))
+        of_length = min(1.0, SENTENCE_WORDS / max(1, len(terms)))
+        self._sentence_weight = SENTENCE_WEIGHT * of_length
         self._title_boost = parameters.title_boost
         self._having = _having(self._segments)
         self._having_first = _having(self._first)
         self._sentences: dict[frozenset[str], float] = {}
+        self._pair_weight = pair_weight * of_length
+        self._pairs = _pairs(self._segments, [max(question.idf[term] for term in own) for own, _ in terms])
 
     def score(self, passage: Passage) -> float:
         """Return the score of a passage."""
@@ -146,7 +160,11 @@ class _Scorer:
                 held.update(map(in_title.union, _pieces(terms, self._query)))
             elif found:
                 held.add(in_title.union(found))
-        return total + self._sentence_weight * max(map(self._weigh, held))
+        total += self._sentence_weight * max(map(self._weigh, held))
+        if self._pair_weight:
+            texts = [passage.title_terms, *passage.sentence_terms]
+            total += self._pair_weight * self._weigh_pairs(texts, [title, *sentences])
+        return total
 
     def _weigh(self, terms: frozenset[str]) -> float:
         """Return the idf of the question's segments that a sentence of these terms holds."""
@@ -155,6 +173,26 @@ class _Scorer:
             held = {term: self._idf[term] for term in terms}
             known = self._sentences[terms] = _sum_segments(self._first, self._having_first, held)
         return known
+
+    def _weigh_pairs(self, texts: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
+        """Return the weight of the question's pairs of words that follow each other in one of the texts.
+
+        ``found`` are those terms of each text that are the question's.
+        """
+        held: dict[int, float] = {}
+        for terms, among in zip(texts, found, strict=True):
+            if len(among) < 2:
+                continue
+            # Terms that follow each other in the text do so among the question's too, and of these there are few.
+            near = self._pairs.keys() & chain(pairwise(among), zip(among, among[2:], strict=False))
+            if near:
+                for pair in near.intersection(pairwise(terms)):
+                    held |= self._pairs[pair]
+                # A compound stands after the first of its parts: 딥, 딥러닝, 러닝.
+                for pair in near.intersection(zip(terms, terms[2:], strict=False)):
+                    if any(term.startswith("".join(pair)) for term in terms):
+                        held |= self._pairs[pair]
+        return sum([held[position] for position in sorted(held)])
 
 
 _TermCounts = tuple[tuple[str, int], ...]
@@ -191,6 +229,25 @@ def _having(segments: Sequence[_SegmentTerms]) -> dict[str, tuple[int, ...]]:
         for term, _ in chain(segment.own, *(terms for terms, _ in segment.translations)):
             positions.setdefault(term, {})[position] = None
     return {term: tuple(found) for term, found in positions.items()}
+
+
+def _pairs(segments: Sequence[_SegmentTerms], idf: Sequence[float]) -> dict[tuple[str, str], dict[int, float]]:
+    """Return the pairs of terms of consecutive segments, in either language.
+
+    Each has the positions of the first segments, and there the lesser idf of the two.
+    """
+    phrases = [
+        {tuple([term for term, _ in terms]) for terms in (each.own, *(terms for terms, _ in each.translations))}
+        for each in segments
+    ]
+    pairs: dict[tuple[str, str], dict[int, float]] = {}
+    for position, (first, second) in enumerate(pairwise(phrases)):
+        weight = min(idf[position], idf[position + 1])
+        for one, other in product(first, second):
+            # Both may be translated by one phrase.
+            for pair in pairwise(one) if one == other else product(one, other):
+                pairs.setdefault(pair, {})[position] = weight
+    return pairs
 
 
 def _sum_segments(

@@ -114,9 +114,9 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     answers = ranking.confidence is not None or answers_by_words(question, found.terms, evidence[0])
     if is_refused(request, ranking) or not answers:
         return refuse(question, ranking, "nothing_fits")
-    extracted = verify_quotes(
-        extract_answer(question, found.terms, evidence, merged=found.merged), [each.record for each in evidence]
-    )
+    confidence = ranking.confidence.value if ranking.confidence else 0.0
+    extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=confidence)
+    extracted = verify_quotes(extracted, [each.record for each in evidence])
     return replace(extracted, uncovered=doubtful_words(ranking))
 
 

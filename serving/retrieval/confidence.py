@@ -17,19 +17,19 @@ _HIGH, _MEDIUM = 0.5, 0.2
 
 
 def assess_confidence(
-    question: AnalyzedQuestion, index: OpenIndex, scored: Iterable[ScoredRecord], *, by_words: bool
+    question: AnalyzedQuestion, index: OpenIndex, scored: Iterable[ScoredRecord]
 ) -> Confidence | None:
     """Return the confidence that the first of ``scored``, best first, answers; None without a calibration.
 
-    Evidence is what the records hold of the question's words, whatever ranked them; ``by_words`` says that the scores
-    are the lexical re-ranker's already.
+    Evidence is what the records hold of the question's words, whatever ranked them.
     """
     if index.calibration is None:
         return None
     best = best_papers(ScoredByWords(each.score, each.record) for each in scored if each.record.record.complete)
     records = [each.record for each in best]
-    ranked = best if by_words else rank_by_words(question, index.manifest.bm25, records)
-    value = index.calibration.confidence(measure_evidence(question, ranked))
+    value = index.calibration.confidence(
+        measure_evidence(question, rank_by_words(question, index.manifest.bm25, records))
+    )
     return Confidence(value, _level(value), uncovered_words(question, records), THRESHOLD)
 
 

@@ -127,7 +127,7 @@ def retrieve(
             reranker=reranker.name,
             reranker_is_model=reranker.is_model,
             reason="" if scored else reason,
-            confidence=assess_confidence(question, index, scored, by_words=isinstance(reranker, QuestionReranker)),
+            confidence=assess_confidence(question, index, scored),
         )
     yield ranking
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)

@@ -55,6 +55,8 @@ def _said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int
 
 
 def test_a_home_without_the_right_to_write(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["--home", str(folder / "first"), *ADD, str(folder / "records.jsonl")])  # imports what nobody may not read
+    capsys.readouterr()
     folder.chmod(0o555)
     with _nobody():
         status, said = _said(["--home", str(folder), *ADD, str(folder / "records.jsonl")], capsys)

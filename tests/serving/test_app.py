@@ -149,6 +149,7 @@ def test_health_says_what_is_served(client: TestClient) -> None:
         "files": "verified",
     }
     ready |= {"files": "verified", "generator_status": "extractive", "generator_failure": "", "language_model": None}
+    ready |= {"background_problem": ""}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 

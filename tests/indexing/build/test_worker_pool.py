@@ -119,7 +119,7 @@ def test_r6_such_records_are_accounted_for_and_published_only_where_that_is_allo
     stages: list[str] = []
     options = BuildOptions(max_rejected=2, report=lambda stage, done: stages.append(stage))
     manifest, _ = build_index(corpora, indexes, "odd", options=options)
-    assert stages == ["token store", "glossary", "checksums"]  # nothing is analysed again for that
+    assert stages == ["token store", "glossary", "calibration", "checksums"]  # nothing is analysed again for that
     assert (manifest.source.records, manifest.records, manifest.rejected) == (4, 2, 2)
     rejects = (indexes / "odd" / "gen-000001" / "rejects.jsonl").read_text().splitlines()
     assert [msgspec.json.decode(line)["docid"] for line in rejects] == ["b", "c"]

@@ -3,12 +3,18 @@ from __future__ import annotations
 import pytest
 
 from shrag.indexing.bm25 import idf
-from shrag.indexing.lexical.reranker import LONGEST_SENTENCE, SENTENCE_WEIGHT, SENTENCE_WORDS, LexicalReranker
+from shrag.indexing.lexical.reranker import (
+    LONGEST_SENTENCE,
+    PAIR_WEIGHT,
+    SENTENCE_WEIGHT,
+    SENTENCE_WORDS,
+    LexicalReranker,
+)
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 
 QUESTION = "graphene shielding"
-WORDS = ("graphen", "shield")
+WORDS = ("shield", "graphen")  # in another order than in the question, so that they are no pair
 
 
 @pytest.fixture
@@ -69,6 +75,49 @@ def test_a_word_counts_by_its_translation_in_every_passage_whatever_its_language
     assert in_english == mixed > neither == 0
     own, both = bilingual.score(entry.korean, [_passage([korean, "other"]), _passage([korean, english])])
     assert both >= own > 0
+
+
+def test_words_that_follow_each_other_as_in_the_question_add_the_lesser_idf(
+    reranker: LexicalReranker, demo: Engine
+) -> None:
+    ordered, reversed_, apart = reranker.score(
+        QUESTION,
+        [_passage(["graphen", "shield"]), _passage(["shield", "graphen"]), _passage(["graphen", "x", "shield"])],
+    )
+    contents = demo.open_index.searcher.statistics(WORDS).contents
+    lesser = min(idf(contents.document_frequencies[word], contents.documents) for word in WORDS)
+    assert PAIR_WEIGHT == 0.2
+    assert ordered - reversed_ == pytest.approx(0.2 * lesser)
+    assert apart < reversed_  # the longer passage
+
+
+def test_a_pair_counts_once_however_often_and_not_across_sentences(reranker: LexicalReranker) -> None:
+    once, twice, divided, reversed_ = reranker.score(
+        QUESTION,
+        [
+            _passage(["graphen", "shield"], ["graphen", "shield"]),
+            _passage(["graphen", "shield", "graphen", "shield"]),
+            _passage(["graphen"], ["shield"], ["shield", "graphen"]),
+            _passage(["shield", "graphen"], ["shield", "graphen"]),
+        ],
+    )
+    assert once == twice > reversed_ == divided
+
+
+def test_the_parts_of_a_compound_and_of_its_translation_are_pairs(demo: Engine) -> None:
+    index = demo.open_index
+    reranker = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25, index.glossary)
+    compound, reversed_, in_english, scattered = reranker.score(
+        "인공 신경망",
+        [
+            _passage(["인공", "인공신경망", "신경망"]),
+            _passage(["신경망", "인공신경망", "인공"]),
+            _passage(["artifici", "neural", "network"]),
+            _passage(["network", "neural", "artifici"]),
+        ],
+    )
+    assert compound > reversed_ > 0
+    assert in_english > scattered > 0
 
 
 def test_a_long_question_asks_less_of_a_single_sentence(reranker: LexicalReranker, demo: Engine) -> None:

@@ -12,6 +12,7 @@ from shrag.serving.answering.citations import verify_quotes
 from shrag.serving.answering.extractive import (
     MOST_RELATED,
     MOST_TITLES,
+    SURE,
     answers_by_words,
     extract_answer,
     sentence_that_answers,
@@ -130,6 +131,19 @@ def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_nam
     assert related("", text) == []
     assert related("Pressed films", text.replace("압력", "효율")) == []
     assert related("Pressed films", text.replace("그래핀, 필름, 차폐", "films")) == []
+
+
+def test_of_a_confident_answer_no_record_is_named_by_its_title_and_findings_stay() -> None:
+    near = ("Pressed films", "We measured 그래핀, 필름, 차폐 and 압력 of films that were pressed on three days of May.")
+    evidence, words = _evidence(GRAPHENE, near, PRESSED), _words([*WORDS, "압력"])
+
+    def related(confidence: float) -> list[str]:
+        answer = extract_answer(parse_question(QUESTION), words, evidence, confidence=confidence)
+        return [section.source.title for section in answer.sections[1:] if section.source is not None]
+
+    assert SURE == 0.7
+    assert related(0.69) == ["압착한 그래핀 필름", "Pressed films"]
+    assert related(0.7) == ["압착한 그래핀 필름"]
 
 
 def test_of_records_named_without_a_sentence_two_are_those_that_cover_most_of_the_question() -> None:
