@@ -82,9 +82,9 @@ def command(
         return
     scores = score_outcomes(qrels, outcome_files, unanswerable, kinds, min_grade=min_grade, level=level)
     if paths and not as_json:
-        click.echo()
+        echo("")
     for line in score_json_lines(scores) if as_json else score_lines(scores):
-        click.echo(line)
+        echo(line)
     if plot:
         write_plot(plot, scores)
 

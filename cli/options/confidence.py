@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shrag.cli.output import json_line
+from shrag.cli.output import echo, json_line
 
 if TYPE_CHECKING:
     from shrag.evaluation.questions.confidence_scores import ConfidenceScores, CoverageScores
@@ -43,9 +43,9 @@ def score_outcomes(
         if not cases:
             raise EvaluationError(f"{path} has no question of {qrels}: give files that belong together.")
         if left_out := len(outcomes) - len(cases):
-            click.echo(f"{path}: {left_out:,} questions are neither judged nor unanswerable: left out.", err=True)
+            echo(f"{path}: {left_out:,} questions are neither judged nor unanswerable: left out.", err=True)
         if missing := len({*answering, *unanswerable_kinds} - asked):
-            click.echo(f"{path} has no outcome of {missing:,} questions: left out.", err=True)
+            echo(f"{path} has no outcome of {missing:,} questions: left out.", err=True)
         scores[str(path)] = score_confidence(cases, level=level)
     return scores
 

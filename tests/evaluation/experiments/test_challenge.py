@@ -45,6 +45,7 @@ def test_every_figure_is_over_the_questions_whose_reference_it_needs(folder: Pat
         **dict.fromkeys(("nDCG@10", "R@50", "num_candidates", "candidate_recall", "candidate_success"), 16),
         **dict.fromkeys(("rouge_l", "rouge_l_characters", "citation_precision", "citation_recall", "well_formed"), 16),
         **{"string_match": 15, "exact_match": 15, "yes_no_accuracy": 4, "refusal_accuracy": 20, "retrieval_ratio": 20},
+        **{"cites_relevant": 16, "leads_relevant": 16},
     }
     assert {qrel.qid for qrel in read_qrels(folder / "demo" / "qrels.txt")} == set(results.values(part)["well_formed"])
 
