@@ -327,7 +327,7 @@ def test_a_slow_keyword_response_times_out() -> None:
         closing(OpenAIModel(_settings(url, keyword_timeout=0.5, read_timeout=30.0))) as model,
     ):
         started = time.monotonic()
-        with pytest.raises(ModelUnavailable, match=r"not complete after 0\.5 seconds"):
+        with pytest.raises(ModelUnavailable, match=r"not complete after 0\.5 seconds|nothing more in time"):
             model.complete(ASK)
         assert time.monotonic() - started < 10
 
