@@ -64,6 +64,11 @@ def repeated_title(title: int, chunks: int) -> bytes:
     return json.dumps({"paper_id": "p", "title": "t" * title, "text": text}).encode()
 
 
+def damaged(seed: int, whole: bytes) -> bytes:
+    """Return a file that is cut, has another byte, or has others inserted."""
+    return _damaged(random.Random(seed), whole)
+
+
 def bombs(count: int, seed: int, parquet: bytes) -> Iterator[Bomb]:
     """Yield files of all kinds in turn; ``parquet`` is a Parquet file to cut."""
     chance = random.Random(seed)
@@ -175,7 +180,7 @@ def _gzip_members(chance: random.Random, _: bytes) -> _Made:
 
 def _gzip_layers(chance: random.Random, _: bytes) -> _Made:
     data = wide_json(9)
-    for _ in range(chance.choice([2, 50])):
+    for _layer in range(chance.choice([2, 50])):
         data = gzip.compress(data, mtime=0)
     return "scienceon", "a.jsonl.gz", data
 
