@@ -30,8 +30,8 @@ from shrag.corpora.readers.item import ParsedItem
 COMMAND = (sys.executable, "-P", "-m", "shrag.corpora.ingest.parser_worker")
 """Command of the worker; its argument is the limit of memory in bytes."""
 
-WAITING = 10
-"""Most seconds that a worker may wait for the data of a file, for each second of processor time that it may take."""
+WAITING = 50
+"""Most seconds for each second of processor time: beyond them a worker waits for data, as a busy machine is faster."""
 
 _LENGTH = struct.Struct(">I")
 _MIB = 2**20

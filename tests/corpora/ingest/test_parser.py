@@ -127,10 +127,10 @@ def _blocked(path: Path) -> Iterator[None]:
 def test_a_file_whose_data_never_come_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(LINE % 1)
-    with Parser(ParserLimits(seconds=0.1)) as parser, _blocked(path):
+    with Parser(ParserLimits(seconds=0.06)) as parser, _blocked(path):
         ((items, _), *_) = [batch for batch in parser.read(path, FORMATS["scienceon"], repair=True) if batch.items]
     assert [item.outcome for item in items] == [
-        "the file was not read: the process that read it waited more than 1 s for its data"
+        "the file was not read: the process that read it waited more than 3 s for its data"
     ]
 
 
