@@ -91,8 +91,9 @@ def test_titles_and_abstracts_in_different_languages_align_terms(
     titles = ["젖소의 우유", "시장의 치즈", "초원의 꿀벌"]
     texts = [(title, abstract) for title, abstract in zip(titles, abstracts, strict=True) for _ in range(8)]
     found = _mine(analyzer, tmp_path, *texts, *[("Other", "An unrelated abstract.")] * 4)
-    assert all(entry.records == 8 for entry in found.values() if entry.source == "alignment")
     korean = {"우유": 0, "치즈": 1, "꿀벌": 2, "젖소": 0, "시장": 1, "초원": 2}
+    assert {ours for ours, _ in found} == set(korean)
+    assert {entry.records for entry in found.values()} == {8}
     for (ours, theirs), entry in found.items():
         assert entry.source == "alignment"
         assert theirs in abstracts[korean[ours]]

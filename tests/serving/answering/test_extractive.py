@@ -9,18 +9,15 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.serving.answering.citations import verify_quotes
-from shrag.serving.answering.extractive import (
-    MOST_RELATED,
-    MOST_TITLES,
-    SURE,
-    answers_by_words,
-    extract_answer,
-    sentence_that_answers,
-)
+from shrag.serving.answering.extractive import SURE, answers_by_words, extract_answer, sentence_that_answers
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
 from shrag.serving.request import parse_question
 from shrag.serving.retrieval.query_terms import QueryTerm
+
+# Written out, so that a change of the module's own is noticed.
+MOST_RELATED = 3
+MOST_TITLES = 2
 
 ANALYZER = KoreanEnglishAnalyzer()
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_terms import text_terms
 from shrag.serving.strategies.pipeline.query_expansion import (
-    FIRST_SEARCH,
-    LONGEST_QUERY,
     ExpandedQuery,
     augment_by_words,
     hypotheses_by_sentences,
     query_of_text,
 )
+
+# Written out, so that a change of the module's own is noticed.
+FIRST_SEARCH = 10
+LONGEST_QUERY = 300
 
 
 def _made(demo: Engine, question: str, language: str, count: int, *, glossary: bool = True) -> list[str]:
