@@ -2,7 +2,7 @@
 
 A mutant is the source with one small mistake in it (Cosmic Ray's operators): ``<`` for ``<=``, ``and`` for ``or``, a
 number off by one, a loop that never runs. Each is tried in a copy of the working tree against the tests that mirror its
-module, then against the quick tests of other files that import it; where there are neither, against the mirroring test folder. A
+module, then against the quick tests of other files that import it; where there are neither, of the mirroring folder. A
 mutant is found when a test fails that passes without it, or does not end. Results are appended to ``--output``, one
 JSON object a line; mutants that stand there already are not run again.
 """
