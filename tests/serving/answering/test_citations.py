@@ -87,7 +87,7 @@ def test_an_unsupported_sentence_has_its_issue(
 
 @pytest.mark.parametrize("marks", ["“”", '""', "「」", "『』", "‘’"])
 def test_a_quotation_counts_from_eight_characters(demo: Engine, evidence: list[AnalyzedRecord], marks: str) -> None:
-    opening, closing = marks
+    opening, closing = marks[0], marks[1]
 
     def issue(quoted: str) -> SentenceIssue:
         text = f"그래핀 필름의 차폐 효율을 {opening}{quoted}{closing} 하고 견주었다."
