@@ -90,7 +90,7 @@ def test_titles_and_abstracts_in_different_languages_align_terms(
 ) -> None:
     words = {"꿀벌": "bees", "젖소": "cows", "초원": "meadows", "우유": "milk", "치즈": "cheese", "시장": "markets"}
     texts = [
-        (f"{one}와 {other}", f"We watched {words[one]} and {words[other]} for a whole year.")
+        (f"{one}, {other}", f"We watched {words[one]} and {words[other]} for a whole year.")
         for one, other in combinations(words, 2)
     ]
     found = _mine(analyzer, tmp_path, *texts * 2, *[("Other", "An unrelated abstract.")] * 4)
