@@ -90,7 +90,8 @@ class CitedRecord:
 class AskReply:
     """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
 
-    ``citation_precision`` is the share of its citations whose sentences passed the checks, null where it has none.
+    ``citation_precision`` is, of an answer that a language model wrote, the share of its citations whose sentences
+    passed the checks; null where it has none and where the answer is quoted from the records.
     ``cached`` says that it was made for an earlier question like this one. ``confidence`` says how likely the best
     record answers, null where it is not known. Where no record answers, ``reason`` is not empty and ``nearest`` are the
     nearest records, which answer nothing. ``uncovered`` are the question's words that the records do not cover;

@@ -147,14 +147,13 @@ def verify_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
 
     A sentence is supported where each record that it cites contains it verbatim, in the title or the text.
     """
-    checked = replace(
+    return replace(
         answer,
         sections=tuple(
             replace(section, sentences=tuple(_verify_quote(sentence, evidence) for sentence in section.sentences))
             for section in answer.sections
         ),
     )
-    return replace(checked, citation_precision=citation_precision(checked))
 
 
 def verify_support(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> Sentence:
@@ -174,7 +173,8 @@ def make_citations(sections: Sequence[Section], records: Sequence[Record]) -> tu
 def citation_precision(answer: Answer) -> float | None:
     """Return the share of citations whose sentences are supported, None where there is no citation.
 
-    The citation of a record that does not exist counts as unsupported.
+    It is a measure of answers that a language model wrote: sentences quoted from a record are always in it. The
+    citation of a record that does not exist counts as unsupported.
     """
     supported = total = 0
     for section in answer.sections:

@@ -151,11 +151,15 @@ def test_what_had_a_fallback_is_cut_or_may_not_be_kept_is_made_again() -> None:
         ((fallback, Timings({})), True),
         ((Queries(()),), True),
         ((Timings({}),), False),
+        ((Answer("generated", "ko", (), (), complete=False), Timings({})), True),
+        ((Truncated("seconds", 90.0), Timings({})), True),
     ]
     for events, keep in cut:
         for _ in range(2):
             assert _ask(cache, KEY, *events, keep=keep) == list(events)
-    assert (cache.counters.misses, cache.counters.answers, cache.counters.bytes) == (6, 0, 0)
+    assert (cache.counters.misses, cache.counters.answers, cache.counters.bytes) == (10, 0, 0)
+    assert _ask(cache, KEY, Truncated("calls", 48), Timings({}))
+    assert cache.counters.answers == 1
 
 
 def test_what_is_kept_stays_below_its_bound_and_the_oldest_goes_first() -> None:
@@ -327,6 +331,17 @@ def test_an_engine_with_a_cache_refuses_what_one_without_does(demo: Engine) -> N
         engine.ask(" ")
     with pytest.raises(QuestionError, match="k must be"):
         engine.ask(QUESTION, k=0)
+
+
+def test_an_answer_that_the_model_was_cut_off_in_is_made_again(demo: Engine) -> None:
+    text = "##본론##\n재택근무는 일과 가정 사이의 갈등을 줄인다 [1]. 재택근무는"
+    model = ScriptedModel(listed("재택근무"), listed("work"), [text], finish_reason="length")
+    cache = AnswerCache(settings="s")
+    engine = Engine(demo.open_index, model, cache=cache)
+    assert not engine.ask(QUESTION).answer.complete
+    asked = len(model.asked)
+    assert not engine.ask(QUESTION).answer.complete
+    assert (len(model.asked), cache.counters.answers, cache.counters.hits) == (2 * asked, 0, 0)
 
 
 def test_an_answer_made_without_the_model_because_it_was_away_is_made_again(demo: Engine) -> None:

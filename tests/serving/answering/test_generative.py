@@ -93,7 +93,7 @@ def test_where_the_model_fails_the_answer_is_extractive_and_the_fallback_reporte
     (fallback,) = (event for event in events if isinstance(event, Fallback))
     assert (fallback.stage, fallback.cause) == ("answer", cause)
     (answer,) = (event for event in events if isinstance(event, Answer))
-    assert (answer.kind, answer.model, answer.citation_precision) == ("extractive", "", 1.0)
+    assert (answer.kind, answer.model, answer.citation_precision) == ("extractive", "", None)
     assert answer.citations
     # What was said before the model failed is taken back: behind the fallback the answer begins anew.
     behind = events[events.index(fallback) :]
