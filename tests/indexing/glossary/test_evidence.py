@@ -6,7 +6,8 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
-from shrag.indexing.glossary.evidence import BilingualPair, _bilingual_record
+from shrag.indexing.glossary.bilingual_fields import BilingualPair
+from shrag.indexing.glossary.evidence import _bilingual_record
 
 KOREAN, ENGLISH = "더위에 지친 젖소의 우유", "Milk of dairy cows under heat stress"
 
