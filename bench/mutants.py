@@ -60,7 +60,7 @@ SELECTION = "not (soak or vllm or data)"
 QUICK = "not (browser or data or process or slow or soak or vllm)"
 """Which tests are run of those that mirror a module, and of others."""
 
-TIMEOUT = 300
+TIMEOUT = 600
 MEMORY = 8 << 30
 
 
@@ -218,8 +218,8 @@ def try_mutant(tree: Path, mutant: Mutant) -> Outcome:
             failure = run_tests(tree, files, built, selection) if files else ""
         finally:
             file.write_text(source, encoding="utf-8")
-        # The same test over the source as it is: one that fails there too has found nothing.
-        if failure and not ("::" in failure and run_tests(tree, [failure], built)):
+        # The same over the source as it is: what fails or does not end there too has found nothing.
+        if failure and not run_tests(tree, [failure] if "::" in failure else files, built, selection):
             found = f"{stage}: {failure}"
             break
     return Outcome(mutant, found, time.monotonic() - start, change)

@@ -20,6 +20,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
         ("신경망(NN, Neural Network)", [("신경망", "Neural Network"), ("신경망", "NN")]),
         ("전이학습（transfer learning）은", [("전이학습", "transfer learning")]),
         ("ANN(인공신경망)은", [("인공신경망", "ANN")]),
+        ("of the ANN(인공신경망)은", [("인공신경망", "ANN")]),
         ("Artificial Neural Network(인공신경망)", [("인공신경망", "Artificial Neural Network")]),
         ("OCR(Optical Character Recognition, 광학 문자 인식)", [
             ("광학 문자 인식", "Optical Character Recognition"), ("광학 문자 인식", "OCR"),

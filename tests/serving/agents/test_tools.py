@@ -60,6 +60,25 @@ def test_the_uri_of_a_record_of_the_first_index_does_not_name_it(demo_home: Path
     two.close()
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("search", {"query": QUESTION}),
+        ("ask", {"question": QUESTION}),
+        ("get_document", {"docid": "DEMO-SOC-012"}),
+        ("fetch", {"id": "DEMO-SOC-012"}),
+        ("list_indexes", {}),
+    ],
+)
+def test_an_argument_that_a_tool_does_not_have_is_refused(
+    served: ServedIndexes, name: str, arguments: dict[str, str]
+) -> None:
+    assert len(TOOLS) == 5
+    assert TOOLS[name].run(served, arguments, CancellationToken()).text
+    with pytest.raises(QuestionError, match=f"{name} cannot be called like this"):
+        TOOLS[name].run(served, {**arguments, "sort": "year"}, CancellationToken())
+
+
 def test_search_finds_what_the_engine_finds(served: ServedIndexes, demo: Engine) -> None:
     reply: SearchReply = _call(served, "search", query=QUESTION, k=3)
     assert (reply.index, reply.index_generation, reply.strategy, reply.language) == ("demo", 1, "shrag", "ko")
